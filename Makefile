@@ -1,0 +1,48 @@
+# Two commands for a stranger: `make demo` and `make test`. Each sets up what it needs: a .venv, a release build.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
+
+.PHONY: demo test bench eval lint format clean help
+
+help:  ## list what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Septet needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
+	@command -v cargo > /dev/null || { echo "Septet needs cargo, the Rust build tool, on the PATH"; exit 1; }
+	# Debian's python3 may come without ensurepip; virtualenv brings its own.
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv $(VENV); }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.tools: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --group check
+	@touch $@
+
+$(VENV)/.built: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli
+	@touch $@
+
+demo: $(VENV)/.built  ## index this Python's documentation and ask six questions
+	$(BIN)/septet demo
+
+test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
+	sh tests/run.sh $(BIN)
+
+bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searches
+	cargo bench
+	$(BIN)/python benches/search.py
+
+eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements
+	$(BIN)/python benches/evaluate.py
+
+format:  ## rewrite sources in the house style
+	cargo fmt
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove everything that was built
+	rm -rf $(VENV) target dist python/septet/_core*.so

@@ -1,0 +1,63 @@
+"""Septet: embedded hybrid retrieval over SQLite.
+
+Full text, TF-IDF, dense vectors and the facts about an entry (severity, age, tags, domain, links) blend into one
+explained score, across several vaults at once.
+"""
+
+from septet.entry import Entry, Span
+from septet.errors import (
+    BatchError,
+    Closed,
+    EntryError,
+    EntryNotFound,
+    NotAVault,
+    ProfileError,
+    QueryError,
+    ReadOnly,
+    SchemaTooNew,
+    SeptetError,
+    StoreBusy,
+    StoreError,
+    TierError,
+    VectorError,
+)
+from septet.federation import Federation
+from septet.profiles import Profile
+from septet.ranking.adaptive import Weights
+from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
+from septet.storage.links import Link
+from septet.vault import Stats, Vault
+
+__all__ = [
+    "BatchError",
+    "Closed",
+    "Entry",
+    "EntryError",
+    "EntryNotFound",
+    "Explanation",
+    "Federation",
+    "Hit",
+    "LegReport",
+    "Link",
+    "NotAVault",
+    "Note",
+    "Profile",
+    "ProfileError",
+    "QueryError",
+    "ReadOnly",
+    "Results",
+    "SchemaTooNew",
+    "SeptetError",
+    "Span",
+    "Stats",
+    "StoreBusy",
+    "StoreError",
+    "TierError",
+    "TierReport",
+    "Vault",
+    "VectorError",
+    "Weights",
+    "__version__",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,216 @@
+"""The border between Python and Rust, on one page.
+
+Shapes: ``n`` rows, ``d`` dimensions, ``m`` candidates, ``c`` columns, ``k`` wanted. Every array argument must be
+C-contiguous and of the dtype written here; anything else raises ``TypeError`` (dtype, dimensions) or ``ValueError``
+(lengths that do not fit, non-finite input where finite input is required). Functions that grow with the corpus
+release the GIL.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# -- vectors ---------------------------------------------------------------------------------------------------------
+
+def kernels() -> list[str]:
+    """Return the SIMD levels this machine can run, fastest first, e.g. ``["avx512", "avx2", "scalar"]``."""
+
+def kernel() -> str:
+    """Return the level the dispatch uses by default."""
+
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows ``(n, d)`` scaled to Euclidean length 1 (norms are summed in float64).
+
+    Raises:
+        ValueError: a component is NaN or infinite, or a row has length 0; the message names the row.
+    """
+
+def top_k(
+    query: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    k: int,
+    mask: NDArray[np.bool_] | None = None,
+    *,
+    kernel: str | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the ``k`` rows with the largest dot product: the cosine, when query and rows have unit length.
+
+    Exact: the scan runs in float32, every row within its rounding error of the k-th best is summed again in float64,
+    so ids and order are those of a float64 scan of the same float32 numbers. Equal scores are ordered by row index.
+
+    Args:
+        query: shape ``(d,)``.
+        rows: shape ``(n, d)``, C-contiguous.
+        k: how many, at least 0; fewer come back when fewer rows are allowed.
+        mask: shape ``(n,)``, True where a row may be returned; None allows all.
+        kernel: force one of `kernels()`; for tests.
+
+    Returns:
+        Row indices and float64 scores, best first, both of length ``min(k, allowed rows)``.
+    """
+
+def dot_at(query: NDArray[np.float32], rows: NDArray[np.float32], at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the float64 dot products of the query ``(d,)`` with the rows at the indices ``at`` ``(m,)``.
+
+    Raises:
+        ValueError: an index lies outside ``0 <= i < n``.
+    """
+
+# -- terms -----------------------------------------------------------------------------------------------------------
+
+def words(text: str) -> list[str]:
+    """Split text into lower-case words: runs of Unicode letters, digits and combining marks; all else separates."""
+
+def fold(word: str) -> str:
+    """Return the search form of a word: compatibility forms, Latin diacritics and special letters brought to plain letters.
+
+    ``Café`` -> ``cafe``, ``Đồng`` -> ``dong``, ``Straße`` -> ``strasse``, ``ＪＷＴ`` -> ``jwt``; letters of scripts
+    whose marks carry meaning (Cyrillic й, Kana が) keep them; Arabic vowel signs and tatweel are dropped.
+    """
+
+def grams(text: str) -> list[str]:
+    """Return the extra index terms of a text, those that SQLite's ``unicode61`` cannot make.
+
+    Character pairs of scripts written without spaces (and single Han characters), pairs of Hangul words, folded
+    words where folding goes beyond ``unicode61``, German ``ae/oe/ue`` spellings, and the parts of identifiers such as
+    ``getUserName`` or ``sha256``. Empty for plain text.
+    """
+
+def query_grams(text: str) -> list[str]:
+    """Return the extra query terms of a text: as `grams`, without the single characters a pair already covers."""
+
+def tokenize(text: str) -> list[str]:
+    """Return the TF-IDF tokens of a text.
+
+    Lower case; everything but letters, digits, marks and hyphens separates; tokens under three characters and the 95
+    English stop words are dropped; non-ASCII words are folded; scripts written without spaces give character pairs.
+    On ASCII text this is exactly the tokenizer of the documented seven-signal search.
+    """
+
+def stop_words() -> frozenset[str]:
+    """Return the 95 English stop words that `tokenize` drops."""
+
+def trigrams(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much of a query's spelling each text shares ``(m,)``, 0..1: the cosine of character-trigram counts.
+
+    Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
+    sides; a trigram's weight is ``1 + ln(count)``. 0 when either side is empty. Needs no corpus statistics.
+    """
+
+@final
+class TermIndex:
+    """Token counts of texts by slot, append-only: slots already handed out never change, so readers need no lock."""
+
+    def __new__(cls) -> TermIndex: ...
+    def __len__(self) -> int:
+        """Return the number of slots."""
+
+    def append(self, texts: Sequence[str]) -> int:
+        """Tokenise the texts in order into new slots and return the first new slot."""
+
+    def frequencies(self, slots: NDArray[np.int64]) -> Frequencies:
+        """Count document frequencies over the given slots ``(m,)`` (each slot at most once)."""
+
+    def cosines(self, frequencies: Frequencies, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the TF-IDF cosine of the query with each slot ``(m,)``, in 0..1; 0 when either side is empty.
+
+        ``weight = (count / tokens) * idf``, ``idf = ln((N + 1) / (df + 1)) + 1`` with N and df from ``frequencies``.
+        Terms unknown to ``frequencies`` (df 0) carry no weight on either side.
+        """
+
+@final
+class Frequencies:
+    """Document frequencies at one moment: immutable, made from a `TermIndex`."""
+
+    @property
+    def documents(self) -> int:
+        """The number of documents counted."""
+
+    def moved(self, index: TermIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Frequencies:
+        """Return new frequencies with slots added and removed; equal to counting from scratch."""
+
+    def document_frequency(self, term: str) -> int:
+        """Return the number of counted documents that hold the term."""
+
+    def idf(self, term: str) -> float:
+        """Return ``ln((N + 1) / (df + 1)) + 1``."""
+
+    def to_dict(self) -> dict[str, int]:
+        """Return every term with a document frequency of at least 1."""
+
+@final
+class TfidfVectorizer:
+    """TF-IDF of whole corpora, numerically equal to scikit-learn's ``TfidfVectorizer`` (``smooth_idf``, ``l2``).
+
+    ``tokens="words"`` takes runs of at least two word characters, lower-cased (scikit-learn's default);
+    ``tokens="signals"`` takes `tokenize`. Columns are numbered by the terms' code point order.
+    """
+
+    def __new__(cls, *, tokens: str = "signals") -> TfidfVectorizer: ...
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn vocabulary and document frequencies; replaces what was learned before."""
+
+    def transform(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+        """Return unit-length rows in CSR form: data, column indices (ascending in a row), row offsets ``(n + 1,)``.
+
+        Raises:
+            ValueError: not fitted.
+        """
+
+    def fit_transform(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+        """Return `transform` of the same texts after `fit`, tokenising them once."""
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The terms, by column."""
+
+    @property
+    def idf(self) -> NDArray[np.float64]:
+        """``ln((1 + n) / (1 + df)) + 1`` by column."""
+
+# -- fusion ----------------------------------------------------------------------------------------------------------
+
+def weighted_sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the contributions ``(c, m)`` weight x value of columns ``(c, m)``; NaN (unknown) contributes 0.
+
+    The score of a candidate is the sum of its contributions, added in column order.
+    """
+
+def rrf(
+    lists: Sequence[NDArray[np.int64]],
+    weights: NDArray[np.float64],
+    *,
+    k: float = 60.0,
+    first_rank: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Fuse ranked id lists by reciprocal rank: ``sum(weight / (k + rank))`` (Cormack, Clarke, Buettcher 2009).
+
+    Ids come back best first; equal scores keep the order in which the ids were first met, list by list. An id that a
+    list repeats counts once there, at its best rank.
+    """
+
+def order(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the indices that sort scores from high to low, stable; NaN last."""
+
+def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's, as sets of exact strings; 0 when both are empty."""
+
+def decay(
+    now: float,
+    created: NDArray[np.float64],
+    updated: NDArray[np.float64],
+    valid_from: NDArray[np.float64],
+    valid_until: NDArray[np.float64],
+    *,
+    half_life_s: float,
+    ramp: float,
+) -> NDArray[np.float64]:
+    """Return the temporal decay, 0..1, of candidates ``(m,)``; times are epoch seconds, NaN where absent.
+
+    Without ``valid_until``: ``exp(-ln 2 * age / half_life_s)``, age from ``updated``, else ``created``, else 0; an age
+    under 0 counts as 0. With it: ``start = valid_from``, else ``created``, else ``now``; ``window = valid_until -
+    start``; 0 when nothing remains, 1 when the window is empty or more than ``ramp`` of it remains, else
+    ``remaining / (ramp * window)``.
+    """

@@ -1,0 +1,325 @@
+"""Entry: the one retrievable thing, and the checks every entry passes on its way in."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from hashlib import blake2b
+from typing import Any
+
+from septet._core import words
+from septet.errors import EntryError
+
+__all__ = [
+    "CHARS_A_TOKEN",
+    "FIELDS",
+    "MAX_ID_CHARS",
+    "SEVERITIES",
+    "Draft",
+    "Entry",
+    "Span",
+    "as_epoch",
+    "draft",
+    "revise",
+]
+
+SEVERITIES = ("critical", "warning", "suggestion")
+MAX_ID_CHARS = 256
+SNIPPET_CHARS = 120
+CHARS_A_TOKEN = 4
+SLUG_CHARS = 48
+
+#: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
+FIELDS = frozenset(
+    ["id", "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "span", "created_at", "updated_at", "valid_from", "valid_until"]
+)
+_TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where an entry's text stands in a file: lines are counted from 1, the last one included."""
+
+    path: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One piece of knowledge. Times are epoch seconds (UTC); ``None`` means no limit."""
+
+    id: str
+    title: str
+    description: str = ""
+    context: str = ""
+    kind: str = "entry"
+    type: str = "note"
+    domain: str = "general"
+    severity: str = "suggestion"
+    tags: tuple[str, ...] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    created_at: float = 0.0
+    updated_at: float = 0.0
+    valid_from: float | None = None
+    valid_until: float | None = None
+    span: Span | None = None
+
+    @property
+    def snippet(self) -> str:
+        """The first 120 characters of the description, with ``...`` when something was cut off."""
+        cut = self.description[:SNIPPET_CHARS]
+        return cut + "..." if len(self.description) > SNIPPET_CHARS else cut
+
+    @property
+    def token_estimate(self) -> int:
+        """About how many model tokens the whole entry costs: characters / 4, rounded up."""
+        return math.ceil(self.text_chars / CHARS_A_TOKEN)
+
+    @property
+    def text_chars(self) -> int:
+        """Characters of title, description, context and the long attrs ``example``, ``counter_example``, ``why``."""
+        extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
+        return len(self.title) + len(self.description) + len(self.context) + extra
+
+    @property
+    def text_hash(self) -> str:
+        """A digest of what an embedding would see: title, description and context."""
+        return _digest(self.title, self.description, self.context, size=16)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; optional fields that are empty are left out."""
+        out: dict[str, Any] = {
+            "id": self.id,
+            "kind": self.kind,
+            "type": self.type,
+            "domain": self.domain,
+            "severity": self.severity,
+            "title": self.title,
+            "description": self.description,
+            "context": self.context,
+            "tags": list(self.tags),
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+        if self.attrs:
+            out["attrs"] = dict(self.attrs)
+        for name in ("valid_from", "valid_until"):
+            if (value := getattr(self, name)) is not None:
+                out[name] = value
+        if self.span is not None:
+            out["span"] = {"path": self.span.path, "first_line": self.span.first_line, "last_line": self.span.last_line}
+        return out
+
+
+#: Free text that entries of the documented vault carry beside the three indexed fields; counted in the estimate.
+_LONG_ATTRS = frozenset({"example", "counter_example", "why"})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A checked entry on its way into the store, and which times the caller gave rather than the clock."""
+
+    entry: Entry
+    created_given: bool
+
+
+def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
+    """Check the fields of a new entry and fill in what is missing.
+
+    A given ``created_at`` also stands in for a missing ``updated_at`` (and the other way round), so that knowledge
+    brought from elsewhere keeps its age.
+
+    Raises:
+        EntryError: any field is unusable; the message names the field, what was seen and what is wanted.
+    """
+    _known(fields)
+    times = {name: as_epoch(fields.get(name), name, EntryError) for name in _TIMES}
+    created, updated = times["created_at"], times["updated_at"]
+    given = created is not None
+    if created is None:
+        created = updated if updated is not None else now
+    if updated is None:
+        updated = created
+    title = _text(fields, "title")
+    if not title.strip():
+        raise EntryError("title is empty: give every entry a title that says what it is about")
+    entry = Entry(
+        id="",
+        title=title,
+        description=_text(fields, "description"),
+        context=_text(fields, "context"),
+        kind=_label(fields, "kind", "entry"),
+        type=_label(fields, "type", "note"),
+        domain=_label(fields, "domain", "general"),
+        severity=_severity(fields.get("severity", "suggestion")),
+        tags=_tags(fields.get("tags") or ()),
+        attrs=_attrs(fields.get("attrs")),
+        created_at=created,
+        updated_at=updated,
+        valid_from=times["valid_from"],
+        valid_until=times["valid_until"],
+        span=_span(fields.get("span")),
+    )
+    _ordered(entry)
+    given_id = fields.get("id")
+    return Draft(replace(entry, id=_made_id(entry) if given_id is None else _id(given_id)), given)
+
+
+def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
+    """Return the entry with some fields changed and checked again; ``updated_at`` is now unless given.
+
+    Raises:
+        EntryError: as `draft`; also when ``id`` is among the changes.
+    """
+    if "id" in changes:
+        raise EntryError("an id cannot be changed: add the entry under its new id and delete the old one")
+    kept = {f: getattr(entry, f) for f in FIELDS}
+    return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
+
+
+def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
+    """Return a time as epoch seconds; ``None`` stays ``None``.
+
+    Raises:
+        error: not a finite number or an aware `datetime`.
+    """
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise error(f"{name} is a datetime without a time zone: use datetime.now(timezone.utc) or epoch seconds")
+        return value.astimezone(timezone.utc).timestamp()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise error(f"{name} is {value!r}: wanted epoch seconds or a datetime with a time zone")
+    return float(value)
+
+
+def _known(fields: Mapping[str, Any]) -> None:
+    unknown = sorted(set(fields) - FIELDS)
+    if unknown:
+        raise EntryError(
+            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; anything else belongs into attrs"
+        )
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        if name == "title":
+            raise EntryError("title is missing: give every entry a title that says what it is about")
+        return ""
+    return _utf8(value, name)
+
+
+def _utf8(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise EntryError(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
+    if not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as fault:
+            raise EntryError(
+                f"{name} cannot be written as UTF-8 (a lone surrogate at character {fault.start}): "
+                "decode the source with the right encoding"
+            ) from None
+    return value
+
+
+def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        return default
+    text = _utf8(value, name)
+    if not text.strip() or len(text) > MAX_ID_CHARS:
+        raise EntryError(f"{name} is {text[:40]!r}: wanted 1 to {MAX_ID_CHARS} characters")
+    return text
+
+
+def _id(value: object) -> str:
+    text = _utf8(value, "id")
+    if not text.strip():
+        raise EntryError("id is empty: leave it out to have one made from title and content")
+    if len(text) > MAX_ID_CHARS:
+        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are kept")
+    if any(unicodedata.category(c) == "Cc" for c in text):
+        raise EntryError(f"id {text!r} holds a control character")
+    return text
+
+
+def _severity(value: object) -> str:
+    if value not in SEVERITIES:
+        raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
+    return str(value)
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, set, frozenset)):
+        raise EntryError(f"tags is {value!r}: wanted a list of strings, for example ['auth', 'jwt']")
+    tags = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+    for tag in tags:
+        if not isinstance(tag, str) or not tag.strip():
+            raise EntryError(f"tag {tag!r} is no non-empty string")
+        _utf8(tag, "tag")
+    return tuple(dict.fromkeys(tags))
+
+
+def _attrs(value: object) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+        raise EntryError(f"attrs is {type(value).__name__}: wanted a dict with string keys")
+    try:
+        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except (TypeError, ValueError) as fault:
+        raise EntryError(f"attrs cannot be stored as JSON: {fault}") from None
+    return dict(json.loads(text))
+
+
+def _span(value: object) -> Span | None:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        try:
+            value = Span(**value)
+        except TypeError:
+            raise EntryError("span wants path, first_line and last_line") from None
+    if not isinstance(value, Span) or not isinstance(value.path, str):
+        raise EntryError(f"span is {value!r}: wanted a Span or a dict with path, first_line and last_line")
+    lines = (value.first_line, value.last_line)
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in lines) or not 1 <= lines[0] <= lines[1]:
+        raise EntryError(f"span lines are {lines}: wanted 1 <= first_line <= last_line")
+    _utf8(value.path, "span.path")
+    return value
+
+
+def _ordered(entry: Entry) -> None:
+    if entry.updated_at < entry.created_at:
+        raise EntryError(f"updated_at {entry.updated_at:.0f} lies before created_at {entry.created_at:.0f}")
+    if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
+        raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
+
+
+def _made_id(entry: Entry) -> str:
+    """Return a readable id that the same title and content always give again."""
+    slug = ""
+    for word in words(entry.title):
+        if len(slug) + len(word) + 1 > SLUG_CHARS:
+            break
+        slug = f"{slug}-{word}" if slug else word
+    mark = _digest(entry.kind, entry.type, entry.domain, entry.title, entry.description, entry.context, size=5)
+    return f"{slug}-{mark}" if slug else mark
+
+
+def _digest(*parts: str, size: int) -> str:
+    digest = blake2b(digest_size=size)
+    for part in parts:
+        raw = part.encode("utf-8")
+        digest.update(len(raw).to_bytes(8, "little"))
+        digest.update(raw)
+    return digest.hexdigest()

@@ -1,0 +1,145 @@
+"""Federation: several vaults searched as one, in tiers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from types import TracebackType
+
+from septet.entry import Entry
+from septet.errors import EntryNotFound, SeptetError, TierError
+from septet.profiles import ProfileLike, resolve
+from septet.searchable import Searchable
+from septet.tiers import LocalTier
+from septet.vault import Vault
+
+__all__ = ["CONNECTED_PRIORITY", "TIER_PRIORITIES", "Federation"]
+
+#: The documented tiers; any other name is a connected vault.
+TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
+CONNECTED_PRIORITY = 0.5
+MAX_PRIORITY = 2.0
+
+
+class Federation(Searchable):
+    """Several vaults, each a tier with a priority, searched in parallel.
+
+    Of entries with the same id, the one of the tier with the highest priority is kept, before anything is cut;
+    equal scores are ordered by priority too. Beyond that, priority does not change a score.
+
+    Args:
+        tiers: vaults by tier name.
+        weights: priorities by tier name, 0 to 2; missing ones are agent 1.0, project 0.8, team 0.6, others 0.5.
+        clock: returns the present in epoch seconds.
+        profile: how searches rank unless they say otherwise.
+
+    Raises:
+        TierError: a priority out of range, or for a tier that is not there.
+    """
+
+    def __init__(
+        self,
+        tiers: Mapping[str, Vault],
+        weights: Mapping[str, float] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+    ) -> None:
+        self._clock = clock
+        self._profile = resolve(profile)
+        self._vaults: dict[str, tuple[Vault, float]] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        given = dict(weights or {})
+        for name, vault in tiers.items():
+            self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
+        if given:
+            raise TierError(f"weights name {sorted(given)[0]!r}, which is no tier: there are {', '.join(self._vaults)}")
+
+    def __enter__(self) -> Federation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the threads that ask the tiers; the vaults stay open, they belong to the caller."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
+
+    def connect(self, name: str, vault: Vault, priority: float = CONNECTED_PRIORITY) -> None:
+        """Add a vault as a tier.
+
+        Raises:
+            TierError: the name is taken, or the priority lies outside 0 to 2.
+        """
+        if not isinstance(name, str) or not name.strip():
+            raise TierError(f"tier name is {name!r}: wanted a non-empty name")
+        if name in self._vaults:
+            raise TierError(f"tier {name!r} is there already: disconnect it first, or choose another name")
+        if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= MAX_PRIORITY:
+            raise TierError(f"priority of {name!r} is {priority!r}: wanted a number from 0 to {MAX_PRIORITY:g}")
+        self._vaults = {**self._vaults, name: (vault, float(priority))}
+
+    def disconnect(self, name: str) -> bool:
+        """Take a tier out and say whether it was there; its vault stays open."""
+        if name not in self._vaults:
+            return False
+        self._vaults = {n: v for n, v in self._vaults.items() if n != name}
+        return True
+
+    def tiers(self) -> dict[str, float]:
+        """Return the priorities by tier name, highest first."""
+        return {t.name: t.priority for t in self._tiers()}
+
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """Return whole entries by id, each from the highest tier that has it; ids that do not exist are left out."""
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        found: dict[str, Entry] = {}
+        for vault in self._by_priority():
+            found.update((e.id, e) for e in vault.load([i for i in wanted if i not in found]))
+        return [found[i] for i in wanted if i in found]
+
+    def get(self, id: str) -> Entry | None:
+        """Return an entry from the highest tier that has it, or None."""
+        return next(iter(self.load([id])), None)
+
+    def feedback(self, query: str, id: str, action: str) -> None:
+        """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
+
+        Raises:
+            EntryNotFound: no tier has it.
+        """
+        for vault in self._by_priority():
+            if id in vault:
+                vault.feedback(query, id, action)
+                return
+        raise EntryNotFound(f"no entry {id!r} in {', '.join(self._vaults)}: check the id")
+
+    def _by_priority(self) -> list[Vault]:
+        return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
+
+    def _tiers(self) -> Sequence[LocalTier]:
+        tiers = [vault._as_tier(name, priority) for name, (vault, priority) in self._vaults.items()]
+        if not tiers:
+            raise TierError("the federation has no tier: connect a vault first")
+        return sorted(tiers, key=lambda t: -t.priority)
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        total: Counter[str] = Counter()
+        for vault, _ in self._vaults.values():
+            try:
+                total.update(vault._feedback_counts())
+            except SeptetError:
+                # The search itself will meet the broken tier and say so in its notes.
+                continue
+        return total
+
+    def _executor(self) -> Executor:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="septet-tier")
+        return self._threads

@@ -1,0 +1,150 @@
+"""Everything a vault holds as JSON lines, and back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import BatchError, EntryError, SeptetError
+from septet.ranking.pool import Candidate
+from septet.storage.entries import COLUMNS
+from septet.storage.links import Link
+from septet.storage.store import Reading, Store
+from septet.storage.vectors import key_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from septet.vault import Vault
+
+__all__ = ["Imported", "export", "import_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many records an import stored."""
+
+    entries: int
+    links: int
+    feedback: int
+
+
+def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
+    """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines."""
+    lines = 0
+    if isinstance(target, (str, os.PathLike)):
+        opened: Any = Path(target).open("w", encoding="utf-8")  # noqa: SIM115 - closed by the `with` below
+    else:
+        opened = nullcontext(target)
+    with opened as out, store.reading() as read:
+        for record in _records(read):
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            lines += 1
+    return lines
+
+
+def import_lines(
+    vault: Vault,
+    source: str | os.PathLike[str] | Iterable[str],
+    progress: Callable[[int, int | None], None] | None,
+) -> Imported:
+    """Store the lines of `export`, or plain entries (objects with a title); see `Vault.import_`."""
+    rest: list[tuple[str, Mapping[str, Any]]] = []
+    with _opened(source) as lines:
+        ids = vault.add_many(_entries(lines, rest), progress=progress)
+    links = [
+        Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for k, r in rest if k == "link"
+    ]
+    feedback = [r for k, r in rest if k == "feedback"]
+    try:
+        if links:
+            vault.link_many(links)
+        if feedback:
+            vault._restore_feedback(feedback)
+    except SeptetError as fault:
+        raise BatchError(
+            f"the {len(ids)} entries are stored, but not their links and feedback: {fault}",
+            written=len(ids),
+            index=len(ids),
+        ) from fault
+    return Imported(len(ids), len(links), len(feedback))
+
+
+def _records(read: Reading) -> Iterator[dict[str, Any]]:
+    vectors = _vectors(read)
+    for row in read.sql.execute(f"SELECT {COLUMNS} FROM entries e WHERE e.live ORDER BY e.row"):
+        entry = Candidate._make(row).to_entry()
+        record = {"record": "entry", **entry.to_dict()}
+        if entry.id in vectors:
+            record["vector"] = vectors[entry.id]
+        yield record
+    for source, target, kind, note in read.sql.execute("SELECT source, target, type, note FROM links"):
+        yield {"record": "link", "source": source, "target": target, "type": kind, "note": note}
+    for query, entry_id, action, at in read.sql.execute(
+        "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
+    ):
+        yield {"record": "feedback", "query": query, "entry_id": entry_id, "action": action, "created_at": at}
+
+
+def _vectors(read: Reading) -> dict[str, dict[str, str]]:
+    """Return the given vectors of each entry as base64 of little-endian float32, by model."""
+    sql = (
+        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {key_sql('entry')} "
+        "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
+    )
+    found: dict[str, dict[str, str]] = {}
+    for entry_id, model, blob in read.sql.execute(sql):
+        found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
+    return found
+
+
+def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield the entries among the lines, and put every other record aside."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as fault:
+            raise EntryError(f"line {number} is no JSON: {fault}") from None
+        if not isinstance(record, dict):
+            raise EntryError(f"line {number} is no JSON object")
+        kind = record.pop("record", "entry")
+        if kind == "entry":
+            if isinstance(record.get("vector"), dict):
+                record["vector"] = {m: _vector(v, number) for m, v in record["vector"].items()}
+            yield record
+        elif kind in _NEEDED and all(isinstance(record.get(f), str) for f in _NEEDED[kind]):
+            rest.append((kind, record))
+        else:
+            raise EntryError(f"line {number} is no entry, link or feedback")
+
+
+_NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
+
+
+def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+    except ValueError:
+        raise EntryError(f"line {line} has a vector that is no base64 of float32") from None
+
+
+def _opened(source: str | os.PathLike[str] | Iterable[str]) -> Any:
+    if not isinstance(source, (str, os.PathLike)):
+        return nullcontext(source)
+    try:
+        return Path(source).open(encoding="utf-8")
+    except OSError as fault:
+        raise EntryError(f"{source} cannot be read: {fault.strerror}") from None

@@ -1,0 +1,102 @@
+"""Finding a profile: by name, from a dict, or from a TOML, YAML or JSON file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from septet.errors import ProfileError
+from septet.profiles.builtin import BUILTIN
+from septet.profiles.model import Profile
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["ProfileLike", "resolve"]
+
+ProfileLike: TypeAlias = "str | Path | Mapping[str, Any] | Profile"
+
+
+def resolve(profile: ProfileLike) -> Profile:
+    """Return the profile that is meant.
+
+    Args:
+        profile: a built-in name; a `Profile`; a dict; or the path of a ``.toml``, ``.yaml``/``.yml`` or ``.json``
+            file. A dict or file may say ``extends: NAME`` and then needs to name only what differs.
+
+    Raises:
+        ProfileError: unknown name, unreadable file, or a field that does not fit; the message names it.
+    """
+    if isinstance(profile, Profile):
+        return profile
+    if isinstance(profile, Mapping):
+        return _from_mapping(profile)
+    if isinstance(profile, Path) or (isinstance(profile, str) and Path(profile).suffix in _READERS):
+        return _from_mapping(_read(Path(profile)))
+    found = BUILTIN.get(profile) if isinstance(profile, str) else None
+    if found is None:
+        raise ProfileError(
+            f"unknown profile {profile!r}: built in are {', '.join(BUILTIN)}; or give a dict, a Profile or a file"
+        )
+    return found
+
+
+def _from_mapping(data: Mapping[str, Any]) -> Profile:
+    rest = dict(data)
+    parent = rest.pop("extends", None)
+    if parent is not None:
+        if parent not in BUILTIN:
+            raise ProfileError(f"profile extends {parent!r}, which is not built in: use one of {', '.join(BUILTIN)}")
+        rest.setdefault("name", f"{parent} (changed)")
+        rest = _merged(BUILTIN[parent].model_dump(), rest)
+    try:
+        return Profile.model_validate(rest)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        where = ".".join(str(p) for p in first["loc"])
+        raise ProfileError(f"profile does not fit at {where or 'the top'}: {first['msg']}") from None
+
+
+def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay changes over a base, dict by dict; a signal's expression is replaced whole."""
+    out = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
+        if key == "signals" and both:
+            out[key] = {**out[key], **value}
+        else:
+            out[key] = _merged(out[key], value) if both else value
+    return out
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        data = _READERS[path.suffix](path.read_text(encoding="utf-8"))
+    except KeyError:
+        raise ProfileError(f"{path}: a profile file ends in {', '.join(_READERS)}") from None
+    except (OSError, ValueError) as fault:
+        raise ProfileError(f"{path}: {fault}") from None
+    if not isinstance(data, Mapping):
+        raise ProfileError(f"{path} holds no mapping")
+    return data
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ProfileError("reading YAML needs the extra: pip install 'septet[yaml]'; TOML and JSON do not") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as fault:
+        raise ProfileError(f"no YAML: {fault}") from None
+
+
+_READERS = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}

@@ -1,0 +1,142 @@
+"""Plan: one search, fully decided before any tier is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import QueryError
+from septet.profiles.filters import Compare, Filter, parse_where
+from septet.profiles.load import ProfileLike, resolve
+from septet.profiles.model import Profile
+from septet.text.query import TextQuery, parse
+from septet.vector import unit_vector
+
+__all__ = ["LEGS", "Leg", "Mode", "Plan", "make_plan"]
+
+Leg: TypeAlias = Literal["text", "vector"]
+Mode: TypeAlias = Literal["full", "scan"]
+
+LEGS: tuple[Leg, ...] = ("text", "vector")
+#: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
+MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every tier is asked.
+
+    Attributes:
+        limit: as the caller named it, None for the profile's default.
+        taken: candidates each leg of each tier takes.
+        filters: by name; every candidate passes all of them, whichever leg found it.
+        now: the moment validity and decay are judged at, epoch seconds.
+        vector: the query vector ``(d,)``, unit length, or None.
+        fill: corpus columns that the profile reads.
+    """
+
+    query: TextQuery
+    profile: Profile
+    mode: Mode
+    limit: int | None
+    taken: int
+    filters: Mapping[str, Filter]
+    now: float
+    include_expired: bool
+    include_memories: bool
+    legs: frozenset[str]
+    tags: tuple[str, ...]
+    domain: str | None
+    vector: NDArray[np.float32] | None = None
+    model: str | None = None
+    min_score: float | None = None
+    max_tokens: int | None = None
+    fill: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def wanted(self) -> int:
+        """The limit that counts."""
+        return self.profile.cuts.limit if self.limit is None else self.limit
+
+
+def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any]) -> Plan:
+    """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
+
+    Raises:
+        QueryError: an argument that cannot be understood.
+        VectorError: a query vector with NaN, infinite or only zero components.
+    """
+    if not isinstance(query, str):
+        raise QueryError(f"query is {type(query).__name__}: wanted text")
+    chosen = resolve(profile)
+    limit = _count("limit", options["limit"])
+    mode = options["mode"]
+    if mode not in ("full", "scan"):
+        raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
+    tags = options["tags"] or ()
+    if isinstance(tags, str) or not all(isinstance(t, str) for t in tags):
+        raise QueryError(f"tags is {tags!r}: wanted a list of strings")
+    min_score = options["min_score"]
+    if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
+        raise QueryError(f"min_score is {min_score!r}: wanted a number")
+    given = options["query_vector"]
+    return Plan(
+        query=parse(query, chosen.text),
+        profile=chosen,
+        mode=mode,
+        limit=limit,
+        taken=chosen.cuts.candidates(chosen.cuts.limit if limit is None else limit),
+        filters=_filters(options),
+        now=now,
+        include_expired=bool(options["include_expired"]),
+        include_memories=bool(options["include_memories"]),
+        legs=_legs(options["legs"]),
+        tags=tuple(tags),
+        domain=options["domain"],
+        vector=None if given is None else unit_vector(given, "query_vector"),
+        model=options["model"],
+        min_score=min_score,
+        max_tokens=_count("max_tokens", options["max_tokens"]),
+        fill=chosen.columns & {"bm25", "tfidf", "trigram", "cosine"},
+    )
+
+
+def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
+    out: dict[str, Filter] = {}
+    for name in ("domain", "type", "severity"):
+        value = options[name]
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
+        out[name] = Compare(name, "$eq", value)
+    kinds = options["kinds"]
+    if kinds is not None:
+        kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+        if not kinds or not all(isinstance(k, str) for k in kinds):
+            raise QueryError(f"kinds is {kinds!r}: wanted a non-empty list of strings")
+        out["kinds"] = Compare("kind", "$in", kinds)
+    if options["where"] is not None:
+        out.update(parse_where(options["where"]))
+    return out
+
+
+def _legs(legs: Sequence[str] | str | None) -> frozenset[str]:
+    if legs is None:
+        return frozenset(LEGS)
+    wanted = frozenset((legs,) if isinstance(legs, str) else legs)
+    if not wanted or wanted - frozenset(LEGS):
+        raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
+    return wanted
+
+
+def _count(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
+    return min(int(value), MOST)

@@ -1,0 +1,73 @@
+"""Adaptive weights: what feedback makes of a profile's documented weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from septet.profiles.model import Profile, Row
+
+__all__ = ["Weights", "weights_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights in use and why.
+
+    Attributes:
+        values: one weight per signal.
+        row: ``text`` or ``hybrid``, whether vectors take part.
+        cause: one sentence.
+        counted: feedback rows that count.
+        accept_rate: mean value of the counted rows, 0 to 1; None without any.
+    """
+
+    profile: str
+    row: str
+    values: Mapping[str, float]
+    cause: str
+    counted: int
+    accept_rate: float | None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as a JSON-ready dict."""
+        return {
+            "profile": self.profile,
+            "row": self.row,
+            "values": dict(self.values),
+            "cause": self.cause,
+            "counted": self.counted,
+            "accept_rate": self.accept_rate,
+        }
+
+
+def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weights:
+    """Return a profile's weights after feedback.
+
+    Documented rule: from 30 counted rows on, ``rate = (accepted + 0.5 * modified) / counted``; the moving signals
+    together get ``base + (rate - 0.5) * 2 * 0.15``; the others keep their proportions and bring the sum to 1.
+
+    Args:
+        feedback: rows per action; actions the profile gives no value to (``failed``) are not counted.
+    """
+    rule, base = profile.adaptive, profile.weights[row]
+    counted = sum(n for action, n in feedback.items() if action in rule.values)
+    gained = sum(rule.values[action] * n for action, n in feedback.items() if action in rule.values)
+    rate = gained / counted if counted else None
+    if rate is None or counted < rule.min_rows:
+        cause = f"as documented: {counted} of the {rule.min_rows} feedback rows needed to move them"
+        return Weights(profile.name, row, dict(base), cause, counted, rate)
+    moving = rule.text if row == "text" else rule.hybrid
+    start = sum(base[s] for s in moving)
+    target = min(max(start + (rate - 0.5) * 2 * rule.span, start - rule.span, 0.0), start + rule.span)
+    fixed = sum(base[s] for s in rule.fixed)
+    others = sum(w for s, w in base.items() if s not in moving and s not in rule.fixed)
+    rest = (1 - target - fixed) / others if others > 0 else 0.0
+    share = target / start if start > 0 else 0.0
+    values = {
+        s: w if s in rule.fixed and s not in moving else w * (share if s in moving else rest) for s, w in base.items()
+    }
+    cause = f"accept rate {rate:.2f} over {counted} feedback rows moved {' and '.join(moving)} by {target - start:+.3f}"
+    return Weights(profile.name, row, values, cause, counted, rate)

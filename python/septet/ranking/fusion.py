@@ -1,0 +1,176 @@
+"""Fusion: an expression over columns that yields one column, written as data so that a profile can hold it.
+
+A column is a float64 array with one value per candidate; NaN is unknown. Higher is better in every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from septet import _core
+
+__all__ = ["Col", "Columns", "Const", "Expression", "Only", "Rrf", "Scale", "Sum", "Term", "evaluate", "names"]
+
+Column: TypeAlias = NDArray[np.float64]
+Missing: TypeAlias = Literal["zero", "share"]
+
+
+class _Node(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Col(_Node):
+    """A column by name, for example ``{"col": "bm25"}``."""
+
+    col: str
+
+
+class Const(_Node):
+    """The same value for every candidate."""
+
+    const: float
+
+
+class Only(_Node):
+    """An expression for candidates of one kind, unknown for all others."""
+
+    only: str
+    of: Expression
+
+
+class Scale(_Node):
+    """``(x + shift) / max(x + shift)`` over the candidates; 0 where nothing is positive, unknown stays unknown."""
+
+    scale: Expression
+    shift: float = 0.0
+
+
+class Term(_Node):
+    """A weighted part of a `Sum`."""
+
+    weight: float = Field(ge=0)
+    of: Expression
+
+
+class Sum(_Node):
+    """The weighted mean of its terms.
+
+    ``missing="zero"`` counts unknown values as 0; ``"share"`` also leaves out the weight of terms that are unknown for
+    *every* candidate, so that the others share it.
+    """
+
+    sum: tuple[Term, ...] = Field(min_length=1)
+    missing: Missing = "share"
+
+
+class Rrf(_Node):
+    """Reciprocal rank fusion, ``sum(weight / (k + rank))``; a candidate unknown to a list gets nothing from it."""
+
+    rrf: tuple[Term, ...] = Field(min_length=1)
+    k: float = Field(default=60.0, ge=0)
+    first_rank: Literal[0, 1] = 1
+
+
+Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Sum | Rrf, Field(union_mode="left_to_right")]
+
+for _model in (Only, Scale, Term, Sum, Rrf):
+    _model.model_rebuild()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The candidates an expression is evaluated over: named columns of one length, and each candidate's kind."""
+
+    values: Mapping[str, Column]
+    kinds: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def get(self, name: str) -> Column:
+        """Return a column; all unknown when no leg or signal filled it."""
+        found = self.values.get(name)
+        return np.full(len(self), np.nan) if found is None else found
+
+
+def evaluate(expression: Expression, columns: Columns) -> Column:
+    """Return the value of an expression for every candidate, shape ``(m,)``, NaN where unknown."""
+    if isinstance(expression, Col):
+        return columns.get(expression.col)
+    if isinstance(expression, Const):
+        return np.full(len(columns), expression.const)
+    if isinstance(expression, Only):
+        inside = np.array([k == expression.only for k in columns.kinds], dtype=bool)
+        return np.where(inside, evaluate(expression.of, columns), np.nan)
+    if isinstance(expression, Scale):
+        return _scaled(evaluate(expression.scale, columns) + expression.shift)
+    if isinstance(expression, Sum):
+        return _mean(expression, columns)
+    return _reciprocal_ranks(expression, columns)
+
+
+def shared(weights: Column, known: NDArray[np.bool_], missing: Missing) -> Column:
+    """Return the weights ``(c,)`` as they count: with ``share``, those of unknown columns go to the known ones, sum 1."""
+    if missing == "zero":
+        return weights
+    kept = np.where(known, weights, 0.0)
+    total = float(kept.sum())
+    return kept / total if total > 0 else kept
+
+
+def names(expression: Expression) -> frozenset[str]:
+    """Return the names of all columns that an expression reads."""
+    if isinstance(expression, Col):
+        return frozenset({expression.col})
+    if isinstance(expression, Only):
+        return names(expression.of)
+    if isinstance(expression, Scale):
+        return names(expression.scale)
+    if isinstance(expression, Sum):
+        return frozenset().union(*(names(t.of) for t in expression.sum))
+    if isinstance(expression, Rrf):
+        return frozenset().union(*(names(t.of) for t in expression.rrf))
+    return frozenset()
+
+
+def known(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each column of ``(c, m)`` whether any candidate has a value in it."""
+    return ~np.isnan(matrix).all(axis=1) if matrix.shape[1] else np.zeros(matrix.shape[0], dtype=bool)
+
+
+def _scaled(values: Column) -> Column:
+    if not len(values) or np.isnan(values).all():
+        return values
+    top = float(np.nanmax(values))
+    # A best of 0 or less says that nothing matched; dividing by it would turn the order round.
+    return np.maximum(values, 0.0) / top if top > 0 else np.where(np.isnan(values), np.nan, 0.0)
+
+
+def _mean(expression: Sum, columns: Columns) -> Column:
+    matrix = np.stack([evaluate(t.of, columns) for t in expression.sum])
+    present = known(matrix)
+    if not present.any():
+        return np.full(len(columns), np.nan)
+    weights = np.array([t.weight for t in expression.sum])
+    weights = shared(weights / weights.sum(), present, expression.missing)
+    total: Column = _core.weighted_sum(matrix, weights).sum(axis=0)
+    return total
+
+
+def _reciprocal_ranks(expression: Rrf, columns: Columns) -> Column:
+    lists: list[NDArray[np.int64]] = []
+    for term in expression.rrf:
+        values = evaluate(term.of, columns)
+        best_first = _core.order(values)
+        lists.append(best_first[~np.isnan(values[best_first])])
+    weights = np.array([t.weight for t in expression.rrf])
+    ids, scores = _core.rrf(lists, weights, k=expression.k, first_rank=expression.first_rank)
+    out = np.full(len(columns), np.nan)
+    out[ids] = scores
+    return out

@@ -1,0 +1,125 @@
+"""Pool: the candidates of a search as parallel arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.entry import Entry, Span
+
+__all__ = ["Candidate", "Pool"]
+
+
+class Candidate(NamedTuple):
+    """One entry as its store holds it; tags and attrs are still JSON text."""
+
+    row: int
+    id: str
+    kind: str
+    type: str
+    domain: str
+    severity: str
+    title: str
+    description: str
+    context: str
+    tags_json: str
+    attrs_json: str
+    path: str | None
+    first_line: int | None
+    last_line: int | None
+    created_at: float
+    updated_at: float
+    valid_from: float | None
+    valid_until: float | None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags in the order they were given."""
+        return () if self.tags_json == "[]" else tuple(json.loads(self.tags_json))
+
+    @property
+    def text(self) -> str:
+        """What the text legs see of an entry beside its id."""
+        return f"{self.title} {self.description} {self.context} {' '.join(self.tags)}"
+
+    def to_entry(self) -> Entry:
+        """Return the public value."""
+        span = None if self.path is None else Span(self.path, self.first_line or 1, self.last_line or 1)
+        return Entry(
+            id=self.id,
+            title=self.title,
+            description=self.description,
+            context=self.context,
+            kind=self.kind,
+            type=self.type,
+            domain=self.domain,
+            severity=self.severity,
+            tags=self.tags,
+            attrs={} if self.attrs_json == "{}" else json.loads(self.attrs_json),
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            valid_from=self.valid_from,
+            valid_until=self.valid_until,
+            span=span,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates, the tier each came from, and named float64 columns ``(m,)``; NaN is unknown."""
+
+    candidates: Sequence[Candidate]
+    tiers: Sequence[str]
+    columns: Mapping[str, NDArray[np.float64]]
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids in order."""
+        return [c.id for c in self.candidates]
+
+    def times(self, name: str) -> NDArray[np.float64]:
+        """Return one of the four times as a column, NaN where the entry has none."""
+        return np.array([np.nan if (t := getattr(c, name)) is None else t for c in self.candidates], dtype=np.float64)
+
+    def with_columns(self, columns: Mapping[str, NDArray[np.float64]]) -> Pool:
+        """Return the pool with columns added or replaced."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def at(self, indices: Sequence[int] | NDArray[np.int64]) -> Pool:
+        """Return the candidates at the given positions, in that order."""
+        where = np.asarray(indices, dtype=np.int64)
+        return Pool(
+            [self.candidates[i] for i in where],
+            [self.tiers[i] for i in where],
+            {name: column[where] for name, column in self.columns.items()},
+        )
+
+    @staticmethod
+    def united(pools: Iterable[Pool]) -> Pool:
+        """Join pools given from the highest priority to the lowest: of equal ids the first one stays."""
+        candidates: list[Candidate] = []
+        tiers: list[str] = []
+        seen: set[str] = set()
+        kept: list[tuple[Pool, list[int]]] = []
+        for pool in pools:
+            fresh = [i for i, c in enumerate(pool.candidates) if c.id not in seen]
+            seen.update(pool.candidates[i].id for i in fresh)
+            candidates += [pool.candidates[i] for i in fresh]
+            tiers += [pool.tiers[i] for i in fresh]
+            kept.append((pool, fresh))
+        names = dict.fromkeys(name for pool, _ in kept for name in pool.columns)
+        columns = {name: np.concatenate([_column(pool, name)[fresh] for pool, fresh in kept]) for name in names}
+        return Pool(candidates, tiers, columns)
+
+
+def _column(pool: Pool, name: str) -> NDArray[np.float64]:
+    found = pool.columns.get(name)
+    return np.full(len(pool), np.nan) if found is None else found

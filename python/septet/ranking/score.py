@@ -1,0 +1,67 @@
+"""From a pool to scores: signals, weights, contributions, order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.ranking.fusion import Columns, evaluate, known, shared
+from septet.ranking.pool import Pool
+
+if TYPE_CHECKING:
+    from septet.profiles.model import Profile
+
+__all__ = ["Scored", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A pool with its scores.
+
+    Attributes:
+        signals: raw signal values ``(c, m)``, NaN where unknown.
+        contributions: weight x signal ``(c, m)``; a candidate's score is the sum of its column.
+        scores: ``(m,)``.
+        order: candidate positions, best first; equal scores keep the pool's order ``(m,)``.
+        weights: the weight of each signal as it counted ``(c,)``.
+    """
+
+    pool: Pool
+    names: tuple[str, ...]
+    signals: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    order: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+    def breakdown(self, position: int) -> dict[str, float]:
+        """Return weight x signal of one candidate, by signal."""
+        return dict(zip(self.names, self.contributions[:, position].tolist()))
+
+    def raw(self, position: int) -> dict[str, float | None]:
+        """Return the signals of one candidate; None where unknown."""
+        return {n: None if v != v else v for n, v in zip(self.names, self.signals[:, position].tolist())}
+
+    def named_weights(self) -> dict[str, float]:
+        """Return the weights by signal."""
+        return dict(zip(self.names, self.weights.tolist()))
+
+
+def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Scored:
+    """Evaluate a profile's signals over a pool and fuse them by the given weights."""
+    names = tuple(profile.signals)
+    columns = Columns(pool.columns, [c.kind for c in pool.candidates])
+    signals = np.empty((len(names), len(pool)))
+    for i, expression in enumerate(profile.signals.values()):
+        signals[i] = evaluate(expression, columns)
+    if profile.missing == "zero":
+        signals = np.nan_to_num(signals, nan=0.0)
+    counted = shared(np.array([weights[n] for n in names]), known(signals), profile.missing)
+    contributions = _core.weighted_sum(signals, counted)
+    scores = contributions.sum(axis=0)
+    return Scored(pool, names, signals, contributions, scores, _core.order(scores), counted)

@@ -1,0 +1,173 @@
+"""Opening a vault's file: pragmas, identity, schema version; and SQLite's errors in Septet's words."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+
+__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "connect", "prepare", "translated"]
+
+MEMORY = ":memory:"
+SCHEMA_VERSION = 1
+#: "SPTT": how a vault tells itself from any other SQLite file.
+APPLICATION_ID = 0x53505454
+BUSY_TIMEOUT_S = 10.0
+
+_SCHEMA = Path(__file__).with_name("schema.sql")
+
+
+def connect(path: str, *, read_only: bool, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+    """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
+
+    Raises:
+        StoreError: the file cannot be opened, with the reason.
+    """
+    with translated(path):
+        if path == MEMORY:
+            target = MEMORY
+        else:
+            target = Path(path).absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rwc")
+        connection = sqlite3.connect(
+            target, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=path != MEMORY
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as fault:
+            connection.close()
+            if not (read_only and "unable to open" in str(fault) and _at_rest(path)):
+                raise
+            # A WAL file in a folder that takes no writes cannot make its shared-memory file; nobody writes there.
+            connection = sqlite3.connect(
+                target + "&immutable=1", timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True
+            )
+        except BaseException:
+            connection.close()
+            raise
+        for pragma in ("cache_size=-65536", "mmap_size=268435456", "synchronous=NORMAL", "temp_store=MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+
+def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool) -> None:
+    """Make a new file a vault, or make sure that an existing one is a vault of a known version.
+
+    Raises:
+        NotAVault: another program's database.
+        SchemaTooNew: written by a newer Septet.
+    """
+    with translated(path):
+        known = _recognised(connection, path)
+        if read_only and known:
+            return
+        if read_only:
+            raise NotAVault(f"{path} holds no vault, and a read-only vault cannot be made: open it for writing once")
+        if path != MEMORY:
+            _switch_to_wal(connection)
+        if known:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have made the vault while this one waited for the lock.
+            if not _recognised(connection, path):
+                _create(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _recognised(connection: sqlite3.Connection, path: str) -> bool:
+    """Say whether the file is a vault of this version; False for an empty database."""
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if application == APPLICATION_ID:
+        if version > SCHEMA_VERSION:
+            raise SchemaTooNew(
+                f"{path} has schema version {version}, this Septet knows up to {SCHEMA_VERSION}: "
+                "upgrade with `pip install -U septet`; the file was not touched"
+            )
+        return version == SCHEMA_VERSION
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
+    return False
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _statements(_SCHEMA.read_text(encoding="utf-8")):
+        connection.execute(statement)
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("store_id", uuid.uuid4().hex), ("generation", 0)])
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script into statements; `executescript` would commit the transaction it runs in."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Turn on write-ahead logging; the switch takes an exclusive lock that SQLite does not always wait for."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as fault:
+            if "locked" not in str(fault) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _at_rest(path: str) -> bool:
+    """Say whether a file exists whose log is empty, so that it can be read without locks."""
+    log = Path(path + "-wal")
+    return Path(path).is_file() and os.access(path, os.R_OK) and (not log.exists() or log.stat().st_size == 0)
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into Septet's, naming the file and what to do."""
+    try:
+        yield
+    except sqlite3.Error as fault:
+        raise _meaning(fault, path) from fault
+
+
+def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
+    text = str(fault)
+    if re.search(r"not a database|malformed", text):
+        return NotAVault(
+            f"{path} is no readable SQLite database ({text}): restore it from a backup or choose another file"
+        )
+    if "readonly" in text or "read-only" in text:
+        return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
+    if "locked" in text or "busy" in text:
+        return StoreBusy(
+            f"{path} was locked by another process for {BUSY_TIMEOUT_S:.0f} s: look for one that holds a write open "
+            f"(`fuser {path}` or `lsof {path}` lists them)"
+        )
+    if "unable to open" in text:
+        folder = Path(path).absolute().parent
+        if not folder.is_dir():
+            return StoreError(f"{path} cannot be opened: the folder {folder} does not exist")
+        if Path(path).is_dir():
+            return NotAVault(f"{path} is a folder: name a file in it")
+        if not os.access(folder, os.W_OK):
+            return ReadOnly(f"{path} cannot be opened: the folder {folder} does not take writes; try read_only=True")
+        return StoreError(f"{path} cannot be opened: check that it exists and its permissions")
+    if "disk is full" in text:
+        return StoreError(f"{path}: the disk is full; nothing was written")
+    return StoreError(f"{path}: {text}")

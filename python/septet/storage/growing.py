@@ -1,0 +1,39 @@
+"""Arrays that only grow: a view once handed out never changes, so readers need no lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["Growing"]
+
+
+class Growing:
+    """Rows appended to a buffer with room to spare. Only one thread may append; any may hold views."""
+
+    def __init__(self, dtype: DTypeLike, width: int | None = None) -> None:
+        self._shape: tuple[int, ...] = () if width is None else (width,)
+        self._buffer: NDArray[Any] = np.empty((0, *self._shape), dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Add rows at the end; views taken before keep their length and content."""
+        wanted = self._size + len(rows)
+        if wanted > len(self._buffer):
+            # Old views keep the old buffer alive; growing by half keeps appends cheap on average.
+            buffer = np.empty((max(wanted, len(self._buffer) * 3 // 2, 64), *self._shape), dtype=self._buffer.dtype)
+            buffer[: self._size] = self._buffer[: self._size]
+            self._buffer = buffer
+        self._buffer[self._size : wanted] = rows
+        self._size = wanted
+
+    def view(self) -> NDArray[Any]:
+        """Return everything appended so far, read-only."""
+        view = self._buffer[: self._size]
+        view.flags.writeable = False
+        return view

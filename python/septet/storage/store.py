@@ -1,0 +1,175 @@
+"""Store: one SQLite file, its readers, its one writer, and its clock, the generation."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from septet.errors import Closed, ReadOnly, StoreError
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
+
+__all__ = ["Reading", "Store", "Writing"]
+
+IDLE_READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A read transaction: everything read through it belongs to one generation."""
+
+    sql: sqlite3.Connection
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A write transaction; rows written carry its generation."""
+
+    sql: sqlite3.Connection
+    generation: int
+
+
+class Store:
+    """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
+
+    def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._busy_timeout_s = busy_timeout_s
+        self._closed = False
+        self._pool_lock = threading.Lock()
+        self._write_lock = threading.RLock()
+        self._idle: list[sqlite3.Connection] = []
+        self._process = os.getpid()
+        self._inherited: list[sqlite3.Connection] = []
+        first = self._connect()
+        try:
+            prepare(first, path, read_only=read_only)
+        except BaseException:
+            first.close()
+            raise
+        self._writer = first
+
+    def close(self) -> None:
+        """Close every connection; reads still running finish first. Closing twice is fine."""
+        with self._write_lock, self._pool_lock:
+            self._closed = True
+            for connection in (self._writer, *self._idle):
+                connection.close()
+            self._idle.clear()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the store has no file."""
+        return self.path == MEMORY
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Open a read transaction.
+
+        Raises:
+            Closed: the vault was closed.
+            StoreError: the file cannot be read.
+        """
+        if self.in_memory:
+            # A database in memory belongs to its connection, so readers and the writer take turns on it.
+            with self._write_lock, translated(self.path):
+                self._open_or_raise()
+                yield Reading(self._writer, _generation(self._writer))
+            return
+        with translated(self.path):
+            connection = self._borrow()
+            try:
+                connection.execute("BEGIN")
+                try:
+                    yield Reading(connection, _generation(connection))
+                finally:
+                    connection.execute("ROLLBACK")
+            finally:
+                self._give_back(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Open a write transaction: committed at the end, rolled back on any exception.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading.
+            StoreBusy: another process held the lock for too long.
+        """
+        with self._write_lock:
+            self._open_or_raise()
+            if self.read_only:
+                raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
+            sql = self._writer
+            with translated(self.path):
+                sql.execute("BEGIN IMMEDIATE")
+                try:
+                    sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+                    yield Writing(sql, _generation(sql))
+                    sql.execute("COMMIT")
+                except BaseException:
+                    if sql.in_transaction:
+                        sql.execute("ROLLBACK")
+                    raise
+
+    def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy the store to another file while it is in use, by SQLite's online backup.
+
+        The copy appears under its name only when it is complete.
+        """
+        target_path = Path(path)
+        if not self.in_memory and target_path.exists() and target_path.samefile(self.path):
+            raise StoreError(f"{path} is the vault itself: name another file for the backup")
+        part = target_path.with_name(target_path.name + ".part")
+        try:
+            with translated(str(part)), closing(sqlite3.connect(part, isolation_level=None)) as target:
+                with self.reading() as read:
+                    # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
+                    read.sql.backup(target, pages=-1 if progress is None else 1024, progress=_told(progress))
+                # Without a log of its own the one file is the whole copy.
+                target.execute("PRAGMA journal_mode = DELETE")
+            part.replace(target_path)
+        except OSError as fault:
+            raise StoreError(f"the backup {path} cannot be written: {fault.strerror}") from fault
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        return connect(self.path, read_only=self.read_only, busy_timeout_s=self._busy_timeout_s)
+
+    def _open_or_raise(self) -> None:
+        if self._closed:
+            raise Closed(f"the vault {self.path} was closed: open it again")
+        if self._process != os.getpid() and not self.in_memory:
+            # A forked child must neither use nor close its parent's connections (SQLite's rule): keep them unused.
+            self._inherited = [self._writer, *self._idle]
+            self._idle = []
+            self._process = os.getpid()
+            self._writer = self._connect()
+
+    def _borrow(self) -> sqlite3.Connection:
+        with self._pool_lock:
+            self._open_or_raise()
+            connection = self._idle.pop() if self._idle else None
+        return self._connect() if connection is None else connection
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._pool_lock:
+            if not self._closed and len(self._idle) < IDLE_READERS:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+def _generation(sql: sqlite3.Connection) -> int:
+    return int(sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
+    return None if progress is None else lambda _status, remaining, total: progress(total - remaining, total)

@@ -1,0 +1,174 @@
+"""Vectors as they are stored: spaces (a model with a dimension) and unit-length float32 rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import EntryError, VectorError
+from septet.storage.store import Reading, Writing
+from septet.vector import unit_vector
+
+__all__ = ["DEFAULT_MODEL", "GivenVectors", "Space", "checked", "choose", "drop_stale", "key_sql", "put", "spaces"]
+
+#: The model name of vectors given without one.
+DEFAULT_MODEL = "given"
+
+
+class GivenVectors(NamedTuple):
+    """What a caller gave for one entry: unit rows ``(d,)`` by model."""
+
+    entry_id: str
+    text_hash: str
+    by_model: Mapping[str, NDArray[np.float32]]
+
+
+class Space(NamedTuple):
+    """A model with a dimension, and how many live entries have a vector in it."""
+
+    space: int
+    model: str
+    dimensions: int
+    keyed_by: str
+    entries: int
+
+
+def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors given for one entry, by model, as unit-length float32 rows ``(d,)``.
+
+    Args:
+        vector: one vector, or a dict of vectors by model.
+        model: the model of a single vector; None for `DEFAULT_MODEL`.
+
+    Raises:
+        VectorError: not one-dimensional, NaN, infinite, or all zero.
+    """
+    if vector is None:
+        return {}
+    if isinstance(vector, Mapping):
+        if model is not None:
+            raise EntryError("vector is a dict by model: leave model out")
+        return {_model(m): unit_vector(v, f"vector of {entry_id!r}") for m, v in vector.items()}
+    return {DEFAULT_MODEL if model is None else _model(model): unit_vector(vector, f"vector of {entry_id!r}")}
+
+
+def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
+    """Store vectors given for entries that are already written.
+
+    Args:
+        one_per_entry: remove an entry's given vectors of other models.
+
+    Raises:
+        VectorError: the model's vectors have another dimension.
+    """
+    known = {s.model: s for s in _given_spaces(write)}
+    for one in given:
+        key = f"{one.text_hash}:{one.entry_id}"
+        rows = [
+            (_space_for(write, known, m, row, one.entry_id, now), key, _blob(row)) for m, row in one.by_model.items()
+        ]
+        if one_per_entry and len(known) > 1:
+            write.sql.execute("DELETE FROM vectors WHERE key = ?", (key,))
+        write.sql.executemany(
+            "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
+            "ON CONFLICT (key, space) DO UPDATE SET vector = excluded.vector",
+            rows,
+        )
+
+
+def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
+    """Remove the given vectors of entries whose text is about to change: they describe the old text.
+
+    Args:
+        hashes: the new text hash of each entry about to be written, by id.
+    """
+    if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
+        return
+    sql = "SELECT e.id, e.text_hash FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    old = write.sql.execute(sql, (json.dumps(list(hashes)),)).fetchall()
+    stale = [(f"{text_hash}:{entry_id}",) for entry_id, text_hash in old if hashes[entry_id] != text_hash]
+    write.sql.executemany("DELETE FROM vectors WHERE key = ?", stale)
+
+
+def spaces(read: Reading) -> list[Space]:
+    """Return all spaces that hold vectors of live entries, the fullest first."""
+    found = []
+    for space, model, dimensions, keyed_by in read.sql.execute("SELECT space, model, dimensions, keyed_by FROM spaces"):
+        sql = (
+            f"SELECT count(*) FROM vectors v JOIN entries e ON v.key = {key_sql(keyed_by)} WHERE v.space = ? AND e.live"
+        )
+        found.append(Space(space, model, dimensions, keyed_by, read.sql.execute(sql, (space,)).fetchone()[0]))
+    return sorted((s for s in found if s.entries), key=lambda s: (-s.entries, s.space))
+
+
+def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
+    """Return the space that a query vector of so many dimensions is compared in; None without any.
+
+    With no model named: the only space; of several, the fullest one of that dimension.
+
+    Raises:
+        VectorError: the vault has vectors, but none that this query vector can be compared with.
+    """
+    sql = "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    found = [Space._make(r) for r in read.sql.execute(sql)]
+    named = found if model is None else [s for s in found if s.model == model]
+    fitting = [s for s in named if s.dimensions == dimensions]
+    if len(fitting) > 1:
+        return next(s for s in spaces(read) if s.dimensions == dimensions)
+    if fitting:
+        return fitting[0]
+    if not found:
+        return None
+    here = ", ".join(f"{s.model} ({s.dimensions})" for s in found)
+    asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
+    raise VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+
+
+def key_sql(keyed_by: str) -> str:
+    """Return the SQL expression over ``entries e`` that addresses its vector in a space."""
+    return "e.text_hash || ':' || e.id" if keyed_by == "entry" else "e.text_hash"
+
+
+def _space_for(
+    write: Writing, known: dict[str, Space], model: str, row: NDArray[np.float32], entry_id: str, now: float
+) -> int:
+    space = known.get(model)
+    if space is not None and space.dimensions != row.size:
+        if write.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone():
+            raise VectorError(
+                f"vector of {entry_id!r} has {row.size} dimensions, model {model!r} has {space.dimensions} in this vault: "
+                "name another model=, or re-add every vector"
+            )
+        space = None
+    if space is None:
+        write.sql.execute(
+            "INSERT INTO spaces (model, dimensions, keyed_by, created_at) VALUES (?, ?, 'entry', ?) "
+            "ON CONFLICT DO NOTHING",
+            (model, row.size, now),
+        )
+        space = next(s for s in _given_spaces(write) if s.model == model and s.dimensions == row.size)
+        known[model] = space
+    return space.space
+
+
+def _given_spaces(write: Writing) -> list[Space]:
+    # Those with vectors come last, so that a dict by model keeps the one in use.
+    sql = (
+        "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE keyed_by = 'entry' "
+        "ORDER BY EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    )
+    return [Space._make(r) for r in write.sql.execute(sql)]
+
+
+def _model(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise EntryError(f"model is {name!r}: wanted a non-empty name")
+    return name
+
+
+def _blob(row: NDArray[np.float32]) -> bytes:
+    return row.astype("<f4", copy=False).tobytes()

@@ -1,0 +1,1 @@
+"""Pure text: from a question to a full-text expression."""

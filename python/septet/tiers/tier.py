@@ -1,0 +1,77 @@
+"""What a tier is: a name, a priority, and something that can recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from septet.errors import VectorError
+from septet.profiles.plan import Plan
+from septet.ranking.pool import Candidate, Pool
+from septet.results import LegReport, Note
+
+__all__ = ["Inspected", "Neighbours", "Recalled", "Tier"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What one tier found.
+
+    Attributes:
+        pool: candidates with the columns that need the corpus; full-text order first, then what vectors added.
+        matches: full-text matches seen, exact as long as they are fewer than the guard's threshold.
+        with_vectors: whether the query vector was compared with this tier's vectors.
+        mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
+        memories: matching memories, best first.
+    """
+
+    pool: Pool
+    generation: int
+    matches: int
+    with_vectors: bool
+    mismatch: VectorError | None
+    memories: Sequence[Candidate]
+    notes: Sequence[Note]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Entries near the anchors over links: the distance of each id, and those that were no candidates yet.
+
+    ``linked`` is False when the tier holds no links at all.
+    """
+
+    linked: bool
+    distances: Mapping[str, int]
+    pool: Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """How one entry of a tier fares in a search: the filters it passes and its place in each leg."""
+
+    candidate: Candidate
+    filters: Mapping[str, bool]
+    legs: Sequence[LegReport]
+
+
+class Tier(Protocol):
+    """Something that can be searched."""
+
+    @property
+    def name(self) -> str:
+        """The name a hit carries."""
+
+    @property
+    def priority(self) -> float:
+        """Of entries with the same id, the one of the tier with the highest priority wins."""
+
+    def recall(self, plan: Plan) -> Recalled:
+        """Return the candidates for a plan, all of which pass its filters."""
+
+    def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+        """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+
+    def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
+        """Return how an entry fares, or None when the tier does not hold it."""

@@ -1,0 +1,376 @@
+"""Vault: one SQLite file of knowledge, and everything that can be done with it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from septet import portable
+from septet.entry import Draft, Entry, as_epoch, draft, revise
+from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.profiles import ProfileLike, resolve
+from septet.searchable import Searchable
+from septet.storage import entries, feedback, links
+from septet.storage import vectors as stored_vectors
+from septet.storage.connection import MEMORY
+from septet.storage.links import Link
+from septet.storage.snapshot import Keeper
+from septet.storage.store import Store, Writing
+from septet.storage.vectors import GivenVectors, Space
+from septet.tiers import LocalTier
+
+__all__ = ["Stats", "Vault"]
+
+#: Entries a transaction of `Vault.add_many`: large enough to be fast, short enough that other writers wait little.
+BATCH_ROWS = 1_000
+
+Progress = Callable[[int, "int | None"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a vault holds. ``spaces`` counts vectors by model and dimension; ``size_bytes`` is the file's."""
+
+    path: str
+    entries: int
+    kinds: Mapping[str, int]
+    links: int
+    feedback: Mapping[str, int]
+    spaces: Sequence[Space]
+    generation: int
+    size_bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict."""
+        return {
+            "path": self.path,
+            "entries": self.entries,
+            "kinds": dict(self.kinds),
+            "links": self.links,
+            "feedback": dict(self.feedback),
+            "spaces": [{"model": s.model, "dimensions": s.dimensions, "entries": s.entries} for s in self.spaces],
+            "generation": self.generation,
+            "size_bytes": self.size_bytes,
+        }
+
+
+class Vault(Searchable):
+    """One SQLite file of knowledge. Threads and processes may share it.
+
+    Args:
+        path: the file, made on first use; ``":memory:"`` for a vault that goes with the process.
+        read_only: open for reading; the file must exist.
+        clock: returns the present in epoch seconds.
+        profile: how searches rank unless they say otherwise, and how many vectors per entry are kept.
+
+    Raises:
+        StoreError: the file cannot be used; see its subclasses for why.
+        ProfileError: an unknown or malformed profile.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+    ) -> None:
+        self._clock = clock
+        self._profile = resolve(profile)
+        self._store = Store(os.fspath(path), read_only=read_only)
+        self._tier = LocalTier("vault", 1.0, self._store, Keeper())
+
+    @property
+    def path(self) -> str:
+        """The file's path as it was given."""
+        return self._store.path
+
+    def __repr__(self) -> str:
+        return f"Vault({self.path!r})"
+
+    def __enter__(self) -> Vault:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine."""
+        self._store.close()
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def add(self, entry: Entry | None = None, *, vector: Any = None, model: str | None = None, **fields: Any) -> str:
+        """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
+
+        Args:
+            entry: a whole `Entry`; or name its fields:
+            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
+                given with: writing another title, description or context without a vector drops it.
+            model: names the vector's model, so that only vectors of one model are compared.
+            **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
+                ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
+                ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
+                ``valid_until`` (epoch seconds or aware datetimes).
+
+        Raises:
+            EntryError: a field that cannot be stored; nothing was written.
+            VectorError: NaN, infinite, zero, or another dimension than the model's vectors have.
+            StoreError: the file does not take the write.
+        """
+        if entry is not None:
+            fields = {**_fields_of(entry), **fields}
+        given = self._given(fields, vector, model)
+        self._write([given])
+        return given[0].entry.id
+
+    def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
+        """Store many entries, a thousand a transaction, and return their ids.
+
+        Args:
+            items: entries, or dicts with the arguments of `add`.
+            progress: called after each transaction with the number stored so far and the total, if it is known.
+
+        Raises:
+            BatchError: an item could not be stored; ``written`` says how many are, ``index`` which item failed.
+        """
+        total = len(items) if isinstance(items, Sequence) else None
+        ids: list[str] = []
+        source = iter(items)
+        while batch := list(islice(source, BATCH_ROWS)):
+            drafts: list[tuple[Draft, Mapping[str, Any]]] = []
+            try:
+                for item in batch:
+                    fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
+                    drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
+            except (SeptetError, TypeError, ValueError) as fault:
+                raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
+            try:
+                self._write(drafts)
+            except SeptetError as fault:
+                raise _stopped(len(ids), len(ids), fault) from fault
+            ids += [d.entry.id for d, _ in drafts]
+            if progress is not None:
+                progress(len(ids), total)
+        return ids
+
+    def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
+        """Change some fields of an entry and return it as it is now.
+
+        Raises:
+            EntryNotFound: there is no such entry.
+            EntryError: a field that cannot be stored; nothing was written.
+        """
+        vectors = stored_vectors.checked(vector, model, id)
+        with self._store.writing() as write:
+            found = entries.find(write, [id]).get(id)
+            if found is None:
+                raise self._missing(id)
+            changed = revise(found.to_entry(), changes, now=float(self._clock()))
+            self._store_drafts(write, [(changed, vectors)])
+        return changed.entry
+
+    def remember(
+        self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
+    ) -> str:
+        """Store a memory (a session, a lesson, a preference) and return its id; found with ``include_memories=True``."""
+        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
+        return self.add(id=id, **{**named, **fields})
+
+    def delete(self, *ids: str) -> int:
+        """Delete entries with their links and vectors and return how many there were.
+
+        The text is emptied at once; `purge` removes the empty rows.
+        """
+        with self._store.writing() as write:
+            return len(entries.delete(write, ids))
+
+    def purge(self) -> int:
+        """Remove deleted rows for good and return how many there were."""
+        with self._store.writing() as write:
+            return entries.purge(write)
+
+    def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
+        """Link two entries; a link that exists gets the new type and note.
+
+        Raises:
+            EntryNotFound: one of the two does not exist.
+            EntryError: an entry cannot be linked to itself; a type that is no text.
+        """
+        self.link_many([Link(source, target, type, note)])
+
+    def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
+        """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
+        wanted = [_checked_link(item) for item in items]
+        with self._store.writing() as write:
+            known = entries.find(write, list({end for link in wanted for end in link[:2]}))
+            for link in wanted:
+                for end in link[:2]:
+                    if end not in known:
+                        raise self._missing(end)
+            links.put(write, wanted)
+        return len(wanted)
+
+    def unlink(self, source: str, target: str) -> bool:
+        """Remove a link and say whether there was one."""
+        with self._store.writing() as write:
+            return links.remove(write, source, target)
+
+    def feedback(self, query: str, id: str, action: str) -> None:
+        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
+
+        From 30 counted rows on the weights move; see `weights`.
+
+        Raises:
+            EntryError: an unknown action.
+            EntryNotFound: there is no such entry.
+        """
+        if action not in feedback.ACTIONS:
+            raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
+        if not isinstance(query, str):
+            raise EntryError(f"query is {type(query).__name__}: wanted text")
+        with self._store.writing() as write:
+            if not entries.find(write, [id]):
+                raise self._missing(id)
+            feedback.record(write, query, id, action, float(self._clock()))
+
+    def reset_feedback(self) -> int:
+        """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
+        with self._store.writing() as write:
+            return feedback.clear(write)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def get(self, id: str) -> Entry | None:
+        """Return an entry, or None when there is none of that id."""
+        found = self.load([id])
+        return found[0] if found else None
+
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        with self._store.reading() as read:
+            found = entries.find(read, wanted)
+        return [found[i].to_entry() for i in wanted if i in found]
+
+    def links(self, id: str) -> list[Link]:
+        """Return the links from and to an entry."""
+        with self._store.reading() as read:
+            return links.links_of(read, id)
+
+    def stats(self) -> Stats:
+        """Count what the vault holds."""
+        with self._store.reading() as read:
+            return Stats(
+                path=self.path,
+                entries=entries.count(read),
+                kinds=entries.kinds(read),
+                links=links.count(read),
+                feedback=feedback.counts(read),
+                spaces=stored_vectors.spaces(read),
+                generation=read.generation,
+                size_bytes=0 if self.path == MEMORY else Path(self.path).stat().st_size,
+            )
+
+    def __len__(self) -> int:
+        with self._store.reading() as read:
+            return entries.count(read)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.get(id) is not None
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy the vault to another file while it is in use; the copy appears when it is complete.
+
+        Args:
+            progress: called with pages copied and pages in all.
+        """
+        self._store.backup(os.fspath(path), progress)
+
+    def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
+        """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines."""
+        return portable.export(self._store, target)
+
+    def import_(
+        self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None
+    ) -> portable.Imported:
+        """Read JSON lines, those of `export` or plain entries, and return what was stored.
+
+        Raises:
+            BatchError: a line that cannot be stored; ``written`` entries are.
+        """
+        return portable.import_lines(self, source, progress)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _tiers(self) -> Sequence[LocalTier]:
+        return [self._tier]
+
+    def _as_tier(self, name: str, priority: float) -> LocalTier:
+        return LocalTier(name, priority, self._store, self._tier.keeper)
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        with self._store.reading() as read:
+            return feedback.counts(read)
+
+    def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Store feedback rows of an export, with their times."""
+        with self._store.writing() as write:
+            for row in rows:
+                if row["action"] not in feedback.ACTIONS:
+                    raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
+                at = as_epoch(row.get("created_at"), "created_at", EntryError)
+                now = float(self._clock()) if at is None else at
+                feedback.record(write, row["query"], row["entry_id"], row["action"], now)
+
+    def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
+        made = draft(fields, now=float(self._clock()))
+        return made, stored_vectors.checked(vector, model, made.entry.id)
+
+    def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+        with self._store.writing() as write:
+            self._store_drafts(write, drafts)
+
+    def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+        hashes = {d.entry.id: d.entry.text_hash for d, _ in drafts}
+        stored_vectors.drop_stale(write, hashes)
+        entries.upsert(write, (d for d, _ in drafts))
+        given = [GivenVectors(d.entry.id, hashes[d.entry.id], v) for d, v in drafts if v]
+        if given:
+            one = resolve(self._profile).vectors == "one"
+            stored_vectors.put(write, given, one_per_entry=one, now=float(self._clock()))
+
+    def _missing(self, id: str) -> EntryNotFound:
+        return EntryNotFound(f"no entry {id!r} in {self.path}: check the id, or `add` it first")
+
+
+def _fields_of(entry: Entry) -> dict[str, Any]:
+    return entry.to_dict()
+
+
+def _checked_link(item: Sequence[Any]) -> Link:
+    link = Link(*item, *("related", "")[len(item) - 2 :]) if 2 <= len(item) <= 4 else None
+    if link is None or not all(isinstance(part, str) for part in link) or not link.type.strip():
+        raise EntryError(f"link {item!r} cannot be stored: wanted (source, target, type, note), all text")
+    if link.source == link.target:
+        raise EntryError(f"{link.source!r} cannot be linked to itself")
+    return link
+
+
+def _stopped(written: int, index: int, fault: Exception) -> BatchError:
+    return BatchError(
+        f"item {index} could not be stored: {fault}; {written} entries before it are stored, the rest is not",
+        written=written,
+        index=index,
+    )

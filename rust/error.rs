@@ -1,0 +1,98 @@
+//! The one error type of the crate. Every variant is a fault in an argument.
+
+use std::fmt;
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What is wrong with an argument: what was seen and what was wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error {
+    /// A component is NaN or infinite where finite input is required.
+    NotFinite {
+        /// The argument.
+        what: &'static str,
+        /// Its position: the row of a matrix, the element of a vector.
+        at: usize,
+    },
+    /// A row of length 0 cannot be scaled to length 1.
+    ZeroRow {
+        /// The row.
+        row: usize,
+    },
+    /// An index or slot lies outside `0 <= i < len`.
+    OutOfRange {
+        /// The argument.
+        what: &'static str,
+        /// The index seen.
+        index: i64,
+        /// The number of rows or slots.
+        len: usize,
+    },
+    /// Two lengths that must be equal are not.
+    Length {
+        /// The argument.
+        what: &'static str,
+        /// The length seen.
+        got: usize,
+        /// The length wanted.
+        wanted: usize,
+    },
+    /// A number lies outside its range.
+    Parameter {
+        /// The argument.
+        what: &'static str,
+        /// The range, in words.
+        wanted: &'static str,
+        /// The number seen.
+        got: f64,
+    },
+    /// A name is not one of those known.
+    Name {
+        /// The argument.
+        what: &'static str,
+        /// The names known, in words.
+        wanted: String,
+        /// The name seen.
+        got: String,
+    },
+    /// A slot is listed twice.
+    Repeated {
+        /// The slot.
+        slot: i64,
+    },
+    /// A slot is to be removed that was not counted.
+    NotCounted {
+        /// The slot.
+        slot: i64,
+    },
+    /// Frequencies were used with an index they were not made from.
+    ForeignIndex,
+    /// A vectorizer was used before it was fitted.
+    NotFitted,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFinite { what, at } => write!(f, "{what} {at} is NaN or infinite; give finite numbers"),
+            Self::ZeroRow { row } => {
+                write!(f, "row {row} has length 0, so it cannot be scaled to length 1; leave it out")
+            }
+            Self::OutOfRange { what, index, len } => {
+                write!(f, "{what} {index} is out of range: there are {len}")
+            }
+            Self::Length { what, got, wanted } => write!(f, "{what} has length {got}, expected {wanted}"),
+            Self::Parameter { what, wanted, got } => write!(f, "{what} is {got}, expected {wanted}"),
+            Self::Name { what, wanted, got } => write!(f, "{what} is {got:?}, expected one of {wanted}"),
+            Self::Repeated { slot } => write!(f, "slot {slot} is listed twice; list each slot once"),
+            Self::NotCounted { slot } => {
+                write!(f, "slot {slot} cannot be removed: these frequencies do not count it")
+            }
+            Self::ForeignIndex => write!(f, "the frequencies were made from another TermIndex"),
+            Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

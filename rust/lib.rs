@@ -1,0 +1,15 @@
+//! Kernels of Septet: exact cosine top-k, terms and TF-IDF, fusion.
+//!
+//! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
+//! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
+
+pub mod error;
+pub mod facts;
+pub mod fuse;
+pub mod terms;
+pub mod vectors;
+
+#[cfg(feature = "python")]
+pub mod python;
+
+pub use error::{Error, Result};

@@ -1,0 +1,237 @@
+//! Index terms beyond SQLite's `unicode61`: pairs for scripts without blanks, folded words, parts of identifiers.
+
+use rustc_hash::FxHashSet;
+
+use super::fold::{base, fold};
+use super::scripts::{Spacing, is_han, is_mark, joins_by_case, stretches};
+use super::words::{Run, split};
+use unicode_normalization::UnicodeNormalization;
+
+/// Which side the terms are for.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Index,
+    /// A pair finds what its characters would: single characters are only for a search for one.
+    Query,
+}
+
+/// Return the extra index terms of a text, in text order, repeated as often as they occur; empty for plain text.
+pub fn grams(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    split(text, false, |run| of_run(run, Side::Index, &mut found));
+    found
+}
+
+/// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers.
+pub fn query_grams(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    split(text, false, |run| of_run(run, Side::Query, &mut found));
+    let mut seen = FxHashSet::default();
+    found.retain(|term| seen.insert(term.clone()));
+    found
+}
+
+fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
+    let text = run.text();
+    if run.ascii {
+        parts(&text, found);
+        return;
+    }
+    let folded = fold(&text);
+    if folded.is_empty() {
+        return; // nothing but Arabic tatweel
+    }
+    let cut = stretches(&folded);
+    if cut.iter().all(|&(class, _)| class == Spacing::Spaced) {
+        of_word(&text, folded, run.joined, found);
+        return;
+    }
+    if let [(Spacing::Hangul, word)] = cut[..] {
+        // Up to two syllables the word is its own pair, unless SQLite saw it spelled otherwise.
+        if word != text {
+            found.push(word.to_owned());
+        }
+        if word.chars().count() > 2 {
+            pairs(word, None, found);
+        }
+        return;
+    }
+    for (class, part) in cut {
+        match class {
+            Spacing::Spaced => found.push(part.to_owned()),
+            Spacing::Hangul => pairs(part, None, found),
+            Spacing::Unspaced => pairs(part, Some(side), found),
+        }
+    }
+}
+
+/// Push every two adjacent characters of a stretch, marks left out as SQLite leaves them out. With `singles`, a lone
+/// character stands for itself and, in an index, every Han character does.
+fn pairs(stretch: &str, singles: Option<Side>, found: &mut Vec<String>) {
+    let letters: Vec<char> = stretch.chars().filter(|&c| !is_mark(c)).collect();
+    if let ([lone], Some(_)) = (&letters[..], singles) {
+        found.push(lone.to_string());
+        return;
+    }
+    for (i, &c) in letters.iter().enumerate() {
+        if singles == Some(Side::Index) && is_han(c) {
+            found.push(c.to_string());
+        }
+        if let Some(&next) = letters.get(i + 1) {
+            found.push(String::from_iter([c, next]));
+        }
+    }
+}
+
+/// The terms of a word of a script with blanks: its folded form, its German spelling, its parts.
+fn of_word(text: &str, folded: String, joined: bool, found: &mut Vec<String>) {
+    let spelled = spell_umlauts(text);
+    if joined || folded != unicode61(text) {
+        found.push(folded);
+    }
+    found.extend(spelled);
+    parts(text, found);
+}
+
+/// What `unicode61 remove_diacritics 2` makes of a word: lower case, Latin letters without diacritics, nothing else.
+fn unicode61(word: &str) -> String {
+    word.chars()
+        .flat_map(char::to_lowercase)
+        .filter(|&c| !drops(c))
+        .map(|c| match base(c) {
+            plain if c != 'ς' && plain.is_ascii_alphabetic() => plain,
+            _ if c == 'ς' => 'σ',
+            _ => c,
+        })
+        .collect()
+}
+
+/// The marks that SQLite drops inside a word (`sqlite3Fts5UnicodeIsdiacritic`); others separate.
+fn drops(c: char) -> bool {
+    const DROPPED: u64 = 0x0003_61f8_0802_9fdf;
+    let offset = (c as u32).wrapping_sub(0x300);
+    offset < 50 && DROPPED >> offset & 1 == 1
+}
+
+/// A word with ä, ö, ü written ae, oe, ue and the rest folded; None for a word without them.
+fn spell_umlauts(word: &str) -> Option<String> {
+    let lower: String = word.nfc().flat_map(char::to_lowercase).collect();
+    if !lower.contains(['ä', 'ö', 'ü']) {
+        return None;
+    }
+    let spelled: String = lower.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
+    Some(fold(&spelled))
+}
+
+/// What a character is in an identifier.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Upper,
+    Lower,
+    Other,
+    Digit,
+}
+
+fn kind(c: char) -> Kind {
+    if c.is_lowercase() {
+        Kind::Lower
+    } else if c.is_uppercase() {
+        Kind::Upper
+    } else if c.is_numeric() {
+        Kind::Digit
+    } else {
+        Kind::Other
+    }
+}
+
+/// Push the parts of an identifier, folded, those of at least two characters: `getUserName`, `HTTPServer`, `sha256`.
+fn parts(run: &str, found: &mut Vec<String>) {
+    let mut letters = run.char_indices().filter(|&(_, c)| !is_mark(c)).peekable();
+    let mut before: Option<Kind> = None;
+    let mut cuts = Vec::new();
+    while let Some((i, c)) = letters.next() {
+        let now = kind(c);
+        if now != Kind::Digit && !joins_by_case(c) {
+            return;
+        }
+        let next = letters.peek().map(|&(_, c)| kind(c));
+        if before.is_some_and(|before| is_boundary(before, now, next)) {
+            cuts.push(i);
+        }
+        before = Some(now);
+    }
+    if cuts.is_empty() {
+        return;
+    }
+    let mut start = 0;
+    for end in cuts.into_iter().chain([run.len()]) {
+        let part = &run[start..end];
+        if part.chars().filter(|&c| !is_mark(c)).count() >= 2 {
+            found.push(fold(part));
+        }
+        start = end;
+    }
+}
+
+/// Whether a part ends between two characters: `rN`, the last `PS` of `HTTPSe`, `a2`, `2a`.
+fn is_boundary(before: Kind, now: Kind, next: Option<Kind>) -> bool {
+    match (before, now) {
+        (Kind::Lower, Kind::Upper) => true,
+        (Kind::Upper, Kind::Upper) => next == Some(Kind::Lower),
+        (a, b) => (a == Kind::Digit) != (b == Kind::Digit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_has_none() {
+        assert!(grams("Plain ASCII text, snake_case and café über-naïve… no").len() == 1);
+        assert!(grams("Plain ASCII text, snake_case and café, naïve.").is_empty());
+        assert!(grams("Русский текст, हिन्दी में ـــ").is_empty());
+    }
+
+    #[test]
+    fn unspaced_scripts_give_pairs() {
+        assert_eq!(grams("東京都"), ["東", "東京", "京", "京都", "都"]);
+        assert_eq!(query_grams("東京都 京都"), ["東京", "京都"]);
+        assert_eq!(grams("水 と"), ["水", "と"]);
+        assert_eq!(query_grams("水"), ["水"]);
+        assert_eq!(grams("トークン"), ["トー", "ーク", "クン"]);
+        assert_eq!(grams("ｶﾞｷ"), ["ガキ"]);
+        assert_eq!(grams("か\u{3099}く"), ["がく"]);
+        assert_eq!(grams("กินข้าว"), ["กน", "นข", "ขา", "าว"]);
+        assert_eq!(query_grams("第3章ABC"), ["第", "3", "章", "abc"]);
+    }
+
+    #[test]
+    fn hangul_gives_pairs_of_longer_words() {
+        assert_eq!(grams("서울 서울특별시"), ["서울", "울특", "특별", "별시"]);
+        assert_eq!(grams("API를 서버에서"), ["api", "서버", "버에", "에서"]);
+        assert_eq!(grams("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}"), ["한국"]);
+    }
+
+    #[test]
+    fn words_fold_where_sqlite_does_not() {
+        assert_eq!(grams("Đồng Straße łódź ＪＷＴ ﬁne"), ["dong", "strasse", "lodz", "jwt", "fine"]);
+        assert_eq!(grams("Müller"), ["mueller"]);
+        assert_eq!(grams("Mu\u{308}ller Größe"), ["mueller", "grosse", "groesse"]);
+        assert_eq!(grams("مُحَمَّد"), ["محمد"]);
+        assert_eq!(grams("می\u{200c}خواهم"), ["میخواهم"]);
+        assert_eq!(grams("ελληνικά"), ["ελληνικα"]);
+        assert_eq!(grams("и\u{306}ога"), ["йога"]);
+    }
+
+    #[test]
+    fn identifiers_have_parts() {
+        assert_eq!(grams("getUserName"), ["get", "user", "name"]);
+        assert_eq!(grams("HTTPServer parseXMLDoc"), ["http", "server", "parse", "xml", "doc"]);
+        assert_eq!(grams("sha256 v2 x86_64 utf8Text"), ["sha", "256", "86", "utf", "text"]);
+        assert_eq!(grams("приветМир"), ["привет", "мир"]);
+        assert_eq!(grams("getÜberName"), ["getuebername", "get", "uber", "name"]);
+        assert!(grams("HTTP Server ok x 12 A1").is_empty());
+        assert_eq!(query_grams("userName getUser"), ["user", "name", "get"]);
+    }
+}

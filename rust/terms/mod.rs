@@ -1,0 +1,20 @@
+//! Terms: what counts as a word in any script, extra index terms, TF-IDF.
+
+mod fold;
+mod grams;
+mod index;
+mod scripts;
+mod stop_words;
+mod tfidf;
+mod tokens;
+mod trigrams;
+mod words;
+
+pub use fold::fold;
+pub use grams::{grams, query_grams};
+pub use index::{Frequencies, TermIndex};
+pub use stop_words::{STOP_WORDS, is_stop_word};
+pub use tfidf::{Csr, TfidfVectorizer, Tokens};
+pub use tokens::tokenize;
+pub use trigrams::trigrams;
+pub use words::words;

@@ -1,0 +1,157 @@
+//! The tokens of TF-IDF.
+
+use super::fold::fold;
+use super::scripts::{Spacing, is_mark, stretches};
+use super::stop_words::is_stop_word;
+use super::words::split;
+
+/// Return the TF-IDF tokens of a text.
+///
+/// Runs of letters, digits, marks and hyphens, lower-cased; those under three characters and the stop words are
+/// dropped. Tokens with non-ASCII characters are folded; stretches of scripts written without blanks give their pairs
+/// of characters, whatever their length.
+pub fn tokenize(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    for_each_token(text, &mut String::new(), |token| tokens.push(token.to_owned()));
+    tokens
+}
+
+/// Call `emit` with each token of [`tokenize`]. The buffer is working space.
+pub(super) fn for_each_token(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
+    split(text, true, |run| {
+        if !run.ascii {
+            of_other(&fold(&run.text()), buffer, &mut emit);
+            return;
+        }
+        let word = run.text();
+        if word.len() >= 3 {
+            buffer.clear();
+            buffer.push_str(&word);
+            buffer.make_ascii_lowercase();
+            emit_word(buffer, &mut emit);
+        }
+    });
+}
+
+fn emit_word(word: &str, emit: &mut impl FnMut(&str)) {
+    if !is_stop_word(word) {
+        emit(word);
+    }
+}
+
+fn of_other(folded: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    for (unspaced, part) in parts(folded) {
+        if unspaced {
+            pairs(part, buffer, emit);
+        } else if part.chars().nth(2).is_some() {
+            emit_word(part, emit);
+        }
+    }
+}
+
+/// Cut out the unspaced stretches; what lies between two of them stays whole.
+fn parts(folded: &str) -> Vec<(bool, &str)> {
+    let mut merged: Vec<(bool, usize, usize)> = Vec::new();
+    let mut at = 0;
+    for (class, part) in stretches(folded) {
+        let (unspaced, end) = (class == Spacing::Unspaced, at + part.len());
+        match merged.last_mut() {
+            Some((kind, _, last)) if *kind == unspaced => *last = end,
+            _ => merged.push((unspaced, at, end)),
+        }
+        at = end;
+    }
+    merged.into_iter().map(|(unspaced, start, end)| (unspaced, &folded[start..end])).collect()
+}
+
+fn pairs(stretch: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
+    let mut letters = stretch.chars().filter(|&c| !is_mark(c)).peekable();
+    let mut first = true;
+    while let Some(c) = letters.next() {
+        buffer.clear();
+        buffer.push(c);
+        match letters.peek() {
+            Some(&next) => buffer.push(next),
+            None if first => {}
+            None => break,
+        }
+        emit(buffer);
+        first = false;
+    }
+}
+
+/// Call `emit` with each run of at least two word characters of a lower-cased text: scikit-learn's default,
+/// `(?u)\b\w\w+\b`.
+pub(super) fn for_each_pattern_word(text: &str, mut emit: impl FnMut(&str)) {
+    let lower = text.to_lowercase();
+    for run in lower.split(|c| !is_pattern_word(c)) {
+        if run.chars().nth(1).is_some() {
+            emit(run);
+        }
+    }
+}
+
+/// Python's `\w`: letters and numbers by general category, and the underscore. Rust counts as alphabetic also marks and
+/// the circled and squared letters, which Python does not.
+fn is_pattern_word(c: char) -> bool {
+    let enclosed = matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}'
+        | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}');
+    c == '_' || (c.is_alphanumeric() && !is_mark(c) && !enclosed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn documented_tokens() {
+        for (text, wanted) in [
+            ("How does JWT validation work", "jwt validation work"),
+            ("", ""),
+            ("e-mail two-phase commit -- done -", "e-mail two-phase commit done"),
+            ("C++ C# R&D", ""),
+            ("v2.0 3.14 100 42", "100"),
+            ("foo,bar;baz", "foo bar baz"),
+            ("non\u{a0}breaking", "non breaking"),
+            ("well-known- -leading ---", "well-known- -leading ---"),
+            ("user@example.com snake_case", "user example com snake case"),
+            ("the the the cat cat", "cat cat"),
+            ("x86-64 arm64", "x86-64 arm64"),
+            ("a\u{1f}bcd\tefg", "bcd efg"),
+        ] {
+            assert_eq!(tokenize(text).join(" "), wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_scripts_have_tokens_too() {
+        assert_eq!(tokenize("認証 トークン jwt"), ["認証", "トー", "ーク", "クン", "jwt"]);
+        assert_eq!(tokenize("İstanbul ŒUVRE ß"), ["istanbul", "oeuvre"]);
+        assert_eq!(tokenize("Zürich-West über ｔｈｅ"), ["zurich-west", "uber"]);
+        assert_eq!(tokenize("東京-大阪 API連携 水 第3章"), ["東京", "大阪", "api", "連携", "水", "第", "章"]);
+        assert_eq!(tokenize("서울특별시에서 भारत"), ["서울특별시에서", "भारत"]);
+        assert_eq!(tokenize("กินข้าว"), ["กน", "นข", "ขา", "าว"]);
+    }
+
+    #[test]
+    fn pattern_words() {
+        let mut found = Vec::new();
+        for_each_pattern_word("A snake_case É2 x, Ⓐⓑ İx ½²", |word| found.push(word.to_owned()));
+        assert_eq!(found, ["snake_case", "é2", "½²"]);
+    }
+
+    /// The documented rule, literally.
+    fn twin(text: &str) -> Vec<String> {
+        let kept = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '-') || c.is_ascii_whitespace() || c == '\x0b';
+        let cleaned: String = text.to_ascii_lowercase().chars().map(|c| if kept(c) { c } else { ' ' }).collect();
+        cleaned.split_whitespace().filter(|t| t.len() >= 3 && !is_stop_word(t)).map(str::to_owned).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_follows_the_documented_rule(text in "[\\x00-\\x7f]{0,60}|[a-zA-Z -]{0,60}") {
+            prop_assert_eq!(tokenize(&text), twin(&text));
+        }
+    }
+}

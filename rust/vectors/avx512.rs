@@ -1,0 +1,99 @@
+//! The float32 scan with AVX-512F: four rows at a time, sixteen lanes, dot products and squares side by side.
+
+use std::arch::x86_64::*;
+
+use super::dot::in_lanes;
+use super::rows::Rows;
+
+/// Partial sums per dot product.
+pub(super) const LANES: usize = 16;
+const WIDTH: usize = 4;
+
+/// Proof that this processor has AVX-512F (and the AVX2, FMA that come with it).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token(());
+
+impl Token {
+    /// A token, where the processor has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        let here =
+            is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        here.then_some(Self(()))
+    }
+
+    /// As `Level::dot`.
+    pub(super) fn dot(self, a: &[f32], b: &[f32]) -> f64 {
+        // SAFETY: a token exists only where the features were detected.
+        unsafe { dot(a, b) }
+    }
+
+    /// As `Level::scan`.
+    pub(super) fn scan(self, query: &[f32], rows: Rows<'_>, at: &[usize], dots: &mut [f32], squares: &mut [f32]) {
+        assert_eq!(query.len(), rows.d());
+        for ((at, dots), squares) in at.chunks(WIDTH).zip(dots.chunks_mut(WIDTH)).zip(squares.chunks_mut(WIDTH)) {
+            // A short last group computes its last row again rather than having a loop of its own.
+            let four = [0, 1, 2, 3].map(|j| rows.row(at[j.min(at.len() - 1)]));
+            // SAFETY: a token exists only where the features were detected; the rows are as long as the query.
+            let (dot, square) = unsafe { four_rows(query, four) };
+            dots[..at.len()].copy_from_slice(&dot[..at.len()]);
+            squares[..at.len()].copy_from_slice(&square[..at.len()]);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    in_lanes(a, b)
+}
+
+/// # Safety
+/// Every row must be as long as the query.
+#[target_feature(enable = "avx512f,avx2,fma")]
+unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH]) -> ([f32; WIDTH], [f32; WIDTH]) {
+    let d = query.len();
+    let whole = d - d % LANES;
+    let mut dots = [_mm512_setzero_ps(); WIDTH];
+    let mut squares = [_mm512_setzero_ps(); WIDTH];
+    let mut i = 0;
+    while i < whole {
+        // SAFETY: i + LANES <= d, the length of the query and of each row.
+        unsafe {
+            let q = _mm512_loadu_ps(query.as_ptr().add(i));
+            for j in 0..WIDTH {
+                let x = _mm512_loadu_ps(rows[j].as_ptr().add(i));
+                dots[j] = _mm512_fmadd_ps(q, x, dots[j]);
+                squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+            }
+        }
+        i += LANES;
+    }
+    if whole < d {
+        let mask: __mmask16 = (1 << (d - whole)) - 1;
+        // SAFETY: the mask lets only the d - whole components that exist be read.
+        unsafe {
+            let q = _mm512_maskz_loadu_ps(mask, query.as_ptr().add(whole));
+            for j in 0..WIDTH {
+                let x = _mm512_maskz_loadu_ps(mask, rows[j].as_ptr().add(whole));
+                dots[j] = _mm512_fmadd_ps(q, x, dots[j]);
+                squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+            }
+        }
+    }
+    (reduce(dots), reduce(squares))
+}
+
+/// Add up the lanes of each sum, in four steps.
+#[target_feature(enable = "avx512f,avx2,fma")]
+fn reduce(sums: [__m512; WIDTH]) -> [f32; WIDTH] {
+    let quarter = sums.map(|sum| {
+        let low = _mm512_castps512_ps256(sum);
+        let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(sum)));
+        let half = _mm256_add_ps(low, high);
+        _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps::<1>(half))
+    });
+    let pairs = _mm_hadd_ps(_mm_hadd_ps(quarter[0], quarter[1]), _mm_hadd_ps(quarter[2], quarter[3]));
+    let mut out = [0.0; WIDTH];
+    // SAFETY: `out` holds four float32 numbers; the store needs no alignment.
+    unsafe { _mm_storeu_ps(out.as_mut_ptr(), pairs) };
+    out
+}

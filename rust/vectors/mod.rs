@@ -1,0 +1,22 @@
+//! Dense vectors: unit rows, exact dot products, exact top-k.
+//!
+//! The scan runs in float32 on the fastest level the processor has ([`Level`]); every answer is a float64 one.
+
+mod dispatch;
+mod dot;
+mod rows;
+mod scalar;
+mod select;
+mod top_k;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+pub use dispatch::Level;
+pub use dot::{dot, dot_at};
+pub use rows::{Rows, unit_rows};
+pub use top_k::{Hits, Mask, top_k};

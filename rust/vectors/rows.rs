@@ -1,0 +1,102 @@
+//! Matrices of float32 rows, and their scaling to length 1.
+
+use super::dot::dot;
+use crate::error::{Error, Result};
+
+/// A row-major float32 matrix `(n, d)`, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    data: &'a [f32],
+    n: usize,
+    d: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// View `data` as `n` rows of `d` components.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless `data` holds `n * d` numbers.
+    pub fn new(data: &'a [f32], n: usize, d: usize) -> Result<Self> {
+        let wanted = n.saturating_mul(d);
+        if data.len() == wanted {
+            Ok(Self { data, n, d })
+        } else {
+            Err(Error::Length { what: "rows", got: data.len(), wanted })
+        }
+    }
+
+    /// The number of rows.
+    pub fn n(self) -> usize {
+        self.n
+    }
+
+    /// The number of components of a row.
+    pub fn d(self) -> usize {
+        self.d
+    }
+
+    /// Row `i`, of length `d`.
+    ///
+    /// # Panics
+    /// If `i >= n`.
+    pub fn row(self, i: usize) -> &'a [f32] {
+        assert!(i < self.n, "row {i} of {}", self.n);
+        &self.data[i * self.d..(i + 1) * self.d]
+    }
+
+    /// Fail unless the query has `d` components, all finite.
+    pub(super) fn check_query(self, query: &[f32]) -> Result<()> {
+        if query.len() != self.d {
+            return Err(Error::Length { what: "query", got: query.len(), wanted: self.d });
+        }
+        match query.iter().position(|x| !x.is_finite()) {
+            Some(at) => Err(Error::NotFinite { what: "query component", at }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Scale every row to Euclidean length 1. Norms are summed in float64; the result is row-major `(n, d)`.
+///
+/// # Errors
+/// [`Error::NotFinite`] or [`Error::ZeroRow`], naming the first row at fault.
+pub fn unit_rows(rows: Rows<'_>) -> Result<Vec<f32>> {
+    let mut scaled = Vec::with_capacity(rows.n * rows.d);
+    for i in 0..rows.n {
+        let row = rows.row(i);
+        // Finite float32 squares cannot overflow float64, so a sum that is not finite means a component is not.
+        let square = dot(row, row);
+        if !square.is_finite() {
+            return Err(Error::NotFinite { what: "row", at: i });
+        }
+        if square == 0.0 {
+            return Err(Error::ZeroRow { row: i });
+        }
+        let norm = square.sqrt();
+        scaled.extend(row.iter().map(|&x| (f64::from(x) / norm) as f32));
+    }
+    Ok(scaled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_get_length_one() {
+        let data = [3.0, 4.0, 1e-30, 0.0, 3e38, 3e38];
+        let unit = unit_rows(Rows::new(&data, 3, 2).unwrap()).unwrap();
+        let half = 0.5_f32.sqrt();
+        assert_eq!(unit, [0.6, 0.8, 1.0, 0.0, half, half]);
+    }
+
+    #[test]
+    fn bad_rows_are_named() {
+        let data = [1.0, 0.0, 0.0, 0.0];
+        assert_eq!(unit_rows(Rows::new(&data, 2, 2).unwrap()), Err(Error::ZeroRow { row: 1 }));
+        let data = [1.0, 0.0, f32::NAN, 0.0];
+        let fault = Error::NotFinite { what: "row", at: 1 };
+        assert_eq!(unit_rows(Rows::new(&data, 2, 2).unwrap()), Err(fault));
+        assert!(Rows::new(&data, 3, 2).is_err());
+    }
+}

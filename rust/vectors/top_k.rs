@@ -1,0 +1,161 @@
+//! The k rows with the largest dot product, exactly.
+//!
+//! A float32 scan gives every row a score within a proven distance of its float64 score; the rows that can be among
+//! the k best are summed again in float64. The distance: a sum in which no product meets more than `h` roundings is
+//! off by at most `gamma(h) * sum |q_i x_i|`, `gamma(h) = h u / (1 - h u)`, `u = 2^-24` (Higham, Accuracy and Stability
+//! of Numerical Algorithms, 2nd ed., §3.1), and `sum |q_i x_i| <= |q| |x|` (Cauchy-Schwarz).
+
+use super::dispatch::Level;
+use super::dot::dot;
+use super::rows::Rows;
+use super::select::Survivors;
+use crate::error::{Error, Result};
+
+/// Rows scanned between two looks at the scores: the scores stay in the first-level cache.
+const BLOCK: usize = 64;
+
+/// Rows that may be returned: one byte a row, not 0 where it may.
+pub type Mask<'a> = &'a [u8];
+
+/// Row indices and float64 scores, best first; equal scores by ascending index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hits {
+    /// Row indices.
+    pub rows: Vec<usize>,
+    /// Their dot products with the query.
+    pub scores: Vec<f64>,
+}
+
+/// Return the `k` allowed rows with the largest float64 dot product with the query, as [`dot()`] computes it.
+///
+/// The rows must be finite; they need not have unit length.
+///
+/// # Errors
+/// [`Error::Length`] for a query or mask that does not fit, [`Error::NotFinite`] for the query.
+pub fn top_k(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<Mask<'_>>, level: Level) -> Result<Hits> {
+    rows.check_query(query)?;
+    if let Some(mask) = mask
+        && mask.len() != rows.n()
+    {
+        return Err(Error::Length { what: "mask", got: mask.len(), wanted: rows.n() });
+    }
+    let k = k.min(rows.n());
+    if k == 0 {
+        return Ok(Hits::default());
+    }
+    let survivors = scan(query, rows, k, mask, level);
+    Ok(best(query, rows, survivors, k, level))
+}
+
+/// Scan the allowed rows in float32 and return those that can be among the k best.
+fn scan(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<Mask<'_>>, level: Level) -> Vec<usize> {
+    let bound = Bound::new(query, level);
+    let mut survivors = Survivors::new(k);
+    let (mut at, mut dots, mut squares) = ([0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+    let mut next = 0;
+    loop {
+        let len = match mask {
+            Some(mask) => fill_masked(&mut at, &mut next, mask),
+            None => fill(&mut at, &mut next, rows.n()),
+        };
+        if len == 0 {
+            return survivors.rows();
+        }
+        level.scan(query, rows, &at[..len], &mut dots[..len], &mut squares[..len]);
+        let largest = squares[..len].iter().copied().fold(0.0_f32, f32::max);
+        survivors.offer(&at[..len], &dots[..len], bound.error(largest));
+    }
+}
+
+fn fill(at: &mut [usize; BLOCK], next: &mut usize, n: usize) -> usize {
+    let len = (n - *next).min(BLOCK);
+    for (row, slot) in (*next..).zip(at[..len].iter_mut()) {
+        *slot = row;
+    }
+    *next += len;
+    len
+}
+
+/// Put the next allowed rows into `at`; eight forbidden rows in a row cost one comparison.
+fn fill_masked(at: &mut [usize; BLOCK], next: &mut usize, mask: Mask<'_>) -> usize {
+    let mut len = 0;
+    while len < BLOCK && *next < mask.len() {
+        if let Some(eight) = mask[*next..].first_chunk::<8>()
+            && *eight == [0; 8]
+        {
+            *next += 8;
+            continue;
+        }
+        if mask[*next] != 0 {
+            at[len] = *next;
+            len += 1;
+        }
+        *next += 1;
+    }
+    len
+}
+
+/// How far a float32 score can be from the float64 one, as a function of the row's squared length.
+struct Bound {
+    /// Multiplies the row's length: relative errors of both sums times the query's length.
+    relative: f64,
+    /// Error for a row and a query of length 1 from products too small for a normal float32.
+    tiny: f64,
+    query_norm: f64,
+    /// What the float32 square may lack of the true one: a factor, and a summand for what vanished under it.
+    square_factor: f64,
+    square_lost: f64,
+}
+
+impl Bound {
+    fn new(query: &[f32], level: Level) -> Self {
+        let d = query.len();
+        let single = gamma(level.roundings(d), f64::from(f32::EPSILON) / 2.0);
+        let double = gamma(d + 4, f64::EPSILON / 2.0);
+        // The float64 steps that form the bound round too; a ten-thousandth more covers them.
+        let slack = 1.0001;
+        let query_norm = dot(query, query).sqrt() * slack;
+        // With denormals flushed to zero (another library may have set that), each of the d products and each of the
+        // d sums can lose up to the smallest normal number, and so can every input.
+        let tiny = 4.0 * d as f64 * f64::from(f32::MIN_POSITIVE);
+        Self {
+            relative: (single + double) * query_norm * slack,
+            tiny,
+            query_norm,
+            square_factor: slack / (1.0 - single),
+            square_lost: tiny,
+        }
+    }
+
+    /// The bound for rows whose float32 squared lengths are at most `square`; infinite when nothing can be said.
+    fn error(&self, square: f32) -> f64 {
+        let norm = (f64::from(square) * self.square_factor + self.square_lost).sqrt();
+        // Past this a float32 sum may have overflowed, and then the score says nothing.
+        let reach = norm * self.query_norm;
+        if !(norm < 1e19 && reach < 1e38) {
+            return f64::INFINITY;
+        }
+        self.relative * norm + self.tiny * (1.0 + norm + self.query_norm)
+    }
+}
+
+/// Higham's gamma: the relative error of a product of `steps` factors `1 + delta`, each delta at most `unit`.
+fn gamma(steps: usize, unit: f64) -> f64 {
+    let sum = steps as f64 * unit;
+    if sum < 0.5 { sum / (1.0 - sum) } else { f64::INFINITY }
+}
+
+/// Score the surviving rows in float64 and return the k best.
+fn best(query: &[f32], rows: Rows<'_>, survivors: Vec<usize>, k: usize, level: Level) -> Hits {
+    let mut scored: Vec<(f64, usize)> = survivors
+        .into_iter()
+        .map(|row| (level.dot(query, rows.row(row)), row))
+        // Finite rows have finite scores; a broken row must not upset the order of the others.
+        .filter(|(score, _)| !score.is_nan())
+        .collect();
+    // `dot` never gives -0.0 (its sums start at 0.0), so the total order is the numeric one.
+    scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.truncate(k);
+    let (scores, rows) = scored.into_iter().unzip();
+    Hits { rows, scores }
+}
