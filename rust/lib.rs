@@ -13,3 +13,10 @@ pub mod vectors;
 pub mod python;
 
 pub use error::{Error, Result};
+
+/// Property tests draw the same cases in every run.
+#[cfg(test)]
+fn seeded(cases: u32) -> proptest::test_runner::Config {
+    use proptest::test_runner::{Config, RngSeed};
+    Config { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..Config::default() }
+}

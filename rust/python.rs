@@ -119,11 +119,11 @@ fn top_k<'py>(
     Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
 }
 
-/// Return the float64 dot products of the query `(d,)` with the rows at the indices `at` `(m,)`.
+/// Return the float64 cosines `(m,)` of the query `(d,)` with the rows at the indices `at`.
 #[pyfunction]
-fn dot_at<'py>(query: Vector<'py, f32>, rows: Matrix<'py, f32>, at: Vector<'py, i64>) -> PyResult<Doubles<'py>> {
+fn cosine_at<'py>(query: Vector<'py, f64>, rows: Matrix<'py, f32>, at: Vector<'py, i64>) -> PyResult<Doubles<'py>> {
     let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);
-    Ok(PyArray1::from_vec(py, py.detach(|| vectors::dot_at(query, rows, at))?))
+    Ok(PyArray1::from_vec(py, py.detach(|| vectors::cosine_at(query, rows, at))?))
 }
 
 /// Split text into lower-case words.
@@ -354,7 +354,7 @@ fn decay<'py>(
 mod _core {
     #[pymodule_export]
     use super::{
-        Frequencies, TermIndex, TfidfVectorizer, decay, dot_at, fold, grams, jaccard, kernel, kernels, order,
+        Frequencies, TermIndex, TfidfVectorizer, cosine_at, decay, fold, grams, jaccard, kernel, kernels, order,
         query_grams, rrf, stop_words, tokenize, top_k, trigrams, unit_rows, weighted_sum, words,
     };
     use pyo3::prelude::*;

@@ -23,6 +23,8 @@ def kernel() -> str:
 def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the rows ``(n, d)`` scaled to Euclidean length 1 (norms are summed in float64).
 
+    Rows that have unit length up to float32 rounding come back as they are.
+
     Raises:
         ValueError: a component is NaN or infinite, or a row has length 0; the message names the row.
     """
@@ -51,11 +53,13 @@ def top_k(
         Row indices and float64 scores, best first, both of length ``min(k, allowed rows)``.
     """
 
-def dot_at(query: NDArray[np.float32], rows: NDArray[np.float32], at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the float64 dot products of the query ``(d,)`` with the rows at the indices ``at`` ``(m,)``.
+def cosine_at(query: NDArray[np.float64], rows: NDArray[np.float32], at: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
+
+    Neither side needs unit length; a row of length 0 scores 0.
 
     Raises:
-        ValueError: an index lies outside ``0 <= i < n``.
+        ValueError: an index lies outside ``0 <= i < n``; a query that is all zero or not finite.
     """
 
 # -- terms -----------------------------------------------------------------------------------------------------------
@@ -64,7 +68,7 @@ def words(text: str) -> list[str]:
     """Split text into lower-case words: runs of Unicode letters, digits and combining marks; all else separates."""
 
 def fold(word: str) -> str:
-    """Return the search form of a word: compatibility forms, Latin diacritics and special letters brought to plain letters.
+    """Return the search form of a word: compatibility forms, Latin diacritics, special letters as plain letters.
 
     ``Café`` -> ``cafe``, ``Đồng`` -> ``dong``, ``Straße`` -> ``strasse``, ``ＪＷＴ`` -> ``jwt``; letters of scripts
     whose marks carry meaning (Cyrillic й, Kana が) keep them; Arabic vowel signs and tatweel are dropped.
@@ -195,7 +199,10 @@ def order(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the indices that sort scores from high to low, stable; NaN last."""
 
 def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's, as sets of exact strings; 0 when both are empty."""
+    """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's ``(m,)``; 0 when both are empty.
+
+    Tags are compared as sets of exact strings.
+    """
 
 def decay(
     now: float,

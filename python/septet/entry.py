@@ -35,7 +35,23 @@ SLUG_CHARS = 48
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
 FIELDS = frozenset(
-    ["id", "kind", "type", "domain", "severity", "title", "description", "context", "tags", "attrs", "span", "created_at", "updated_at", "valid_from", "valid_until"]
+    [
+        "id",
+        "kind",
+        "type",
+        "domain",
+        "severity",
+        "title",
+        "description",
+        "context",
+        "tags",
+        "attrs",
+        "span",
+        "created_at",
+        "updated_at",
+        "valid_from",
+        "valid_until",
+    ]
 )
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 

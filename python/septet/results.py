@@ -192,7 +192,7 @@ class Explanation:
 
     Attributes:
         found: whether the search would return it.
-        rank: its place in the whole ranking, from 1, also when the limit cut it off; None when it never became a candidate.
+        rank: its place among all candidates, from 1, also when the limit cut it off; None when it was none.
         reason: the answer in one sentence.
         filters: every filter of the search and whether the entry passes it.
     """

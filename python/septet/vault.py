@@ -182,7 +182,10 @@ class Vault(Searchable):
     def remember(
         self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
     ) -> str:
-        """Store a memory (a session, a lesson, a preference) and return its id; found with ``include_memories=True``."""
+        """Store a memory (a session, a lesson, a preference) and return its id.
+
+        Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
+        """
         named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
         return self.add(id=id, **{**named, **fields})
 

@@ -1,7 +1,8 @@
-"""One vector as a caller gives it: anything that reads as a row of numbers, checked and brought to unit length."""
+"""Vectors as callers give them: anything that reads as a row of numbers, checked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,26 +11,62 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import VectorError
 
-__all__ = ["unit_vector"]
+__all__ = ["QueryVector", "entry_vector", "query_vector"]
 
 
-def unit_vector(value: Any, name: str) -> NDArray[np.float32]:
-    """Return a vector as float32 of Euclidean length 1, shape ``(d,)``.
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question as a vector.
+
+    Attributes:
+        exact: as it was given, float64 ``(d,)``; the cosine of a candidate is computed from it.
+        scan: float32 of unit length ``(d,)``; candidates are found with it.
+    """
+
+    exact: NDArray[np.float64]
+    scan: NDArray[np.float32]
+
+
+def entry_vector(value: Any, name: str) -> NDArray[np.float32]:
+    """Return an entry's vector as float32 ``(d,)``, otherwise as it was given.
 
     Args:
-        name: how to call it in an error, for example ``query_vector``.
+        name: how to call it in an error.
 
     Raises:
         VectorError: not one-dimensional, empty, NaN, infinite (also as float32), or all zero.
     """
+    row = _row(value, name).astype(np.float32)
+    _unit(row, name)
+    return row
+
+
+def query_vector(value: Any) -> QueryVector:
+    """Return a query vector in both forms.
+
+    Raises:
+        VectorError: as `entry_vector`.
+    """
+    row = _row(value, "query_vector")
+    return QueryVector(row, _unit(row.astype(np.float32), "query_vector"))
+
+
+def _row(value: Any, name: str) -> NDArray[np.float64]:
     try:
-        with np.errstate(over="ignore"):
-            row = np.ascontiguousarray(value, dtype=np.float32)
+        row = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise VectorError(f"{name} cannot be read as numbers: wanted a sequence of floats") from None
-    if row.ndim != 1 or not row.size or np.ndim(value) != 1:
-        raise VectorError(f"{name} has shape {np.shape(value)}: wanted one dimension")
+    if row.ndim != 1 or not row.size:
+        raise VectorError(f"{name} has shape {row.shape}: wanted one dimension")
+    # Beyond float32's range the cast would turn a number into infinity and warn.
+    if not (np.abs(row) <= np.finfo(np.float32).max).all():
+        raise VectorError(f"{name} holds NaN, infinity, or a number that float32 cannot hold")
+    return row
+
+
+def _unit(row: NDArray[np.float32], name: str) -> NDArray[np.float32]:
     try:
-        return _core.unit_rows(row[np.newaxis, :])[0]
+        unit: NDArray[np.float32] = _core.unit_rows(row[np.newaxis, :])[0]
     except ValueError:
-        raise VectorError(f"{name} holds NaN or infinity, or is all zero: it has no direction") from None
+        raise VectorError(f"{name} is all zero: it has no direction") from None
+    return unit

@@ -94,16 +94,27 @@ fn of_word(text: &str, folded: String, joined: bool, found: &mut Vec<String>) {
 }
 
 /// What `unicode61 remove_diacritics 2` makes of a word: lower case, Latin letters without diacritics, nothing else.
+///
+/// Which case pairs SQLite knows depends on its age; beyond those it always knew, the word as it stands is returned, so
+/// that its folded form is indexed too.
 fn unicode61(word: &str) -> String {
-    word.chars()
-        .flat_map(char::to_lowercase)
-        .filter(|&c| !drops(c))
-        .map(|c| match base(c) {
-            plain if c != 'ς' && plain.is_ascii_alphabetic() => plain,
-            _ if c == 'ς' => 'σ',
-            _ => c,
-        })
-        .collect()
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars() {
+        if matches!(c, ..'\u{528}' | '\u{1e00}'..='\u{1fff}' | '\u{ff00}'..='\u{ffef}') {
+            out.extend(c.to_lowercase().filter(|&c| !drops(c)).map(without_diacritics));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn without_diacritics(c: char) -> char {
+    match base(c) {
+        'ς' => 'σ',
+        plain if plain.is_ascii_alphabetic() => plain,
+        _ => c,
+    }
 }
 
 /// The marks that SQLite drops inside a word (`sqlite3Fts5UnicodeIsdiacritic`); others separate.
@@ -115,6 +126,9 @@ fn drops(c: char) -> bool {
 
 /// A word with ä, ö, ü written ae, oe, ue and the rest folded; None for a word without them.
 fn spell_umlauts(word: &str) -> Option<String> {
+    if !word.contains(['ä', 'ö', 'ü', 'Ä', 'Ö', 'Ü', '\u{308}']) {
+        return None;
+    }
     let lower: String = word.nfc().flat_map(char::to_lowercase).collect();
     if !lower.contains(['ä', 'ö', 'ü']) {
         return None;

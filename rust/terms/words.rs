@@ -131,6 +131,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeded(256))]
         #[test]
         fn runs_cover_every_letter_and_nothing_else(text in "\\PC{0,40}|[a-zé\u{301}\u{200d}漢_ -]{0,40}") {
             for hyphens in [false, true] {

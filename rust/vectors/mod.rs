@@ -2,6 +2,7 @@
 //!
 //! The scan runs in float32 on the fastest level the processor has ([`Level`]); every answer is a float64 one.
 
+mod cosine;
 mod dispatch;
 mod dot;
 mod rows;
@@ -16,7 +17,8 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
+pub use cosine::cosine_at;
 pub use dispatch::Level;
-pub use dot::{dot, dot_at};
+pub use dot::dot;
 pub use rows::{Rows, unit_rows};
 pub use top_k::{Hits, Mask, top_k};

@@ -56,7 +56,12 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// A row whose squared length is this close to 1 has unit length already: what float32 rounding leaves of it.
+const UNIT_TOLERANCE: f64 = 1e-6;
+
 /// Scale every row to Euclidean length 1. Norms are summed in float64; the result is row-major `(n, d)`.
+///
+/// Rows that have unit length up to float32 rounding are left as they are: scaling again would only blur them.
 ///
 /// # Errors
 /// [`Error::NotFinite`] or [`Error::ZeroRow`], naming the first row at fault.
@@ -71,6 +76,10 @@ pub fn unit_rows(rows: Rows<'_>) -> Result<Vec<f32>> {
         }
         if square == 0.0 {
             return Err(Error::ZeroRow { row: i });
+        }
+        if (square - 1.0).abs() <= UNIT_TOLERANCE {
+            scaled.extend(row);
+            continue;
         }
         let norm = square.sqrt();
         scaled.extend(row.iter().map(|&x| (f64::from(x) / norm) as f32));

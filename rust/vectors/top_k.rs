@@ -159,3 +159,95 @@ fn best(query: &[f32], rows: Rows<'_>, survivors: Vec<usize>, k: usize, level: L
     let (scores, rows) = scored.into_iter().unzip();
     Hits { rows, scores }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The float64 scan.
+    fn twin(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<Mask<'_>>) -> Hits {
+        let mut scored: Vec<(f64, usize)> = (0..rows.n())
+            .filter(|&row| mask.is_none_or(|mask| mask[row] != 0))
+            .map(|row| (dot(query, rows.row(row)), row))
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        scored.truncate(k);
+        let (scores, rows) = scored.into_iter().unzip();
+        Hits { rows, scores }
+    }
+
+    /// Components on a coarse grid (many ties), ordinary, nearly equal, huge and tiny.
+    fn component() -> impl Strategy<Value = f32> {
+        prop_oneof![
+            4 => (-2_i8..3).prop_map(f32::from),
+            4 => -1.0_f32..1.0,
+            2 => (0_u8..4).prop_map(|i| 1.0 + f32::from(i) * f32::EPSILON),
+            1 => prop_oneof![Just(3e38_f32), Just(-3e38), Just(1e-38), Just(1e-45), Just(-1e20), Just(0.0)],
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(crate::seeded(64))]
+        #[test]
+        fn every_level_gives_the_float64_answer(
+            (d, query, data) in (0_usize..40).prop_flat_map(|d| (
+                Just(d),
+                prop::collection::vec(component(), d),
+                prop::collection::vec(component(), d * 70),
+            )),
+            k in 0_usize..90,
+            allowed in prop::option::of(prop::collection::vec(0_u8..2, 70)),
+        ) {
+            let rows = Rows::new(&data, 70, d).unwrap();
+            let wanted = twin(&query, rows, k, allowed.as_deref());
+            for &level in Level::available() {
+                prop_assert_eq!(&top_k(&query, rows, k, allowed.as_deref(), level).unwrap(), &wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_and_is_tight_enough_to_be_of_use() {
+        let d = 384;
+        let query: Vec<f32> = (0..d).map(|i| (i as f32).sin() / 14.0).collect();
+        let row: Vec<f32> = (0..d).map(|i| (i as f32 * 1.7).cos() / 14.0).collect();
+        for &level in Level::available() {
+            let (mut dots, mut squares) = ([0.0], [0.0]);
+            level.scan(&query, Rows::new(&row, 1, d).unwrap(), &[0], &mut dots, &mut squares);
+            let error = Bound::new(&query, level).error(squares[0]);
+            assert!((f64::from(dots[0]) - dot(&query, &row)).abs() <= error);
+            assert!(error < 1e-5, "{level:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_sorted_corpus_keeps_few_rows() {
+        let data: Vec<f32> = (0..50_000).map(|i| i as f32).collect();
+        let rows = Rows::new(&data, data.len(), 1).unwrap();
+        for &level in Level::available() {
+            assert_eq!(scan(&[1.0], rows, 3, None, level), [49_997, 49_998, 49_999]);
+        }
+    }
+
+    #[test]
+    fn arguments_that_do_not_fit() {
+        let data = [1.0, 2.0];
+        let rows = Rows::new(&data, 1, 2).unwrap();
+        let level = Level::best();
+        assert!(matches!(top_k(&[1.0], rows, 1, None, level), Err(Error::Length { what: "query", .. })));
+        assert!(matches!(top_k(&[1.0, 1.0], rows, 1, Some(&[]), level), Err(Error::Length { what: "mask", .. })));
+        assert!(matches!(top_k(&[1.0, f32::NAN], rows, 0, None, level), Err(Error::NotFinite { at: 1, .. })));
+        assert_eq!(top_k(&[1.0, 1.0], rows, 5, Some(&[0]), level), Ok(Hits::default()));
+        assert_eq!(top_k(&[], Rows::new(&[], 3, 0).unwrap(), 2, None, level).map(|hits| hits.rows), Ok(vec![0, 1]));
+    }
+
+    #[test]
+    fn a_broken_row_does_not_hide_the_others() {
+        let data = [1.0, f32::NAN, 3.0, f32::NAN, 2.0];
+        for &level in Level::available() {
+            let hits = top_k(&[1.0], Rows::new(&data, 5, 1).unwrap(), 3, None, level).unwrap();
+            assert_eq!(hits.rows, [2, 4, 0]);
+        }
+    }
+}

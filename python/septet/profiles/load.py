@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -99,4 +99,4 @@ def _yaml(text: str) -> Any:
         raise ProfileError(f"no YAML: {fault}") from None
 
 
-_READERS = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}
+_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}

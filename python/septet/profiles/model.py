@@ -54,9 +54,15 @@ class Facts(_Part):
 
 
 class Graph(_Part):
-    """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0."""
+    """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0.
+
+    Attributes:
+        most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
+            must not flood a search.
+    """
 
     anchors: int = Field(default=5, ge=0)
+    most_pulled: int = Field(default=100, ge=0)
     proximity: tuple[float, ...] = Field(default=(1 / 2, 1 / 3), description="by distance, from 1")
 
 

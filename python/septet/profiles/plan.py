@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.errors import QueryError
 from septet.profiles.filters import Compare, Filter, parse_where
 from septet.profiles.load import ProfileLike, resolve
 from septet.profiles.model import Profile
 from septet.text.query import TextQuery, parse
-from septet.vector import unit_vector
+from septet.vector import QueryVector, query_vector
 
 __all__ = ["LEGS", "Leg", "Mode", "Plan", "make_plan"]
 
@@ -35,7 +34,7 @@ class Plan:
         taken: candidates each leg of each tier takes.
         filters: by name; every candidate passes all of them, whichever leg found it.
         now: the moment validity and decay are judged at, epoch seconds.
-        vector: the query vector ``(d,)``, unit length, or None.
+        vector: the question as a vector, or None.
         fill: corpus columns that the profile reads.
     """
 
@@ -51,7 +50,7 @@ class Plan:
     legs: frozenset[str]
     tags: tuple[str, ...]
     domain: str | None
-    vector: NDArray[np.float32] | None = None
+    vector: QueryVector | None = None
     model: str | None = None
     min_score: float | None = None
     max_tokens: int | None = None
@@ -97,7 +96,7 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
         legs=_legs(options["legs"]),
         tags=tuple(tags),
         domain=options["domain"],
-        vector=None if given is None else unit_vector(given, "query_vector"),
+        vector=None if given is None else query_vector(given),
         model=options["model"],
         min_score=min_score,
         max_tokens=_count("max_tokens", options["max_tokens"]),

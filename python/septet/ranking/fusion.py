@@ -116,7 +116,7 @@ def evaluate(expression: Expression, columns: Columns) -> Column:
 
 
 def shared(weights: Column, known: NDArray[np.bool_], missing: Missing) -> Column:
-    """Return the weights ``(c,)`` as they count: with ``share``, those of unknown columns go to the known ones, sum 1."""
+    """Return the weights ``(c,)`` as they count: with ``share`` the known columns take over the others', up to sum 1."""
     if missing == "zero":
         return weights
     kept = np.where(known, weights, 0.0)
@@ -141,7 +141,8 @@ def names(expression: Expression) -> frozenset[str]:
 
 def known(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return for each column of ``(c, m)`` whether any candidate has a value in it."""
-    return ~np.isnan(matrix).all(axis=1) if matrix.shape[1] else np.zeros(matrix.shape[0], dtype=bool)
+    # Without candidates everything is unknown: `all` over an empty axis is true.
+    return np.logical_not(np.asarray(np.isnan(matrix).all(axis=1), dtype=np.bool_))
 
 
 def _scaled(values: Column) -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -96,8 +95,9 @@ def _run(
     parameters: Sequence[object],
     only: Sequence[int] | None,
 ) -> tuple[list[int], list[float]]:
-    inside = "" if only is None else " AND rowid IN (SELECT value FROM json_each(?))"
-    one = (match,) if only is None else (match, json.dumps(list(only)))
+    # The plus keeps FTS5 from looking the rows up one by one: each look-up would count every term's documents anew.
+    inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
+    one = (match,) if only is None else (match, *only)
     matches = f"SELECT rowid AS row, {score} AS score FROM entries_fts WHERE entries_fts MATCH ?{inside}"
     given: tuple[object, ...] = one
     if with_grams:

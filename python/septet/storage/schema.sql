@@ -123,7 +123,7 @@ CREATE TABLE vectors (
     row    INTEGER PRIMARY KEY,
     space  INTEGER NOT NULL REFERENCES spaces (space),
     key    TEXT    NOT NULL,
-    vector BLOB    NOT NULL,                -- little-endian float32, unit length
+    vector BLOB    NOT NULL,                -- little-endian float32, as given
     UNIQUE (key, space)
 );
 

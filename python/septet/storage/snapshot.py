@@ -265,8 +265,8 @@ def _append_page(
     )
     found = read.sql.execute(sql, (json.dumps(rows_of.tolist()), space)).fetchall()
     if found:
-        matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype="<f4").reshape(len(found), -1)
-        rows.append(matrix)
+        matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype=np.float32).reshape(len(found), -1)
+        rows.append(_core.unit_rows(matrix))
         slots.append(at[[position for position, _ in found]])
 
 

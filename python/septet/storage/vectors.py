@@ -1,4 +1,4 @@
-"""Vectors as they are stored: spaces (a model with a dimension) and unit-length float32 rows."""
+"""Vectors as they are stored: spaces (a model with a dimension) and float32 rows as they were given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet.errors import EntryError, VectorError
 from septet.storage.store import Reading, Writing
-from septet.vector import unit_vector
+from septet.vector import entry_vector
 
 __all__ = ["DEFAULT_MODEL", "GivenVectors", "Space", "checked", "choose", "drop_stale", "key_sql", "put", "spaces"]
 
@@ -20,7 +20,7 @@ DEFAULT_MODEL = "given"
 
 
 class GivenVectors(NamedTuple):
-    """What a caller gave for one entry: unit rows ``(d,)`` by model."""
+    """What a caller gave for one entry: float32 rows ``(d,)`` by model."""
 
     entry_id: str
     text_hash: str
@@ -38,7 +38,7 @@ class Space(NamedTuple):
 
 
 def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
-    """Return the vectors given for one entry, by model, as unit-length float32 rows ``(d,)``.
+    """Return the vectors given for one entry, by model, as float32 rows ``(d,)``.
 
     Args:
         vector: one vector, or a dict of vectors by model.
@@ -52,8 +52,8 @@ def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[n
     if isinstance(vector, Mapping):
         if model is not None:
             raise EntryError("vector is a dict by model: leave model out")
-        return {_model(m): unit_vector(v, f"vector of {entry_id!r}") for m, v in vector.items()}
-    return {DEFAULT_MODEL if model is None else _model(model): unit_vector(vector, f"vector of {entry_id!r}")}
+        return {_model(m): entry_vector(v, f"vector of {entry_id!r}") for m, v in vector.items()}
+    return {DEFAULT_MODEL if model is None else _model(model): entry_vector(vector, f"vector of {entry_id!r}")}
 
 
 def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, now: float) -> None:
@@ -113,7 +113,10 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
     Raises:
         VectorError: the vault has vectors, but none that this query vector can be compared with.
     """
-    sql = "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    sql = (
+        "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM spaces s "
+        "WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space)"
+    )
     found = [Space._make(r) for r in read.sql.execute(sql)]
     named = found if model is None else [s for s in found if s.model == model]
     fitting = [s for s in named if s.dimensions == dimensions]
@@ -140,8 +143,8 @@ def _space_for(
     if space is not None and space.dimensions != row.size:
         if write.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone():
             raise VectorError(
-                f"vector of {entry_id!r} has {row.size} dimensions, model {model!r} has {space.dimensions} in this vault: "
-                "name another model=, or re-add every vector"
+                f"vector of {entry_id!r} has {row.size} dimensions, model {model!r} has {space.dimensions} "
+                "in this vault: name another model=, or re-add every vector"
             )
         space = None
     if space is None:

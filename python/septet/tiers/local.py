@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,7 @@ from septet.storage.snapshot import Keeper, Snapshot, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.vectors import choose
 from septet.tiers.tier import Inspected, Neighbours, Recalled
+from septet.vector import QueryVector
 
 __all__ = ["LocalTier"]
 
@@ -71,9 +73,8 @@ class LocalTier:
             if not links.any_links(read):
                 return Neighbours(False, {}, Pool([], [], {}))
             distances = links.distances(read, anchors, len(plan.profile.graph.proximity))
-            fresh = [i for i in distances if i not in known]
-            found = entries.find(read, fresh)
-            rows = self._passing(read, plan, [found[i].row for i in fresh if i in found])
+            fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
+            rows = self._passing(read, plan, fresh)[: plan.profile.graph.most_pulled]
             pool = self._filled(self._moment(read, plan), plan, rows, {})
         return Neighbours(True, distances, pool)
 
@@ -100,7 +101,7 @@ class LocalTier:
         if plan.vector is None or "vector" not in plan.legs:
             return _Moment(read, snapshot, None, None)
         try:
-            space = choose(read, plan.model, plan.vector.size)
+            space = choose(read, plan.model, plan.vector.scan.size)
         except VectorError as fault:
             return _Moment(read, snapshot, None, fault)
         if space is None:
@@ -121,7 +122,7 @@ class LocalTier:
         vectors, snapshot = moment.vectors, moment.snapshot
         assert vectors is not None and plan.vector is not None
         allowed = self._allowed(moment, plan)
-        found, _ = _core.top_k(plan.vector, vectors.rows, plan.taken, allowed[vectors.slots])
+        found, _ = _core.top_k(plan.vector.scan, vectors.rows, plan.taken, allowed[vectors.slots])
         rows: list[int] = snapshot.rows[vectors.slots[found]].tolist()
         return rows
 
@@ -139,14 +140,12 @@ class LocalTier:
             allowed &= chosen
         return allowed
 
-    def _passing(self, read: Reading, plan: Plan, rows: Sequence[int]) -> list[int]:
-        if not rows:
-            return []
+    @staticmethod
+    def _passing(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
+        """Return the rows of those ids that exist and pass every filter, in the order of the ids."""
         passing = conjunction(conditions(plan))
-        marks = ", ".join("?" * len(rows))
-        sql = f"SELECT e.row FROM entries e WHERE e.row IN ({marks}) AND {passing.sql}"
-        kept = {r[0] for r in read.sql.execute(sql, (*rows, *passing.parameters))}
-        return [r for r in rows if r in kept]
+        sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
+        return [r[0] for r in read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]
 
     def _filled(self, moment: _Moment, plan: Plan, rows: Sequence[int], bm25: dict[int, float]) -> Pool:
         """Fetch candidates and fill every column that needs the corpus, whichever leg found them."""
@@ -174,11 +173,11 @@ class LocalTier:
         return out
 
     @staticmethod
-    def _cosines(vectors: VectorRows, query: NDArray[np.float32], slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _cosines(vectors: VectorRows, query: QueryVector, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         out = np.full(len(slots), np.nan)
         at = vectors.at(slots)
         known = (at >= 0) & (slots >= 0)
-        out[known] = _core.dot_at(query, vectors.rows, at[known])
+        out[known] = _core.cosine_at(query.exact, vectors.rows, at[known])
         return out
 
     def _memories(self, read: Reading, plan: Plan) -> list[Candidate]:
@@ -218,8 +217,8 @@ class LocalTier:
         of = int(np.count_nonzero(allowed))
         if at < 0:
             return LegReport("vector", False, None, of, plan.taken, None, "the entry has no vector")
-        own = float(_core.dot_at(query, vectors.rows, np.array([at], dtype=np.int64))[0])
-        order, _ = _core.top_k(query, vectors.rows, of, allowed)
+        own = float(_core.cosine_at(query.exact, vectors.rows, np.array([at], dtype=np.int64))[0])
+        order, _ = _core.top_k(query.scan, vectors.rows, of, allowed)
         place = np.flatnonzero(order == at)
         rank = int(place[0]) + 1 if len(place) else None
         return LegReport("vector", True, rank, of, plan.taken, own, f"cosine {own:.4f}")

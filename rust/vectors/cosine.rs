@@ -1,0 +1,80 @@
+//! The cosine at candidates, in float64 throughout.
+
+use super::rows::Rows;
+use crate::error::{Error, Result};
+
+const LANES: usize = 8;
+
+/// Return the cosines `(m,)` of the query `(d,)` with the rows at the indices `at`; 0 for a row of length 0.
+///
+/// `q . x / (|q| |x|)`, every sum in float64, so that vectors need not have unit length to the last bit.
+///
+/// # Errors
+/// [`Error::OutOfRange`] for an index outside `0 <= i < n`; [`Error::Length`], [`Error::NotFinite`] or
+/// [`Error::ZeroRow`] for the query.
+pub fn cosine_at(query: &[f64], rows: Rows<'_>, at: &[i64]) -> Result<Vec<f64>> {
+    if query.len() != rows.d() {
+        return Err(Error::Length { what: "query", got: query.len(), wanted: rows.d() });
+    }
+    if let Some(at) = query.iter().position(|x| !x.is_finite()) {
+        return Err(Error::NotFinite { what: "query component", at });
+    }
+    let square: f64 = query.iter().map(|x| x * x).sum();
+    if square == 0.0 {
+        return Err(Error::ZeroRow { row: 0 });
+    }
+    at.iter()
+        .map(|&index| match usize::try_from(index) {
+            Ok(i) if i < rows.n() => Ok(cosine(query, rows.row(i), square)),
+            _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
+        })
+        .collect()
+}
+
+fn cosine(query: &[f64], row: &[f32], query_square: f64) -> f64 {
+    let (mut products, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
+    let (q_blocks, q_rest) = query.as_chunks::<LANES>();
+    let (x_blocks, x_rest) = row.as_chunks::<LANES>();
+    for (q, x) in q_blocks.iter().zip(x_blocks) {
+        for lane in 0..LANES {
+            let value = f64::from(x[lane]);
+            products[lane] += q[lane] * value;
+            squares[lane] += value * value;
+        }
+    }
+    for (lane, (&q, &x)) in q_rest.iter().zip(x_rest).enumerate() {
+        let value = f64::from(x);
+        products[lane] += q * value;
+        squares[lane] += value * value;
+    }
+    let square: f64 = squares.iter().sum();
+    if square > 0.0 { products.iter().sum::<f64>() / (query_square.sqrt() * square.sqrt()) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_do_not_matter_and_a_zero_row_scores_zero() {
+        let data = [3.0, 4.0, 0.0, 0.0, -30.0, -40.0];
+        let rows = Rows::new(&data, 3, 2).unwrap();
+        let found = cosine_at(&[0.6, 0.8], rows, &[2, 0, 1]).unwrap();
+        for (value, wanted) in found.iter().zip([-1.0, 1.0, 0.0]) {
+            assert!((value - wanted).abs() < 1e-15, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_index_outside_and_a_query_without_direction_are_errors() {
+        let data = [1.0, 2.0, 3.0, 4.0];
+        let rows = Rows::new(&data, 2, 2).unwrap();
+        for index in [-1, 2, i64::MAX, i64::MIN] {
+            let fault = Error::OutOfRange { what: "row", index, len: 2 };
+            assert_eq!(cosine_at(&[1.0, 1.0], rows, &[0, index]), Err(fault));
+        }
+        assert_eq!(cosine_at(&[0.0, 0.0], rows, &[0]), Err(Error::ZeroRow { row: 0 }));
+        assert!(cosine_at(&[f64::NAN, 0.0], rows, &[0]).is_err());
+        assert!(cosine_at(&[1.0], rows, &[0]).is_err());
+    }
+}
