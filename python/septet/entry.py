@@ -6,7 +6,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import blake2b
 from typing import Any
@@ -32,6 +32,7 @@ MAX_ID_CHARS = 256
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
 SLUG_CHARS = 48
+ID_MARK_CHARS = 10
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
 FIELDS = frozenset(
@@ -102,11 +103,6 @@ class Entry:
         extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
         return len(self.title) + len(self.description) + len(self.context) + extra
 
-    @property
-    def text_hash(self) -> str:
-        """A digest of what an embedding would see: title, description and context."""
-        return _digest(self.title, self.description, self.context, size=16)
-
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; optional fields that are empty are left out."""
         out: dict[str, Any] = {
@@ -138,10 +134,16 @@ _LONG_ATTRS = frozenset({"example", "counter_example", "why"})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A checked entry on its way into the store, and which times the caller gave rather than the clock."""
+    """A checked entry on its way into the store.
+
+    Attributes:
+        created_given: the caller gave the creation time, rather than the clock.
+        text_hash: a digest of what an embedding would see: title, description and context.
+    """
 
     entry: Entry
     created_given: bool
+    text_hash: str
 
 
 def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
@@ -164,11 +166,14 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
     title = _text(fields, "title")
     if not title.strip():
         raise EntryError("title is empty: give every entry a title that says what it is about")
+    description, context = _text(fields, "description"), _text(fields, "context")
+    text_hash = _digest(title, description, context)
+    given_id = fields.get("id")
     entry = Entry(
-        id="",
+        id=_made_id(title, text_hash) if given_id is None else _id(given_id),
         title=title,
-        description=_text(fields, "description"),
-        context=_text(fields, "context"),
+        description=description,
+        context=context,
         kind=_label(fields, "kind", "entry"),
         type=_label(fields, "type", "note"),
         domain=_label(fields, "domain", "general"),
@@ -182,8 +187,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         span=_span(fields.get("span")),
     )
     _ordered(entry)
-    given_id = fields.get("id")
-    return Draft(replace(entry, id=_made_id(entry) if given_id is None else _id(given_id)), given)
+    return Draft(entry, given, text_hash)
 
 
 def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
@@ -321,21 +325,18 @@ def _ordered(entry: Entry) -> None:
         raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
 
 
-def _made_id(entry: Entry) -> str:
+def _made_id(title: str, text_hash: str) -> str:
     """Return a readable id that the same title and content always give again."""
     slug = ""
-    for word in words(entry.title):
+    for word in words(title):
         if len(slug) + len(word) + 1 > SLUG_CHARS:
             break
         slug = f"{slug}-{word}" if slug else word
-    mark = _digest(entry.kind, entry.type, entry.domain, entry.title, entry.description, entry.context, size=5)
+    mark = text_hash[:ID_MARK_CHARS]
     return f"{slug}-{mark}" if slug else mark
 
 
-def _digest(*parts: str, size: int) -> str:
-    digest = blake2b(digest_size=size)
-    for part in parts:
-        raw = part.encode("utf-8")
-        digest.update(len(raw).to_bytes(8, "little"))
-        digest.update(raw)
-    return digest.hexdigest()
+def _digest(*parts: str) -> str:
+    # A length before each part keeps ("a", "bc") and ("ab", "c") apart.
+    raw = [part.encode("utf-8") for part in parts]
+    return blake2b(b"".join(len(r).to_bytes(8, "little") + r for r in raw), digest_size=16).hexdigest()

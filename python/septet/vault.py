@@ -346,9 +346,9 @@ class Vault(Searchable):
             self._store_drafts(write, drafts)
 
     def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
-        hashes = {d.entry.id: d.entry.text_hash for d, _ in drafts}
+        hashes = {d.entry.id: d.text_hash for d, _ in drafts}
         stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, (d for d, _ in drafts))
+        entries.upsert(write, [d for d, _ in drafts])
         given = [GivenVectors(d.entry.id, hashes[d.entry.id], v) for d, v in drafts if v]
         if given:
             one = resolve(self._profile).vectors == "one"

@@ -36,7 +36,10 @@ def entry_vector(value: Any, name: str) -> NDArray[np.float32]:
     Raises:
         VectorError: not one-dimensional, empty, NaN, infinite (also as float32), or all zero.
     """
-    row = _row(value, name).astype(np.float32)
+    if isinstance(value, np.ndarray) and value.dtype == np.float32 and value.ndim == 1 and value.size:
+        row = np.ascontiguousarray(value)
+    else:
+        row = _row(value, name).astype(np.float32)
     _unit(row, name)
     return row
 
@@ -68,5 +71,5 @@ def _unit(row: NDArray[np.float32], name: str) -> NDArray[np.float32]:
     try:
         unit: NDArray[np.float32] = _core.unit_rows(row[np.newaxis, :])[0]
     except ValueError:
-        raise VectorError(f"{name} is all zero: it has no direction") from None
+        raise VectorError(f"{name} has no direction: it is all zero, or holds NaN or infinity") from None
     return unit

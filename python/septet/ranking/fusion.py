@@ -116,7 +116,7 @@ def evaluate(expression: Expression, columns: Columns) -> Column:
 
 
 def shared(weights: Column, known: NDArray[np.bool_], missing: Missing) -> Column:
-    """Return the weights ``(c,)`` as they count: with ``share`` the known columns take over the others', up to sum 1."""
+    """Return the weights ``(c,)`` as they count: with ``share`` the known columns take all, up to sum 1."""
     if missing == "zero":
         return weights
     kept = np.where(known, weights, 0.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from septet._core import grams
 from septet.entry import Draft, Entry
 from septet.ranking.pool import Candidate
+from septet.storage import indexing
 from septet.storage.store import Reading, Writing
 
 __all__ = ["count", "delete", "find", "kinds", "purge", "read_rows", "upsert"]
@@ -18,7 +19,7 @@ COLUMNS = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until"
 )
 
-# On conflict the row is updated, never replaced: REPLACE would skip the triggers that keep the indexes right.
+# On conflict the row is updated, never replaced: a replaced row would get another number.
 # A revived entry (live = 0) starts a new life, so it takes the new creation time.
 _UPSERT = """
 INSERT INTO entries (id, kind, type, domain, severity, title, description, context, tags, grams, attrs, path,
@@ -36,9 +37,13 @@ ON CONFLICT (id) DO UPDATE SET
 """
 
 
-def upsert(write: Writing, drafts: Iterable[Draft]) -> None:
+def upsert(write: Writing, drafts: Sequence[Draft]) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
-    write.sql.executemany(_UPSERT, (_values(d, write.generation) for d in drafts))
+    values = [_values(d, write.generation) for d in drafts]
+    ids = [d.entry.id for d in drafts]
+    indexing.unindex(write, ids)
+    write.sql.executemany(_UPSERT, values)
+    indexing.index(write, ids)
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
@@ -58,6 +63,7 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:
     """Empty the entries, remove their links and vectors, and return the ids that were live."""
     alive = list(find(write, ids))
+    indexing.unindex(write, alive)
     for entry_id in alive:
         write.sql.execute(
             "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
@@ -95,7 +101,8 @@ def _values(draft: Draft, generation: int) -> tuple[object, ...]:
     return (
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
         json.dumps(e.tags, ensure_ascii=False), _grams(e), json.dumps(dict(e.attrs), ensure_ascii=False),
-        *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.text_hash, generation, draft.created_given,
+        *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, generation,
+        draft.created_given,
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ CREATE TABLE entries (
 CREATE INDEX entries_by_generation ON entries (generation);
 CREATE INDEX entries_by_facts ON entries (domain, type, severity);
 
+-- The full-text tables are kept equal to `entries` by storage/indexing.py, in the transaction that writes.
 CREATE VIRTUAL TABLE entries_fts USING fts5(
     id, title, description, context, tags,
     content = 'entries', content_rowid = 'row',
@@ -56,49 +57,6 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     content = 'memories', content_rowid = 'row',
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
-
-CREATE TRIGGER entries_insert AFTER INSERT ON entries WHEN new.live BEGIN
-    INSERT INTO entries_fts (rowid, id, title, description, context, tags)
-        SELECT new.row, new.id, new.title, new.description, new.context, new.tags WHERE new.kind <> 'memory';
-    INSERT INTO grams_fts (rowid, grams)
-        SELECT new.row, new.grams WHERE new.kind <> 'memory' AND new.grams <> '';
-    INSERT INTO memories_fts (rowid, id, context, summary, topics, grams)
-        SELECT new.row, new.id, new.title, new.description, new.tags, new.grams WHERE new.kind = 'memory';
-END;
-
--- Only changes that the indexes can see reach them.
-CREATE TRIGGER entries_update AFTER UPDATE ON entries
-WHEN old.live <> new.live OR old.kind <> new.kind OR old.id <> new.id OR old.title <> new.title
-    OR old.description <> new.description OR old.context <> new.context OR old.tags <> new.tags
-    OR old.grams <> new.grams
-BEGIN
-    INSERT INTO entries_fts (entries_fts, rowid, id, title, description, context, tags)
-        SELECT 'delete', old.row, old.id, old.title, old.description, old.context, old.tags
-        WHERE old.live AND old.kind <> 'memory';
-    INSERT INTO grams_fts (grams_fts, rowid, grams)
-        SELECT 'delete', old.row, old.grams WHERE old.live AND old.kind <> 'memory' AND old.grams <> '';
-    INSERT INTO memories_fts (memories_fts, rowid, id, context, summary, topics, grams)
-        SELECT 'delete', old.row, old.id, old.title, old.description, old.tags, old.grams
-        WHERE old.live AND old.kind = 'memory';
-    INSERT INTO entries_fts (rowid, id, title, description, context, tags)
-        SELECT new.row, new.id, new.title, new.description, new.context, new.tags
-        WHERE new.live AND new.kind <> 'memory';
-    INSERT INTO grams_fts (rowid, grams)
-        SELECT new.row, new.grams WHERE new.live AND new.kind <> 'memory' AND new.grams <> '';
-    INSERT INTO memories_fts (rowid, id, context, summary, topics, grams)
-        SELECT new.row, new.id, new.title, new.description, new.tags, new.grams
-        WHERE new.live AND new.kind = 'memory';
-END;
-
-CREATE TRIGGER entries_delete AFTER DELETE ON entries WHEN old.live BEGIN
-    INSERT INTO entries_fts (entries_fts, rowid, id, title, description, context, tags)
-        SELECT 'delete', old.row, old.id, old.title, old.description, old.context, old.tags
-        WHERE old.kind <> 'memory';
-    INSERT INTO grams_fts (grams_fts, rowid, grams)
-        SELECT 'delete', old.row, old.grams WHERE old.kind <> 'memory' AND old.grams <> '';
-    INSERT INTO memories_fts (memories_fts, rowid, id, context, summary, topics, grams)
-        SELECT 'delete', old.row, old.id, old.title, old.description, old.tags, old.grams WHERE old.kind = 'memory';
-END;
 
 CREATE TABLE links (
     source TEXT NOT NULL,
