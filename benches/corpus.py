@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SYLLABLES = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ra re ri ro".split()
+SYLLABLES = (
+    "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ra re ri ro".split()
+)
 VOCABULARY = 50_000
 #: Share of words that are English function words, as in running text.
-FUNCTION_WORDS = "the of and to in a is that for it as was with be by on not he his but at are this have from or".split()
+FUNCTION_WORDS = (
+    "the of and to in a is that for it as was with be by on not he his but at are this have from or".split()
+)
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,7 @@ def measure(size: int) -> str:
             return row(vault, data, size, first, plain, loaded, bare)
 
 
-def row(
-    vault: Vault, data: corpus.Corpus, size: int, first: float, plain: float, loaded: float, bare: float
-) -> str:
+def row(vault: Vault, data: corpus.Corpus, size: int, first: float, plain: float, loaded: float, bare: float) -> str:
     asked = list(zip(data.queries, data.query_vectors))[:SEARCHES]
     text = [timed(lambda q=q: vault.search(q, limit=10)) for q, _ in asked]
     hybrid = [timed(lambda q=q, v=v: vault.search(q, query_vector=v, limit=10)) for q, v in asked]
@@ -62,7 +60,9 @@ def row(
         adds.append(timed(lambda i=i: vault.add(id=f"new{i}", title=f"brandnew{i} word", description="some text here")))
         found.append(timed(lambda i=i: check(vault, f"brandnew{i}", f"new{i}")))
     cells = [*map(median, (text, hybrid)), float(np.percentile(hybrid, 95)), *map(median, (scan, narrow, adds, found))]
-    return f"{size:>8} " + " ".join(f"{c:8.2f}" for c in cells) + f" {plain:8.0f} {loaded:8.0f} {bare:8.0f} {first:8.1f}"
+    return (
+        f"{size:>8} " + " ".join(f"{c:8.2f}" for c in cells) + f" {plain:8.0f} {loaded:8.0f} {bare:8.0f} {first:8.1f}"
+    )
 
 
 def check(vault: Vault, query: str, wanted: str) -> None:

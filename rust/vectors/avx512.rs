@@ -30,13 +30,15 @@ impl Token {
     /// As `Level::scan`.
     pub(super) fn scan(self, query: &[f32], rows: Rows<'_>, at: &[usize], dots: &mut [f32], squares: &mut [f32]) {
         assert_eq!(query.len(), rows.d());
-        for ((at, dots), squares) in at.chunks(WIDTH).zip(dots.chunks_mut(WIDTH)).zip(squares.chunks_mut(WIDTH)) {
+        let rows_of = |at: &[usize]| [0, 1, 2, 3].map(|j| rows.row(at[j.min(at.len() - 1)]));
+        let mut groups = at.chunks(WIDTH).zip(dots.chunks_mut(WIDTH).zip(squares.chunks_mut(WIDTH))).peekable();
+        while let Some((at, (dots, squares))) = groups.next() {
             // A short last group computes its last row again rather than having a loop of its own.
-            let four = [0, 1, 2, 3].map(|j| rows.row(at[j.min(at.len() - 1)]));
+            let (four, next) = (rows_of(at), rows_of(groups.peek().map_or(at, |(at, _)| at)));
             // SAFETY: a token exists only where the features were detected; the rows are as long as the query.
-            let (dot, square) = unsafe { four_rows(query, four) };
-            dots[..at.len()].copy_from_slice(&dot[..at.len()]);
-            squares[..at.len()].copy_from_slice(&square[..at.len()]);
+            let (dot, square) = unsafe { four_rows(query, four, next) };
+            dots.copy_from_slice(&dot[..at.len()]);
+            squares.copy_from_slice(&square[..at.len()]);
         }
     }
 }
@@ -46,10 +48,12 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     in_lanes(a, b)
 }
 
+/// The sums of four rows, while the four to come are fetched: rows may lie anywhere, so the processor cannot guess them.
+///
 /// # Safety
 /// Every row must be as long as the query.
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH]) -> ([f32; WIDTH], [f32; WIDTH]) {
+unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH], next: [&[f32]; WIDTH]) -> ([f32; WIDTH], [f32; WIDTH]) {
     let d = query.len();
     let whole = d - d % LANES;
     let mut dots = [_mm512_setzero_ps(); WIDTH];
@@ -60,6 +64,7 @@ unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH]) -> ([f32; WIDTH], [f32
         unsafe {
             let q = _mm512_loadu_ps(query.as_ptr().add(i));
             for j in 0..WIDTH {
+                _mm_prefetch::<_MM_HINT_T0>(next[j].as_ptr().wrapping_add(i).cast());
                 let x = _mm512_loadu_ps(rows[j].as_ptr().add(i));
                 dots[j] = _mm512_fmadd_ps(q, x, dots[j]);
                 squares[j] = _mm512_fmadd_ps(x, x, squares[j]);

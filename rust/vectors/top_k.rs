@@ -12,7 +12,7 @@ use super::select::Survivors;
 use crate::error::{Error, Result};
 
 /// Rows scanned between two looks at the scores: the scores stay in the first-level cache.
-const BLOCK: usize = 64;
+const BLOCK: usize = 256;
 
 /// Rows that may be returned: one byte a row, not 0 where it may.
 pub type Mask<'a> = &'a [u8];
