@@ -1,4 +1,4 @@
-"""A corpus like real text: Zipf-distributed words made of syllables, clustered vectors. Seeded, so every run is equal."""
+"""A corpus like real text: Zipf-distributed words made of syllables, clustered vectors; seeded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SYLLABLES = (
-    "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ra re ri ro".split()
-)
+SYLLABLES = [c + v for c in "bdklmnr" for v in "aeiou"]
 VOCABULARY = 50_000
-#: Share of words that are English function words, as in running text.
-FUNCTION_WORDS = (
-    "the of and to in a is that for it as was with be by on not he his but at are this have from or".split()
-)
+#: English function words make up a good part of running text.
+FUNCTION_WORDS = """
+the of and to in a is that for it as was with be by on not he his but at are this have from or
+""".split()
+FUNCTION_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ def make(n: int, *, dimensions: int = 384, queries: int = 200, words: int = 60, 
     odds = 1 / (ranks + 10.0)
     odds /= odds.sum()
     picks = rng.choice(VOCABULARY, size=(n, words), p=odds)
-    function = rng.random((n, words)) < 0.4
+    function = rng.random((n, words)) < FUNCTION_SHARE
     fillers = rng.choice(np.array(FUNCTION_WORDS, dtype=object), size=(n, words))
     texts = np.where(function, fillers, lexicon[picks])
     entries = [

@@ -2,8 +2,8 @@
 
 python benches/evaluate.py [FOLDER]
 
-FOLDER (default: $SEPTET_DATA/cranfield) holds ``corpus.jsonl.gz`` and ``queries.jsonl.gz`` (``id``, ``title``, ``text``),
-``qrels.tsv`` (query-id, corpus-id, score) and, optionally, ``embeddings.npz`` (``docs``, ``queries``).
+FOLDER (default: $SEPTET_DATA/data/cranfield) holds ``corpus.jsonl.gz`` and ``queries.jsonl.gz`` (``id``, ``title``,
+``text``), ``qrels.tsv`` (query-id, corpus-id, score) and, optionally, ``embeddings.npz`` (``docs``, ``queries``).
 """
 
 from __future__ import annotations

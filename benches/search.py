@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-import corpus
 import numpy as np
 
+import corpus
 from septet import Vault, _core
 
 SEARCHES = 60

@@ -86,6 +86,8 @@ class Vault(Searchable):
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         self._tier = LocalTier("vault", 1.0, self._store, Keeper())
+        #: The generation and what was counted at it.
+        self._feedback: tuple[int, Mapping[str, int]] = (-1, {})
 
     @property
     def path(self) -> str:
@@ -189,13 +191,17 @@ class Vault(Searchable):
         named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
         return self.add(id=id, **{**named, **fields})
 
-    def delete(self, *ids: str) -> int:
+    def delete(self, *ids: str | Iterable[str]) -> int:
         """Delete entries with their links and vectors and return how many there were.
+
+        Args:
+            *ids: ids, or lists of ids; those that do not exist are left out.
 
         The text is emptied at once; `purge` removes the empty rows.
         """
+        wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
         with self._store.writing() as write:
-            return len(entries.delete(write, ids))
+            return len(entries.delete(write, wanted))
 
     def purge(self) -> int:
         """Remove deleted rows for good and return how many there were."""
@@ -325,7 +331,11 @@ class Vault(Searchable):
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
-            return feedback.counts(read)
+            generation, counts = self._feedback
+            if generation != read.generation:
+                counts = feedback.counts(read)
+                self._feedback = (read.generation, counts)
+            return counts
 
     def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Store feedback rows of an export, with their times."""

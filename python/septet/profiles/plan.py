@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -92,7 +92,7 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
         filters=_filters(options),
         now=now,
         include_expired=bool(options["include_expired"]),
-        include_memories=bool(options["include_memories"]),
+        include_memories=bool(options["include_memories"]) or "memory" in _kinds(options["kinds"]),
         legs=_legs(options["legs"]),
         tags=tuple(tags),
         domain=options["domain"],
@@ -113,15 +113,21 @@ def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
         if not isinstance(value, str):
             raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
         out[name] = Compare(name, "$eq", value)
-    kinds = options["kinds"]
-    if kinds is not None:
-        kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-        if not kinds or not all(isinstance(k, str) for k in kinds):
-            raise QueryError(f"kinds is {kinds!r}: wanted a non-empty list of strings")
+    kinds = _kinds(options["kinds"])
+    if kinds:
         out["kinds"] = Compare("kind", "$in", kinds)
     if options["where"] is not None:
         out.update(parse_where(options["where"]))
     return out
+
+
+def _kinds(kinds: object) -> tuple[str, ...]:
+    if kinds is None:
+        return ()
+    listed = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, Collection) else ()
+    if not listed or not all(isinstance(k, str) for k in listed):
+        raise QueryError(f"kinds is {kinds!r}: wanted a non-empty list of strings")
+    return listed
 
 
 def _legs(legs: Sequence[str] | str | None) -> frozenset[str]:

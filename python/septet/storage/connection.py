@@ -156,8 +156,8 @@ def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
     if "locked" in text or "busy" in text:
         return StoreBusy(
-            f"{path} was locked by another process for {BUSY_TIMEOUT_S:.0f} s: look for one that holds a write open "
-            f"(`fuser {path}` or `lsof {path}` lists them)"
+            f"{path} stayed locked by another process for longer than this one waits: look for one that holds a write "
+            f"open (`fuser {path}` or `lsof {path}` lists them)"
         )
     if "unable to open" in text:
         folder = Path(path).absolute().parent

@@ -31,7 +31,8 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     out["kind"] = Condition("e.kind = 'memory'" if memories else "e.kind <> 'memory'")
     if not plan.include_expired:
         out["valid"] = validity(plan.now)
-    out.update((name, _translate(f)) for name, f in plan.filters.items())
+    # Whoever asks for memories gets them, also next to entries of certain kinds.
+    out.update((name, _translate(f)) for name, f in plan.filters.items() if not (memories and name == "kinds"))
     return out
 
 
