@@ -15,19 +15,35 @@ pub fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    if word.chars().all(is_settled) {
-        return word.to_owned();
+    fold_composed(word).unwrap_or_else(|| fold_any(word))
+}
+
+/// Fold a word of common characters, each of which folds by itself; None for a word with any other.
+fn fold_composed(word: &str) -> Option<String> {
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars() {
+        match c {
+            '\0'..='\x7f' => out.push(c.to_ascii_lowercase()),
+            // Most Japanese, Chinese and Korean text.
+            '々' | '〇' | 'ぁ'..='ゖ' | 'ァ'..='ー' | '가'..='힣' => out.push(c),
+            '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => out.push(c),
+            'Ѐ'..='џ' => out.extend(c.to_lowercase()),
+            // Not alone what their decomposition says, or lower-cased to two.
+            'İ' | 'Ĳ' | 'ĳ' | 'Ŀ' | 'ŀ' | 'ŉ' => return None,
+            'À'..='Ö' | 'Ø'..='ö' | 'ø'..='ž' | 'Ạ'..='ỹ' => {
+                c.to_lowercase().for_each(|c| push_plain(base(c), &mut out))
+            }
+            _ => return None,
+        }
     }
+    Some(out)
+}
+
+fn fold_any(word: &str) -> String {
     let lower = compatible(word).to_lowercase();
     let plain = strip(&lower);
     // What was dropped may have stood between two characters that compose.
     plain.nfc().collect()
-}
-
-/// Whether folding leaves a character alone, next to others of the kind: most Japanese, Chinese and Korean text.
-fn is_settled(c: char) -> bool {
-    matches!(c, '0'..='9' | 'a'..='z' | '々' | '〇' | 'ぁ'..='ゖ' | 'ァ'..='ー'
-        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '가'..='힣')
 }
 
 /// Replace compatibility characters (NFKC) whose replacement is made of word characters: ﬁ, Ｊ, ｶ, ², but not ½ or ㈠,
@@ -151,6 +167,7 @@ mod tests {
     fn every_character_folds_once_to_word_characters() {
         for c in (0..=0x0010_ffff).filter_map(char::from_u32).filter(|c| c.is_alphanumeric()) {
             let once = fold(c.encode_utf8(&mut [0; 4]));
+            assert_eq!(once, fold_any(c.encode_utf8(&mut [0; 4])), "{c:?}");
             assert_eq!(fold(&once), once, "{c:?}");
             assert!(once.chars().all(|c| c.is_alphanumeric() || is_mark(c)), "{c:?} {once:?}");
             let vowel_sign = [c].into_iter().nfkd().all(|part| is_mark(part) || part == '\u{640}');
@@ -164,6 +181,11 @@ mod tests {
         fn folding_twice_changes_nothing(word in "[\\p{L}\\p{M}\\p{N}]{0,12}|[aeØИкا\u{300}-\u{36f}\u{64b}-\u{65f}]{0,8}") {
             let once = fold(&word);
             prop_assert_eq!(fold(&once), once);
+        }
+
+        #[test]
+        fn the_short_way_leads_to_the_same_word(word in "[A-Za-zÀ-žẠ-ỹЀ-џぁ-ー가-힣一-鿿0-9]{0,10}") {
+            prop_assert_eq!(fold_composed(&word).unwrap_or_else(|| fold_any(&word)), fold_any(&word));
         }
     }
 }

@@ -1,68 +1,120 @@
 //! How much of a query's spelling a text shares: misspelt, inflected and compound words meet here.
 
-use std::collections::BTreeMap;
-
-use rustc_hash::FxHashMap;
-
 use super::fold::fold;
 use super::stop_words::is_stop_word;
 use super::words::split;
 
-/// Three characters in one word: Unicode needs 21 bits for each.
-type Trigram = u64;
-
+/// Bits of a code point; a trigram is three of them in one number, never 0.
 const BITS: u32 = 21;
 const MASK: u64 = (1 << (3 * BITS)) - 1;
-const PAD: char = ' ';
+const PAD: u64 = b' ' as u64;
 
-/// Return the cosine of character-trigram counts of the query with each text `(m,)`, 0..1; 0 when either is empty.
+/// Return the cosine of character-trigram weights of the query with each text `(m,)`, 0..1; 0 when either is empty.
 ///
 /// Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
 /// sides, so that no trigram spans two words; a trigram's weight is `1 + ln(count)`.
 pub fn trigrams<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<f64> {
-    let mut counts = FxHashMap::default();
-    count(query, &mut counts);
-    let mut asked: Vec<(Trigram, f64)> = counts.iter().map(|(&t, &n)| (t, weight(n))).collect();
-    // One order of summation, whatever the order of the map: equal input gives equal doubles.
-    asked.sort_unstable_by_key(|&(t, _)| t);
-    let length = norm(&counts);
+    let mut counts = Counts::default();
+    counts.fill(query);
+    // One order of summation, whatever the order of the table: equal input gives equal doubles.
+    let mut asked: Vec<(u64, f64)> = counts.iter().map(|(trigram, count)| (trigram, weight(count))).collect();
+    asked.sort_unstable_by_key(|&(trigram, _)| trigram);
+    let square = counts.square();
     texts
         .iter()
         .map(|text| {
-            counts.clear();
-            count(text.as_ref(), &mut counts);
-            let shared: f64 = asked.iter().filter_map(|(t, w)| Some(w * weight(*counts.get(t)?))).sum();
-            if shared > 0.0 { shared / (length * norm(&counts)) } else { 0.0 }
+            counts.fill(text.as_ref());
+            let shared: f64 = asked.iter().map(|&(trigram, w)| w * weight(counts.get(trigram))).sum();
+            // One root of the product, so that equal profiles give 1.
+            if shared > 0.0 { (shared / (square * counts.square()).sqrt()).min(1.0) } else { 0.0 }
         })
         .collect()
 }
 
 fn weight(count: u32) -> f64 {
-    1.0 + f64::from(count).ln()
-}
-
-fn norm(counts: &FxHashMap<Trigram, u32>) -> f64 {
-    let mut by_count: BTreeMap<u32, u32> = BTreeMap::new();
-    for &n in counts.values() {
-        *by_count.entry(n).or_default() += 1;
+    match count {
+        0 => 0.0,
+        1 => 1.0,
+        _ => 1.0 + f64::from(count).ln(),
     }
-    by_count.iter().map(|(&n, &times)| f64::from(times) * weight(n).powi(2)).sum::<f64>().sqrt()
 }
 
-fn count(text: &str, counts: &mut FxHashMap<Trigram, u32>) {
-    split(text, false, |run| {
-        let word = fold(&run.text());
-        if word.len() < 2 || is_stop_word(&word) {
-            return;
-        }
-        let mut window = PAD as u64;
-        for (at, c) in word.chars().chain([PAD]).enumerate() {
-            window = ((window << BITS) | c as u64) & MASK;
-            if at > 0 {
-                *counts.entry(window).or_default() += 1;
+/// How often each trigram of a text occurs: an open-addressed table, used again from text to text.
+#[derive(Default)]
+struct Counts {
+    table: Vec<(u64, u32)>,
+    trigrams: Vec<u64>,
+    word: String,
+    /// By count, how many trigrams have it.
+    tally: Vec<u32>,
+}
+
+impl Counts {
+    fn fill(&mut self, text: &str) {
+        self.trigrams.clear();
+        split(text, false, |run| {
+            self.word.clear();
+            if run.ascii {
+                self.word.push_str(&run.text());
+                self.word.make_ascii_lowercase();
+            } else {
+                self.word.push_str(&fold(&run.text()));
             }
+            if self.word.len() > 1 && !is_stop_word(&self.word) {
+                push(&self.word, &mut self.trigrams);
+            }
+        });
+        self.table.clear();
+        self.table.resize((2 * self.trigrams.len()).next_power_of_two(), (0, 0));
+        self.tally.clear();
+        self.tally.push(0);
+        for i in 0..self.trigrams.len() {
+            let place = self.place(self.trigrams[i]);
+            let (trigram, count) = &mut self.table[place];
+            *trigram = self.trigrams[i];
+            *count += 1;
+            let count = *count as usize;
+            if count == self.tally.len() {
+                self.tally.push(0);
+            }
+            self.tally[count] += 1;
+            self.tally[count - 1] = self.tally[count - 1].saturating_sub(1);
         }
-    });
+    }
+
+    /// Where a trigram is, or would be: the table is at most half full.
+    fn place(&self, trigram: u64) -> usize {
+        let last = self.table.len() - 1;
+        let mut place = (trigram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & last;
+        while self.table[place].0 != trigram && self.table[place].0 != 0 {
+            place = (place + 1) & last;
+        }
+        place
+    }
+
+    fn get(&self, trigram: u64) -> u32 {
+        self.table[self.place(trigram)].1
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.table.iter().copied().filter(|&(trigram, _)| trigram != 0)
+    }
+
+    /// The sum of the squared weights, in ascending order of the counts.
+    fn square(&self) -> f64 {
+        self.tally.iter().zip(0..).skip(1).map(|(&times, count)| f64::from(times) * weight(count).powi(2)).sum()
+    }
+}
+
+/// Push the trigrams of a word with a blank before and after it.
+fn push(word: &str, trigrams: &mut Vec<u64>) {
+    let mut window = PAD;
+    for (at, c) in word.chars().map(u64::from).chain([PAD]).enumerate() {
+        window = ((window << BITS) | c) & MASK;
+        if at > 0 {
+            trigrams.push(window);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +127,12 @@ mod tests {
         assert!((found[0] - 1.0).abs() < 1e-12, "{found:?}");
         assert!(found[1] > 0.3 && found[1] < 1.0, "{found:?}");
         assert_eq!(found[2..], [0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn one_trigram_of_five_is_shared() {
+        // " ni" "nig" "igh" "ght" "ht " against " na" "nac" "ach" "cht" "ht ".
+        assert!((trigrams("night", &["nacht"])[0] - 0.2).abs() < 1e-15);
     }
 
     #[test]
@@ -91,7 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn a_query_of_stop_words_shares_nothing() {
+    fn a_query_of_stop_words_or_single_letters_shares_nothing() {
         assert_eq!(trigrams("what is the", &["what is the matter"]), [0.0]);
+        assert_eq!(trigrams("x", &["x"]), [0.0]);
+        assert_eq!(trigrams("水", &["水", "水道"]), [1.0, 0.0]);
     }
 }

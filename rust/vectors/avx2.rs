@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::dot::in_lanes;
 use super::rows::Rows;
+use super::{cosine, dot};
 
 /// Partial sums per dot product.
 pub(super) const LANES: usize = 8;
@@ -26,6 +26,12 @@ impl Token {
         unsafe { dot(a, b) }
     }
 
+    /// As `Level::cosine`.
+    pub(super) fn cosine(self, query: &[f64], row: &[f32], query_square: f64) -> f64 {
+        // SAFETY: a token exists only where the features were detected.
+        unsafe { cosine(query, row, query_square) }
+    }
+
     /// As `Level::scan`.
     pub(super) fn scan(self, query: &[f32], rows: Rows<'_>, at: &[usize], dots: &mut [f32], squares: &mut [f32]) {
         assert_eq!(query.len(), rows.d());
@@ -44,7 +50,12 @@ impl Token {
 
 #[target_feature(enable = "avx2,fma")]
 fn dot(a: &[f32], b: &[f32]) -> f64 {
-    in_lanes(a, b)
+    dot::in_lanes(a, b)
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn cosine(query: &[f64], row: &[f32], query_square: f64) -> f64 {
+    cosine::in_lanes(query, row, query_square)
 }
 
 /// The sums of four rows, while the four to come are fetched: rows may lie anywhere, so the processor cannot guess them.

@@ -1,5 +1,6 @@
 //! The cosine at candidates, in float64 throughout.
 
+use super::dispatch::Level;
 use super::rows::Rows;
 use crate::error::{Error, Result};
 
@@ -23,15 +24,18 @@ pub fn cosine_at(query: &[f64], rows: Rows<'_>, at: &[i64]) -> Result<Vec<f64>> 
     if square == 0.0 {
         return Err(Error::ZeroRow { row: 0 });
     }
+    let level = Level::best();
     at.iter()
         .map(|&index| match usize::try_from(index) {
-            Ok(i) if i < rows.n() => Ok(cosine(query, rows.row(i), square)),
+            Ok(i) if i < rows.n() => Ok(level.cosine(query, rows.row(i), square)),
             _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
         })
         .collect()
 }
 
-fn cosine(query: &[f64], row: &[f32], query_square: f64) -> f64 {
+/// The body of `Level::cosine`, inlined into every level's file to be compiled for its instructions; each rounds alike.
+#[inline(always)]
+pub(super) fn in_lanes(query: &[f64], row: &[f32], query_square: f64) -> f64 {
     let (mut products, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     let (q_blocks, q_rest) = query.as_chunks::<LANES>();
     let (x_blocks, x_rest) = row.as_chunks::<LANES>();

@@ -88,10 +88,23 @@ impl Level {
         }
     }
 
+    /// The float64 cosine of a query, whose squared length is given, with a row.
+    pub(super) fn cosine(self, query: &[f64], row: &[f32], query_square: f64) -> f64 {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Proof::Avx512(token) => token.cosine(query, row, query_square),
+            #[cfg(target_arch = "x86_64")]
+            Proof::Avx2(token) => token.cosine(query, row, query_square),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(token) => token.cosine(query, row, query_square),
+            Proof::Scalar => super::cosine::in_lanes(query, row, query_square),
+        }
+    }
+
     /// Write the float32 dot products of the query with the rows `at`, and those rows' squared lengths.
     ///
     /// # Panics
-    /// If the query's length is not `d`, an index is out of range, or an output is shorter than `at`.
+    /// If the query's length is not `d`, an index is out of range, or an output is not as long as `at`.
     pub(super) fn scan(self, query: &[f32], rows: Rows<'_>, at: &[usize], dots: &mut [f32], squares: &mut [f32]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
