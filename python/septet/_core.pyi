@@ -1,9 +1,9 @@
 """The border between Python and Rust, on one page.
 
 Shapes: ``n`` rows, ``d`` dimensions, ``m`` candidates, ``c`` columns, ``k`` wanted. Every array argument must be
-C-contiguous and of the dtype written here; anything else raises ``TypeError`` (dtype, dimensions) or ``ValueError``
-(lengths that do not fit, non-finite input where finite input is required). Functions that grow with the corpus
-release the GIL.
+C-contiguous and of the dtype written here; anything else raises ``TypeError`` (dtype, dimensions, layout) or
+``ValueError`` (lengths that do not fit, non-finite input where finite input is required). Functions that grow with the
+corpus release the GIL.
 """
 
 from collections.abc import Sequence

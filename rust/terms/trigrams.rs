@@ -65,7 +65,7 @@ impl Counts {
             }
         });
         self.table.clear();
-        self.table.resize((2 * self.trigrams.len()).next_power_of_two(), (0, 0));
+        self.table.resize((2 * self.trigrams.len()).next_power_of_two().max(2), (0, 0));
         self.tally.clear();
         self.tally.push(0);
         for i in 0..self.trigrams.len() {
@@ -85,7 +85,8 @@ impl Counts {
     /// Where a trigram is, or would be: the table is at most half full.
     fn place(&self, trigram: u64) -> usize {
         let last = self.table.len() - 1;
-        let mut place = (trigram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & last;
+        // The topmost bits of the product, for only they depend on all three characters.
+        let mut place = (trigram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - last.count_ones())) as usize;
         while self.table[place].0 != trigram && self.table[place].0 != 0 {
             place = (place + 1) & last;
         }

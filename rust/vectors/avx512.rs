@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::*;
 
+use super::cosine::cosine_in_lanes;
+use super::dot::dot_in_lanes;
 use super::rows::Rows;
-use super::{cosine, dot};
 
 /// Partial sums per dot product.
 pub(super) const LANES: usize = 16;
@@ -51,12 +52,12 @@ impl Token {
 
 #[target_feature(enable = "avx512f,avx2,fma")]
 fn dot(a: &[f32], b: &[f32]) -> f64 {
-    dot::in_lanes(a, b)
+    dot_in_lanes(a, b)
 }
 
 #[target_feature(enable = "avx512f,avx2,fma")]
 fn cosine(query: &[f64], row: &[f32], query_square: f64) -> f64 {
-    cosine::in_lanes(query, row, query_square)
+    cosine_in_lanes(query, row, query_square)
 }
 
 /// The sums of four rows, while the four to come are fetched: rows may lie anywhere, so the processor cannot guess them.

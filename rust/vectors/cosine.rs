@@ -35,7 +35,7 @@ pub fn cosine_at(query: &[f64], rows: Rows<'_>, at: &[i64]) -> Result<Vec<f64>> 
 
 /// The body of `Level::cosine`, inlined into every level's file to be compiled for its instructions; each rounds alike.
 #[inline(always)]
-pub(super) fn in_lanes(query: &[f64], row: &[f32], query_square: f64) -> f64 {
+pub(super) fn cosine_in_lanes(query: &[f64], row: &[f32], query_square: f64) -> f64 {
     let (mut products, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     let (q_blocks, q_rest) = query.as_chunks::<LANES>();
     let (x_blocks, x_rest) = row.as_chunks::<LANES>();

@@ -97,7 +97,7 @@ impl Level {
             Proof::Avx2(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.cosine(query, row, query_square),
-            Proof::Scalar => super::cosine::in_lanes(query, row, query_square),
+            Proof::Scalar => super::cosine::cosine_in_lanes(query, row, query_square),
         }
     }
 

@@ -7,12 +7,12 @@ const LANES: usize = 8;
 /// A product of two float32 numbers is exact in float64. Component `i` is added to partial sum `i mod 8`, in ascending
 /// order, and the eight sums are added as `((0+4)+(2+6)) + ((1+5)+(3+7))`; so every level gives the same double.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
-    in_lanes(a, b)
+    dot_in_lanes(a, b)
 }
 
 /// The body of [`dot`], inlined into every level's file to be compiled for its instructions.
 #[inline(always)]
-pub(super) fn in_lanes(a: &[f32], b: &[f32]) -> f64 {
+pub(super) fn dot_in_lanes(a: &[f32], b: &[f32]) -> f64 {
     let len = a.len().min(b.len());
     let (a, b) = (&a[..len], &b[..len]);
     let mut sums = [0.0_f64; LANES];

@@ -3,8 +3,9 @@
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
 
+use super::cosine::cosine_in_lanes;
+use super::dot::dot_in_lanes;
 use super::rows::Rows;
-use super::{cosine, dot};
 
 /// Partial sums per dot product.
 pub(super) const LANES: usize = 4;
@@ -22,12 +23,12 @@ impl Token {
 
     /// As `Level::dot`.
     pub(super) fn dot(self, a: &[f32], b: &[f32]) -> f64 {
-        dot::in_lanes(a, b)
+        dot_in_lanes(a, b)
     }
 
     /// As `Level::cosine`.
     pub(super) fn cosine(self, query: &[f64], row: &[f32], query_square: f64) -> f64 {
-        cosine::in_lanes(query, row, query_square)
+        cosine_in_lanes(query, row, query_square)
     }
 
     /// As `Level::scan`.
