@@ -89,7 +89,7 @@ def tokenize(text: str) -> list[str]:
     """Return the TF-IDF tokens of a text.
 
     Lower case; everything but letters, digits, marks and hyphens separates; tokens under three characters and the 95
-    English stop words are dropped; non-ASCII words are folded; scripts written without spaces give character pairs.
+    English stop words are dropped; non-ASCII words are folded; Hangul and scripts written without spaces give character pairs.
     On ASCII text this is exactly the tokenizer of the documented seven-signal search.
     """
 

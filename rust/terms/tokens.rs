@@ -8,8 +8,8 @@ use super::words::split;
 /// Return the TF-IDF tokens of a text.
 ///
 /// Runs of letters, digits, marks and hyphens, lower-cased; those under three characters and the stop words are
-/// dropped. Tokens with non-ASCII characters are folded; stretches of scripts written without blanks give their pairs
-/// of characters, whatever their length.
+/// dropped. Tokens with non-ASCII characters are folded; Hangul, whose particles join the word, and stretches of scripts
+/// written without blanks give their pairs of characters, whatever their length.
 pub fn tokenize(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     for_each_token(text, &mut String::new(), |token| tokens.push(token.to_owned()));
@@ -40,8 +40,8 @@ fn emit_word(word: &str, emit: &mut impl FnMut(&str)) {
 }
 
 fn of_other(folded: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
-    for (unspaced, part) in parts(folded) {
-        if unspaced {
+    for (paired, part) in parts(folded) {
+        if paired {
             pairs(part, buffer, emit);
         } else if part.chars().nth(2).is_some() {
             emit_word(part, emit);
@@ -49,19 +49,19 @@ fn of_other(folded: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Cut out the unspaced stretches; what lies between two of them stays whole.
+/// Cut out the stretches that give pairs; what lies between two of them stays whole.
 fn parts(folded: &str) -> Vec<(bool, &str)> {
     let mut merged: Vec<(bool, usize, usize)> = Vec::new();
     let mut at = 0;
     for (class, part) in stretches(folded) {
-        let (unspaced, end) = (class == Spacing::Unspaced, at + part.len());
+        let (paired, end) = (class != Spacing::Spaced, at + part.len());
         match merged.last_mut() {
-            Some((kind, _, last)) if *kind == unspaced => *last = end,
-            _ => merged.push((unspaced, at, end)),
+            Some((kind, _, last)) if *kind == paired => *last = end,
+            _ => merged.push((paired, at, end)),
         }
         at = end;
     }
-    merged.into_iter().map(|(unspaced, start, end)| (unspaced, &folded[start..end])).collect()
+    merged.into_iter().map(|(paired, start, end)| (paired, &folded[start..end])).collect()
 }
 
 fn pairs(stretch: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(tokenize("İstanbul ŒUVRE ß"), ["istanbul", "oeuvre"]);
         assert_eq!(tokenize("Zürich-West über ｔｈｅ"), ["zurich-west", "uber"]);
         assert_eq!(tokenize("東京-大阪 API連携 水 第3章"), ["東京", "大阪", "api", "連携", "水", "第", "章"]);
-        assert_eq!(tokenize("서울특별시에서 भारत"), ["서울특별시에서", "भारत"]);
+        assert_eq!(tokenize("서울특별시에서 भारत"), ["서울", "울특", "특별", "별시", "시에", "에서", "भारत"]);
         assert_eq!(tokenize("กินข้าว"), ["กน", "นข", "ขา", "าว"]);
     }
 
