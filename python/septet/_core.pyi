@@ -89,8 +89,8 @@ def tokenize(text: str) -> list[str]:
     """Return the TF-IDF tokens of a text.
 
     Lower case; everything but letters, digits, marks and hyphens separates; tokens under three characters and the 95
-    English stop words are dropped; non-ASCII words are folded; Hangul and scripts written without spaces give character pairs.
-    On ASCII text this is exactly the tokenizer of the documented seven-signal search.
+    English stop words are dropped; non-ASCII words are folded; Hangul and scripts written without spaces give
+    character pairs. On ASCII text this is exactly the tokenizer of the documented seven-signal search.
     """
 
 def stop_words() -> frozenset[str]:

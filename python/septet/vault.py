@@ -19,8 +19,8 @@ from septet.searchable import Searchable
 from septet.storage import entries, feedback, links
 from septet.storage import vectors as stored_vectors
 from septet.storage.connection import MEMORY
+from septet.storage.keeper import Keeper
 from septet.storage.links import Link
-from septet.storage.snapshot import Keeper
 from septet.storage.store import Store, Writing
 from septet.storage.vectors import GivenVectors, Space
 from septet.tiers import LocalTier

@@ -11,7 +11,7 @@ from septet.ranking.pool import Candidate
 from septet.storage import indexing
 from septet.storage.store import Reading, Writing
 
-__all__ = ["count", "delete", "find", "kinds", "purge", "read_rows", "upsert"]
+__all__ = ["count", "delete", "find", "kinds", "purge", "purged_at", "read_rows", "upsert"]
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -82,7 +82,17 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 
 def purge(write: Writing) -> int:
     """Remove deleted rows for good and return how many there were."""
-    return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
+    gone = write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
+    if gone:
+        # A row that is gone cannot tell what became of it: snapshots older than this must be made anew.
+        write.sql.execute("INSERT OR REPLACE INTO meta VALUES ('purged', ?)", (write.generation,))
+    return gone
+
+
+def purged_at(read: Reading) -> int:
+    """Return the generation of the last purge, 0 when there was none."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
+    return 0 if found is None else int(found[0])
 
 
 def count(read: Reading) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +18,10 @@ from septet.ranking.pool import Candidate, Pool
 from septet.results import LegReport, Note
 from septet.storage import entries, fulltext, links
 from septet.storage.filters import conditions, conjunction
-from septet.storage.snapshot import Keeper, Snapshot, VectorRows
+from septet.storage.keeper import Keeper
+from septet.storage.snapshot import Snapshot, VectorRows
 from septet.storage.store import Reading, Store
-from septet.storage.vectors import choose
+from septet.storage.vectors import Space, choose
 from septet.tiers.tier import Inspected, Neighbours, Recalled
 from septet.vector import QueryVector
 
@@ -34,7 +36,6 @@ class _Moment:
     snapshot: Snapshot
     vectors: VectorRows | None
     mismatch: VectorError | None
-    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class LocalTier:
 
     def recall(self, plan: Plan) -> Recalled:
         """Return the candidates for a plan (see `Tier`)."""
-        with self.store.reading() as read:
-            moment = self._moment(read, plan)
+        with self._moment(plan) as moment:
+            read = moment.read
             hits = self._text(read, plan)
             rows = list(hits.rows)
             if moment.vectors is not None and plan.vector is not None:
@@ -69,18 +70,20 @@ class LocalTier:
 
     def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors (see `Tier`)."""
-        with self.store.reading() as read:
+        with self._moment(plan) as moment:
+            read = moment.read
             if not links.any_links(read):
                 return Neighbours(False, {}, Pool([], [], {}))
             distances = links.distances(read, anchors, len(plan.profile.graph.proximity))
             fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
             rows = self._passing(read, plan, fresh)[: plan.profile.graph.most_pulled]
-            pool = self._filled(self._moment(read, plan), plan, rows, {})
+            pool = self._filled(moment, plan, rows, {})
         return Neighbours(True, distances, pool)
 
     def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
         """Return how an entry fares in a search (see `Tier`)."""
-        with self.store.reading() as read:
+        with self._moment(plan) as moment:
+            read = moment.read
             candidate = entries.find(read, [entry_id]).get(entry_id)
             if candidate is None:
                 return None
@@ -93,20 +96,29 @@ class LocalTier:
             filters = {name: bool(ok) for name, ok in zip(named, passed) if name != "live"}
             legs = [self._text_place(read, plan, candidate)]
             if plan.vector is not None:
-                legs.append(self._vector_place(self._moment(read, plan), plan, candidate))
+                legs.append(self._vector_place(moment, plan, candidate))
         return Inspected(candidate, filters, legs)
 
-    def _moment(self, read: Reading, plan: Plan) -> _Moment:
-        snapshot = self.keeper.at(read, plan.now)
+    @contextmanager
+    def _moment(self, plan: Plan) -> Iterator[_Moment]:
+        """Open a transaction and the snapshot of its generation, again when another thread moved on in between."""
+        while True:
+            with self.store.reading() as read:
+                space, mismatch = self._space(read, plan)
+                snapshot = self.keeper.view(read, plan.now, terms="tfidf" in plan.fill, space=space)
+                if snapshot is not None:
+                    vectors = None if space is None else snapshot.vectors[space.space]
+                    yield _Moment(read, snapshot, vectors, mismatch)
+                    return
+
+    @staticmethod
+    def _space(read: Reading, plan: Plan) -> tuple[Space | None, VectorError | None]:
         if plan.vector is None or "vector" not in plan.legs:
-            return _Moment(read, snapshot, None, None)
+            return None, None
         try:
-            space = choose(read, plan.model, plan.vector.scan.size)
+            return choose(read, plan.model, plan.vector.scan.size), None
         except VectorError as fault:
-            return _Moment(read, snapshot, None, fault)
-        if space is None:
-            return _Moment(read, snapshot, None, None, empty=True)
-        return _Moment(read, snapshot, self.keeper.with_vectors(read, snapshot, space), None)
+            return None, fault
 
     def _text(self, read: Reading, plan: Plan) -> fulltext.TextHits:
         if "text" not in plan.legs or not plan.query.terms:
@@ -169,7 +181,9 @@ class LocalTier:
     def _tfidf(snapshot: Snapshot, plan: Plan, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         out = np.full(len(slots), np.nan)
         known = slots >= 0
-        out[known] = snapshot.terms.cosines(snapshot.frequencies, plan.query.text, slots[known])
+        if snapshot.terms is not None:
+            terms = snapshot.terms
+            out[known] = terms.index.cosines(terms.frequencies, plan.query.text, slots[known])
         return out
 
     @staticmethod
@@ -190,7 +204,7 @@ class LocalTier:
         if hits.fallback:
             cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
             notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.name))
-        if moment.empty:
+        if plan.vector is not None and "vector" in plan.legs and moment.vectors is None and moment.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", self.name))
         return notes

@@ -1,0 +1,199 @@
+"""Keeper: holds a store's newest snapshot, and makes the next one from what changed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from septet import _core
+from septet.storage.entries import purged_at
+from septet.storage.growing import Growing
+from septet.storage.snapshot import Mask, Slots, Snapshot, Terms, VectorRows
+from septet.storage.store import Reading
+from septet.storage.vectors import Space, key_sql
+
+__all__ = ["Keeper"]
+
+PAGE_ROWS = 5_000
+#: A snapshot is rebuilt when more slots than this are dead, and more than half of all.
+SPARE_SLOTS = 1_024
+
+_FACTS = "SELECT row, live, kind, valid_from, valid_until FROM entries"
+# Left to itself SQLite walks the whole table to get an order for nothing.
+_CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
+_TEXTS = (
+    "SELECT e.title || ' ' || e.description || ' ' || e.context, e.tags "
+    "FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+)
+
+
+@dataclass(slots=True)
+class _VectorBuffers:
+    space: Space
+    rows: Growing
+    slots: Growing
+
+
+@dataclass(slots=True)
+class _Buffers:
+    """The growing arrays behind successive snapshots; only the keeper appends, under its lock."""
+
+    rows: Growing = field(default_factory=lambda: Growing(np.int64))
+    searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
+    valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
+    valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
+    terms: _core.TermIndex | None = None
+    vectors: dict[int, _VectorBuffers] = field(default_factory=dict)
+
+    def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
+        """Add a slot for every row of a page of `_FACTS` and return the new slots."""
+        first = len(self.rows)
+        self.rows.append(np.array([r[0] for r in page], dtype=np.int64))
+        self.searchable.append(np.array([r[2] != "memory" for r in page], dtype=np.bool_))
+        self.valid_from.append(np.array([-np.inf if r[3] is None else r[3] for r in page], dtype=np.float64))
+        self.valid_until.append(np.array([np.inf if r[4] is None else r[4] for r in page], dtype=np.float64))
+        return np.arange(first, len(self.rows), dtype=np.int64)
+
+
+class Keeper:
+    """Keeps a store's newest snapshot. Token counts and vectors are loaded when a search first needs them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._newest: Snapshot | None = None
+        self._buffers = _Buffers()
+
+    def view(self, read: Reading, now: float, *, terms: bool = False, space: Space | None = None) -> Snapshot | None:
+        """Return the snapshot of exactly the generation that a read transaction sees.
+
+        Args:
+            now: the moment that document frequencies are counted at.
+            terms: load the token counts.
+            space: load the vectors of this space.
+
+        Returns:
+            None when another thread has moved on to a newer generation: begin the transaction again.
+        """
+        newest = self._newest
+        if newest is not None and self._serves(newest, read, now, terms, space):
+            return newest
+        with self._lock:
+            newest = self._newest
+            if newest is not None and newest.generation > read.generation:
+                return None
+            if newest is None or newest.generation < read.generation:
+                newest = self._caught_up(newest, read)
+            if terms and not newest.counted_at(now):
+                newest = replace(newest, terms=self._counted(newest, read, now))
+            if space is not None and space.space not in newest.vectors:
+                newest = replace(newest, vectors={**newest.vectors, space.space: self._loaded(newest, read, space)})
+            self._newest = newest
+            return newest
+
+    @staticmethod
+    def _serves(newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
+        return (
+            newest.generation == read.generation
+            and (not terms or newest.counted_at(now))
+            and (space is None or space.space in newest.vectors)
+        )
+
+    def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
+        if old is not None and purged_at(read) <= old.generation:
+            changed = sorted(read.sql.execute(_CHANGED, (old.generation,)))
+            dead = int(np.count_nonzero(~old.alive)) + len(changed)
+            if dead <= SPARE_SLOTS or dead * 2 <= len(old.rows) + len(changed):
+                return self._extended(old, read, changed)
+        self._buffers = _Buffers()
+        cursor = read.sql.execute(f"{_FACTS} WHERE live ORDER BY row")
+        while page := cursor.fetchmany(PAGE_ROWS):
+            self._buffers.append(page)
+        return self._published(read.generation, np.ones(len(self._buffers.rows), dtype=bool))
+
+    def _extended(self, old: Snapshot, read: Reading, changed: Sequence[tuple[Any, ...]]) -> Snapshot:
+        """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
+        gone = old.slots_of([r[0] for r in changed])
+        alive = old.alive.copy()
+        alive[gone[gone >= 0]] = False
+        fresh = self._buffers.append([r for r in changed if r[1]])
+        snapshot = self._published(read.generation, np.concatenate([alive, np.ones(len(fresh), dtype=bool)]))
+        terms = old.terms
+        if terms is not None:
+            _append_texts(read, terms.index, snapshot.rows[fresh])
+            # What died leaves the frequencies now; what is new is counted when a search asks for its moment.
+            still = terms.counted & snapshot.alive[: len(terms.counted)]
+            terms = terms.moved(still, None)
+        vectors = {}
+        for number, layer in self._buffers.vectors.items():
+            _append_vectors(read, layer, snapshot.rows[fresh], fresh)
+            vectors[number] = VectorRows(layer.rows.view(), layer.slots.view())
+        return replace(snapshot, terms=terms, vectors=vectors)
+
+    def _published(self, generation: int, alive: Mask) -> Snapshot:
+        b = self._buffers
+        return Snapshot(
+            generation=generation,
+            rows=b.rows.view(),
+            alive=alive,
+            searchable=b.searchable.view(),
+            valid_from=b.valid_from.view(),
+            valid_until=b.valid_until.view(),
+        )
+
+    def _counted(self, snapshot: Snapshot, read: Reading, now: float) -> Terms:
+        """Return document frequencies over the entries valid at ``now``, loading the token counts if need be."""
+        terms = snapshot.terms
+        if terms is None:
+            index = _core.TermIndex()
+            for part in _pages(np.flatnonzero(snapshot.alive), index, snapshot):
+                _append_texts(read, index, snapshot.rows[part])
+            nothing = np.zeros(len(snapshot.rows), dtype=bool)
+            terms = Terms(index, index.frequencies(np.empty(0, dtype=np.int64)), nothing, now)
+        return terms.moved(snapshot.valid(now) & snapshot.searchable, now)
+
+    def _loaded(self, snapshot: Snapshot, read: Reading, space: Space) -> VectorRows:
+        layer = _VectorBuffers(space, Growing(np.float32, space.dimensions), Growing(np.int64))
+        current = np.flatnonzero(snapshot.alive)
+        for start in range(0, len(current), PAGE_ROWS):
+            part = current[start : start + PAGE_ROWS]
+            _append_vectors(read, layer, snapshot.rows[part], part)
+        self._buffers.vectors[space.space] = layer
+        return VectorRows(layer.rows.view(), layer.slots.view())
+
+
+def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator[Slots]:
+    """Yield the live slots page by page, having given every dead slot before them an empty text."""
+    for start in range(0, len(alive), PAGE_ROWS):
+        page = alive[start : start + PAGE_ROWS]
+        # Runs of neighbours, so that the slots of the index stay those of the snapshot.
+        for run in np.split(page, np.flatnonzero(np.diff(page) > 1) + 1):
+            index.append([""] * (int(run[0]) - len(index)))
+            yield run
+    index.append([""] * (len(snapshot.rows) - len(index)))
+
+
+def _append_texts(read: Reading, index: _core.TermIndex, rows: Slots) -> None:
+    found = read.sql.execute(_TEXTS, (json.dumps(rows.tolist()),))
+    index.append([f"{text} {_tag_words(tags)}" for text, tags in found])
+
+
+def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Slots) -> None:
+    sql = (
+        "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
+        f"JOIN vectors v ON v.key = {key_sql(layer.space.keyed_by)} AND v.space = ? ORDER BY j.key"
+    )
+    found = read.sql.execute(sql, (json.dumps(rows.tolist()), layer.space.space)).fetchall()
+    if found:
+        matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype="<f4").astype(np.float32, copy=False)
+        layer.rows.append(_core.unit_rows(matrix.reshape(len(found), layer.space.dimensions)))
+        layer.slots.append(slots[[position for position, _ in found]])
+
+
+def _tag_words(tags: str) -> str:
+    # As JSON, tags are words between punctuation, unless something in them was escaped.
+    return tags if "\\" not in tags else " ".join(json.loads(tags))
