@@ -141,7 +141,8 @@ class Profile(_Part):
                 raise ValueError(f"weights.{row} must be 0 or more, and not all 0")
         if unknown := self.columns - COLUMNS:
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
-        for name in (*self.adaptive.text, *self.adaptive.hybrid, *self.adaptive.fixed):
+        rule = self.adaptive if "adaptive" in self.model_fields_set else Adaptive(text=(), hybrid=())
+        for name in (*rule.text, *rule.hybrid, *rule.fixed):
             if name not in self.signals:
                 raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
         return self

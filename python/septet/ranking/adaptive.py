@@ -59,10 +59,13 @@ def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weigh
     if rate is None or counted < rule.min_rows:
         cause = f"as documented: {counted} of the {rule.min_rows} feedback rows needed to move them"
         return Weights(profile.name, row, dict(base), cause, counted, rate)
-    moving = rule.text if row == "text" else rule.hybrid
+    moving = [s for s in (rule.text if row == "text" else rule.hybrid) if s in base]
+    if not moving:
+        cause = f"{counted} feedback rows, but no signal of this profile moves"
+        return Weights(profile.name, row, dict(base), cause, counted, rate)
     start = sum(base[s] for s in moving)
     target = min(max(start + (rate - 0.5) * 2 * rule.span, start - rule.span, 0.0), start + rule.span)
-    fixed = sum(base[s] for s in rule.fixed)
+    fixed = sum(base[s] for s in rule.fixed if s in base)
     others = sum(w for s, w in base.items() if s not in moving and s not in rule.fixed)
     rest = (1 - target - fixed) / others if others > 0 else 0.0
     share = target / start if start > 0 else 0.0

@@ -110,10 +110,14 @@ def _values(draft: Draft, generation: int) -> tuple[object, ...]:
     span = (None, None, None) if e.span is None else (e.span.path, e.span.first_line, e.span.last_line)
     return (
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
-        json.dumps(e.tags, ensure_ascii=False), _grams(e), json.dumps(dict(e.attrs), ensure_ascii=False),
+        _json(e.tags), _grams(e), _json(dict(e.attrs)),
         *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, generation,
         draft.created_given,
     )  # fmt: skip
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _grams(entry: Entry) -> str:

@@ -51,7 +51,7 @@ class LocalTier:
         """Return the candidates for a plan (see `Tier`)."""
         with self._moment(plan) as moment:
             read = moment.read
-            hits = self._text(read, plan)
+            hits, matches = self._text(read, plan)
             rows = list(hits.rows)
             if moment.vectors is not None and plan.vector is not None:
                 seen = set(rows)
@@ -61,7 +61,7 @@ class LocalTier:
         return Recalled(
             pool=pool,
             generation=read.generation,
-            matches=len(hits.rows),
+            matches=matches,
             with_vectors=moment.vectors is not None,
             mismatch=moment.mismatch,
             memories=memories,
@@ -120,15 +120,18 @@ class LocalTier:
         except VectorError as fault:
             return None, fault
 
-    def _text(self, read: Reading, plan: Plan) -> fulltext.TextHits:
+    @staticmethod
+    def _text(read: Reading, plan: Plan) -> tuple[fulltext.TextHits, int]:
+        """Return the best candidates by full text, and the matches seen before they were cut."""
         if "text" not in plan.legs or not plan.query.terms:
-            return fulltext.TextHits([], [], False)
+            return fulltext.TextHits([], [], False), 0
         # To know whether the small-corpus guard fires, look far enough to count.
         take = plan.taken if plan.limit is not None else max(plan.taken, plan.profile.cuts.guard_below)
         hits = fulltext.recall(read, plan, take)
-        if not guarded(plan.profile.cuts, limit=plan.limit, matches=len(hits.rows)):
+        matches = len(hits.rows)
+        if not guarded(plan.profile.cuts, limit=plan.limit, matches=matches):
             hits = hits._replace(rows=hits.rows[: plan.taken], scores=hits.scores[: plan.taken])
-        return hits
+        return hits, matches
 
     def _nearest(self, moment: _Moment, plan: Plan) -> list[int]:
         vectors, snapshot = moment.vectors, moment.snapshot

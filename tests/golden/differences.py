@@ -1,0 +1,174 @@
+"""Every deliberate difference between Septet and the recorded system, by name, with its reason.
+
+``SWITCHES`` are implemented by `reference`: a test gives the reference exactly the switches listed here for a case,
+demands that it then gives Septet's answer, and that it no longer does so when any one of them is turned back. So a
+listed difference that has no effect fails, and so does an effect that is not listed.
+
+``CHOICES`` have no recorded number to switch to; each has tests of its own, marked by `differs`. ``LEFT_OUT`` names
+the recorded data that Septet has no counterpart for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+SWITCHES: Mapping[str, str] = {
+    "unicode-terms": "The document says that accents and scripts are handled; the recorded system deletes every letter "
+    "outside a-z from the full-text terms, so that Übersetzung becomes bersetzung and finds nothing.",
+    "all-punctuation-splits": "All punctuation separates terms, as it does in the index; the recorded system glues "
+    "title:jwt to titlejwt and don't to dont, which no entry can hold.",
+    "short-terms-last": "The document strips first and drops short terms then, and never leaves a query empty; the "
+    "recorded system drops first, so that single letters slip through or whole queries pass as raw text.",
+    "never-raw": "A query without any term finds nothing; the recorded system hands it to MATCH as it is and hides the "
+    "syntax error.",
+    "quoted-terms": "Every term is quoted, so that no text of a user can become an operator.",
+    "unicode-tokens": "TF-IDF sees the letters of every script. In the recorded system non-ASCII letters are blanks, "
+    "so that a Japanese entry whose only ASCII word is the tag jwt is a perfect match for jwt.",
+    "filters-everywhere": "Candidates found by vectors and links pass the filters too; in the recorded system they "
+    "leak past them.",
+    "validity-everywhere": "Candidates found by vectors and links must be valid now; in the recorded system expired "
+    "entries come back, sometimes as the best.",
+    "explicit-limit-is-hard": "A limit that the caller names is kept, because it guards the size of a context window; "
+    "the recorded guard overrides it.",
+    "guard-counts-full-text": "The document's guard counts full-text matches; the recorded one adds what the vectors "
+    "found, so that it fires for nearly every hybrid query.",
+    "guard-counts-every-match": "The guard counts all matches; the recorded one counts those left by the cut to 30, "
+    "so that it fires for a word that thousands of entries hold and still drops matches of a small vault.",
+    "guard-returns-everything": "The document's guard returns all results; the recorded one as many as it counted, so "
+    "that neighbours found by links push out matches.",
+    "text-weights-without-a-vector": "A query without a vector is weighted as text; the recorded system keeps the "
+    "weights of the hybrid search and gives the missing vector a 0.",
+    "over-fetch-in-every-tier": "Every tier gives three times the limit, at least 30; the recorded system asks 10 of "
+    "each, whatever the limit.",
+    "exact-document-frequencies": "Document frequencies are exact after every change; the recorded vocabulary drifts "
+    "until it is rebuilt by hand.",
+    "decay-from-the-store": "Entries keep their times, so that age counts as documented; the recorded system loses "
+    "them on the way from the database.",
+    "adaptive-both-ways": "With vectors the semantic weight moves by 0.15 both ways, as documented; the recorded "
+    "system clamps it at its base and can only raise it.",
+    "higher-tier-wins": "Of copies in several tiers the one of the highest tier is kept; the recorded system keeps the "
+    "one with the larger weighted BM25, whose numbers belong to different corpora.",
+    "fallback-keeps-the-expression": "Without bm25() the same expression is ranked by FTS5's default; the recorded "
+    "system passes the raw query, so that all words must match and punctuation is an error.",
+    "memories-by-the-same-terms": "Memories are asked for the same terms as entries; the recorded system passes the "
+    "raw query, so that all words must match and operators are live.",
+    "snippet-by-characters": "A snippet has 120 characters and texts are measured in characters; the recorded system "
+    "counts UTF-16 units and can cut an emoji in two.",
+    "one-space-a-search": "Vectors are compared within one model and dimension; the recorded system compares a prefix "
+    "of shorter vectors and makes NaN of longer ones.",
+}
+
+CHOICES: Mapping[str, str] = {
+    "a-limit-is-positive": "A limit of 0 is a mistake and raises; the recorded system answers with nothing.",
+    "zero-vectors-are-refused": "A vector without direction raises; the recorded system stores and skips it.",
+    "words-counted-per-tier": "Each tier has its own document frequencies, so that a tier can live elsewhere; the "
+    "recorded system counts over all tiers and keeps the first copy of an id.",
+    "tiers-do-not-scale": "A tier's priority decides between copies and breaks ties; the recorded federation also "
+    "multiplies BM25 by it, and forgets it when the results are ranked.",
+    "origin-is-an-attr": "Septet has no field for where an entry came from; the recorded filter is one on an attr.",
+    "acceptance-as-weighted": "The reported rate is the one that moves the weights; the recorded report counts failed "
+    "rows and takes modified ones as dismissed.",
+    "changed-text-drops-its-vector": "A vector belongs to the text it was given with; the recorded system keeps the "
+    "old vector of a changed entry.",
+    "missing-entries-are-errors": "A link to an entry that does not exist raises.",
+}
+
+LEFT_OUT: Mapping[tuple[str, str], str] = {
+    ("text", "generateTags"): "Septet stores the tags it is given and makes up none.",
+    ("text", "contentHash"): "Entries are known by id; the recorded content hash serves an import that Septet lacks.",
+    ("graph", "suggestLinks"): "Septet stores the links it is given and makes up none.",
+    ("vectors", "missingByModel"): "Which entries lack a vector is asked by the embedding pipeline, a later part.",
+    ("vectors", "pipeline"): "The embedding pipeline is a later part; vectors are given by the caller so far.",
+    ("vectors", "providers"): "Embedding providers are a later part; vectors are given by the caller so far.",
+}
+
+_TEXT, _GRAPH, _HYBRID = "timestamps-fts", "timestamps-graph", "timestamps-hybrid-graph"
+_QUERIES: list[tuple[str, str, tuple[str, ...]]] = [
+    (_TEXT, "unicode-tokens", ("JWT validation", "cafe", "認証", "中文全文检索", "пошук")),
+    (_TEXT, "guard-counts-every-match", ("the is a of and",)),
+    (_TEXT, "unicode-terms unicode-tokens", ("Übersetzung",)),
+    (_TEXT, "all-punctuation-splits short-terms-last", ("4.5:1",)),
+    (_TEXT, "all-punctuation-splits unicode-tokens", ("title:jwt", "NEAR(jwt token)")),
+    (_TEXT, "explicit-limit-is-hard", ("performance",)),
+    (_GRAPH, "unicode-tokens", ("JWT validation", "cafe", "認証", "中文全文检索", "пошук", "NEAR(jwt token)")),
+    (_GRAPH, "validity-everywhere", ("database migration", "deployment rollback", "deployment hosts gateway vpn")),
+    (_GRAPH, "guard-counts-every-match", ("the is a of and",)),
+    (_GRAPH, "guard-returns-everything validity-everywhere", ("don't sleep in tests",)),
+    (_GRAPH, "unicode-terms unicode-tokens", ("Übersetzung",)),
+    (_GRAPH, "all-punctuation-splits short-terms-last", ("4.5:1",)),
+    (_GRAPH, "all-punctuation-splits unicode-tokens", ("title:jwt",)),
+    (_GRAPH, "filters-everywhere", ("database", "validation security")),
+    (_GRAPH, "explicit-limit-is-hard", ("performance",)),
+    (_HYBRID, "guard-counts-full-text unicode-tokens", ("JWT validation", "title:jwt", "NEAR(jwt token)")),
+    (_HYBRID, "guard-counts-full-text", ("authentication", "smoke-test-entry", "C# naming", "4.5:1", "n+1 queries")),
+    (_HYBRID, "guard-counts-full-text", ("prompt injection",)),
+    (_HYBRID, "guard-counts-full-text validity-everywhere", ("database migration", "ops-canary", "validation")),
+    (_HYBRID, "guard-counts-full-text validity-everywhere", ("deployment rollback", "deployment hosts gateway vpn")),
+    (_HYBRID, "guard-counts-full-text validity-everywhere", ("tls network", "xyzzy nonexistent")),
+    (_HYBRID, "guard-counts-every-match", ("the is a of and",)),
+    (_HYBRID, "guard-counts-full-text unicode-tokens validity-everywhere", ("cafe", "Übersetzung")),
+    (_HYBRID, "text-weights-without-a-vector unicode-tokens", ("認証", "中文全文检索", "пошук")),
+    (_HYBRID, "filters-everywhere", ("database", "validation security")),
+    (_HYBRID, "explicit-limit-is-hard", ("performance", "event sourcing audit")),
+    (_HYBRID, "validity-everywhere", ("a", "testing", "use")),
+]
+#: The switches of each query of each configuration; all others have none.
+QUERIES = {(config, query): frozenset(names.split()) for config, names, queries in _QUERIES for query in queries}
+
+_TERMS: Mapping[str, tuple[str, ...]] = {
+    "short-terms-last": ("a", "x y z", "c"),
+    "never-raw": ("   ", '"', "🎉", "-", "...", "*"),
+    "all-punctuation-splits": (
+        "don't sleep in tests",
+        "C# naming",
+        "n+1 queries",
+        "title:jwt",
+        "NEAR(jwt token)",
+        "key=value",
+    ),
+    "unicode-terms": ("Übersetzung", "認証", "中文全文检索", "пошук", "ﬁligree", "ＪＷＴ", "日本語 and", "éa"),
+    "all-punctuation-splits short-terms-last": ("4.5:1",),
+}
+#: The switches of each query's full-text terms, beside ``quoted-terms``.
+TERMS = {query: frozenset(names.split()) for names, queries in _TERMS.items() for query in queries}
+
+_LOW = (1, 2, 3, 4, 5, 7, 10, 12, 15, 16, 17, 20, 24)
+_HARD = {3: _LOW[:1], 5: _LOW[:2], 9: _LOW[:4], 19: _LOW[:6], 21: _LOW[:7], 29: _LOW[:8], 31: _LOW[:9], 49: _LOW}
+_HARD |= dict.fromkeys((51, 99, 120), _LOW[:10])
+_HARD_MANAGED = {3: _LOW[:1], 5: _LOW[:2]} | dict.fromkeys((9, 19, 21, 29, 31, 49, 51, 99, 120), _LOW[:4])
+_BOTH = {29: _LOW[7:8], 31: _LOW[7:9], 49: _LOW[7:]} | dict.fromkeys((51, 99, 120), _LOW[7:10])
+_TAKEN = dict.fromkeys((19, 21), (12, 15, 16, 17, 20, 24, 25, 30, 40))
+_TAKEN |= {29: _TAKEN[19][1:], 31: _TAKEN[19][2:], 49: _TAKEN[19][6:]}
+_TAKEN |= dict.fromkeys((51, 99, 120), _TAKEN[19][3:])
+_ALWAYS: Mapping[int, tuple[int | None, ...]] = dict.fromkeys((31, 49, 51, 99, 120), (None,))
+
+
+def _guard(table: Mapping[str, Mapping[int, tuple[int | None, ...]]]) -> dict[tuple[int, int | None], frozenset[str]]:
+    return {
+        (matching, limit): frozenset(names.split())
+        for names, rows in table.items()
+        for matching, limits in rows.items()
+        for limit in limits
+    }
+
+
+#: By number of matches and limit (None when the caller names none), for one vault and for one of several.
+GUARD = _guard({"explicit-limit-is-hard": _HARD, "guard-counts-every-match": _ALWAYS})
+GUARD_MANAGED = _guard(
+    {
+        "explicit-limit-is-hard": _HARD_MANAGED,
+        "over-fetch-in-every-tier": _TAKEN,
+        "explicit-limit-is-hard over-fetch-in-every-tier": _BOTH,
+    }
+)
+
+
+def differs(*names: str) -> Callable[[Test], Test]:
+    """Mark a test that proves a difference which the tables above cannot list."""
+    for name in names:
+        if name not in SWITCHES and name not in CHOICES:
+            raise ValueError(f"{name!r} is no listed difference")
+    return lambda test: test
