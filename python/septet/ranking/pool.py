@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet.entry import Entry, Span
 
-__all__ = ["Candidate", "Pool"]
+__all__ = ["Candidate", "Pool", "tag_words"]
 
 
 class Candidate(NamedTuple):
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
     @property
     def text(self) -> str:
         """What the text legs see of an entry beside its id."""
-        return f"{self.title} {self.description} {self.context} {' '.join(self.tags)}"
+        return f"{self.title} {self.description} {self.context} {tag_words(self.tags_json)}"
 
     def to_entry(self) -> Entry:
         """Return the public value."""
@@ -118,6 +118,11 @@ class Pool:
         names = dict.fromkeys(name for pool, _ in kept for name in pool.columns)
         columns = {name: np.concatenate([_column(pool, name)[fresh] for pool, fresh in kept]) for name in names}
         return Pool(candidates, tiers, columns)
+
+
+def tag_words(tags_json: str) -> str:
+    """Return tags as text. A JSON list is words between punctuation already, unless something in it was escaped."""
+    return tags_json if "\\" not in tags_json else " ".join(json.loads(tags_json))
 
 
 def _column(pool: Pool, name: str) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from septet import _core
+from septet.ranking.pool import tag_words
 from septet.storage.entries import purged_at
 from septet.storage.growing import Growing
 from septet.storage.snapshot import Mask, Slots, Snapshot, Terms, VectorRows
@@ -179,7 +180,7 @@ def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator
 
 def _append_texts(read: Reading, index: _core.TermIndex, rows: Slots) -> None:
     found = read.sql.execute(_TEXTS, (json.dumps(rows.tolist()),))
-    index.append([f"{text} {_tag_words(tags)}" for text, tags in found])
+    index.append([f"{text} {tag_words(tags)}" for text, tags in found])
 
 
 def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Slots) -> None:
@@ -192,8 +193,3 @@ def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Sl
         matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype="<f4").astype(np.float32, copy=False)
         layer.rows.append(_core.unit_rows(matrix.reshape(len(found), layer.space.dimensions)))
         layer.slots.append(slots[[position for position, _ in found]])
-
-
-def _tag_words(tags: str) -> str:
-    # As JSON, tags are words between punctuation, unless something in them was escaped.
-    return tags if "\\" not in tags else " ".join(json.loads(tags))
