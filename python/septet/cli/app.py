@@ -1,0 +1,351 @@
+"""The commands: data goes to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import septet
+from septet.cli import demo as demonstration
+from septet.cli import render
+from septet.cli.places import existing, writable
+from septet.errors import EntryError, EntryNotFound, QueryError, SeptetError, StoreError
+from septet.results import Note
+from septet.searchable import SearchOptions
+
+__all__ = ["app", "run"]
+
+OK, NOTHING, USAGE, STORE = 0, 1, 2, 3
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  nothing found
+  2  usage: an argument, entry, filter or profile that cannot be understood
+  3  the vault's file cannot be used
+  4  an embedding provider failed (reserved)
+
+\b
+Data goes to standard output, messages to standard error. NO_COLOR is honoured.
+Put -- before a query or title that starts with a dash."""
+
+app = typer.Typer(
+    name="septet",
+    help="Search knowledge kept in SQLite files, and see why each answer ranks where it does.",
+    epilog=EXIT_CODES,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+class Mode(str, Enum):
+    """How much of an entry a search brings."""
+
+    full = "full"
+    scan = "scan"
+
+
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
+VaultPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--vault", envvar="SEPTET_VAULT", metavar="FILE", help="The vault; default ~/.local/share/septet/vault.db."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Limit = Annotated[int | None, typer.Option("-n", "--limit", help="At most so many results.")]
+Domain = Annotated[str | None, typer.Option(help="Only this domain.")]
+Type = Annotated[str | None, typer.Option("--type", help="Only this type.")]
+Severity = Annotated[str | None, typer.Option(help="Only critical, warning or suggestion.")]
+Tags = Annotated[list[str] | None, typer.Option("-t", "--tag", help="Ranks entries with this tag higher; repeat.")]
+Where = Annotated[str | None, typer.Option(metavar="JSON", help='A filter, as {"tags": {"$in": ["http"]}}.')]
+Profile = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="How to rank.")]
+Memories = Annotated[bool, typer.Option("--memories", help="Search memories too.")]
+Expired = Annotated[bool, typer.Option("--expired", help="Search entries outside their validity too.")]
+MinScore = Annotated[float | None, typer.Option(help="Drop results under this score.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Stop before the results cost more tokens.")]
+
+
+def run() -> int:
+    """Run the command line and return its exit code."""
+    if hasattr(signal, "SIGPIPE"):
+        # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        # Arguments that are no UTF-8 arrive as lone surrogates; showing them must not fail.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        try:
+            app(prog_name="septet")
+        finally:
+            sys.stdout.flush()
+    except EntryNotFound as fault:
+        return _fail(fault, NOTHING)
+    except StoreError as fault:
+        return _fail(fault, STORE)
+    except SeptetError as fault:
+        return _fail(fault, USAGE)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else OK
+    except OSError as fault:
+        # Standard output that takes no more, as on a full disk. What is buffered must not fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say(f"septet: the output could not be written: {fault.strerror}")
+        return STORE
+    return OK
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"septet {septet.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to leave the vault.")] = None,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
+) -> None:
+    """Index the documentation of this Python and ask six questions."""
+    demonstration.run(render.console(sys.stdout, color=not no_color), path)
+
+
+@app.command()
+def add(
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="What the entry is about.")],
+    description: Annotated[str, typer.Option("-d", "--description", help="The text; - reads standard input.")] = "",
+    context: Annotated[str, typer.Option(help="Where it applies.")] = "",
+    type: Annotated[str | None, typer.Option("--type", help="Default note.")] = None,
+    domain: Annotated[str | None, typer.Option(help="Default general.")] = None,
+    severity: Annotated[str | None, typer.Option(help="critical, warning or suggestion (default).")] = None,
+    tag: Annotated[list[str] | None, typer.Option("-t", "--tag", help="A tag; repeat for more.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Overwrites the entry of that id.")] = None,
+    attr: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
+    ] = None,
+    vault: VaultPath = None,
+) -> None:
+    """Store an entry and print its id."""
+    fields: dict[str, Any] = {
+        "title": title,
+        "description": sys.stdin.read().strip() if description == "-" else description,
+        "context": context,
+        "tags": tag or [],
+        "attrs": dict(_attr(text) for text in attr or []),
+    }
+    optional = {"type": type, "domain": domain, "severity": severity, "id": id}
+    fields.update((name, value) for name, value in optional.items() if value is not None)
+    with writable(vault) as opened:
+        print(opened.add(**fields))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[str, typer.Argument(metavar="FILE.jsonl", help="One JSON object a line; - is standard input.")],
+    vault: VaultPath = None,
+) -> None:
+    """Store the entries of a JSON-lines file, or of an export."""
+    source: Any = sys.stdin if file == "-" else file
+    if file != "-" and not Path(file).is_file():
+        raise EntryError(f"{file} cannot be read: there is no such file")
+    with writable(vault) as opened, render.progress("importing") as step:
+        try:
+            done = opened.import_(source, progress=step)
+        except UnicodeDecodeError as fault:
+            raise EntryError(f"{file} is no UTF-8 (at byte {fault.start} of a block): convert it first") from None
+    _say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
+
+
+@app.command()
+def search(
+    query: Query,
+    limit: Limit = None,
+    mode: Annotated[Mode, typer.Option(help="Whole entries, or light results to choose from.")] = Mode.full,
+    domain: Domain = None,
+    type: Type = None,
+    severity: Severity = None,
+    tag: Tags = None,
+    where: Where = None,
+    profile: Profile = None,
+    memories: Memories = False,
+    expired: Expired = False,
+    min_score: MinScore = None,
+    max_tokens: MaxTokens = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
+    as_json: AsJson = False,
+    vault: VaultPath = None,
+) -> None:
+    """Find the entries that answer a question, best first."""
+    with existing(vault) as opened:
+        results = opened.search(
+            query,
+            limit=limit,
+            mode=mode.value,
+            domain=domain,
+            type=type,
+            severity=severity,
+            tags=tag,
+            where=_where(where),
+            profile=profile,
+            include_memories=memories,
+            include_expired=expired,
+            min_score=min_score,
+            max_tokens=max_tokens,
+        )
+    if as_json:
+        _print_json(results.to_dict())
+    elif results:
+        render.hits(render.console(sys.stdout), results, ids=True, detail=explain)
+    _say_notes(results.notes)
+    if not results:
+        _say("nothing found")
+        raise typer.Exit(NOTHING)
+
+
+@app.command()
+def get(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of entries.")],
+    as_json: AsJson = False,
+    vault: VaultPath = None,
+) -> None:
+    """Print whole entries by id."""
+    with existing(vault) as opened:
+        found = opened.load(ids)
+    if as_json:
+        _print_json([entry.to_dict() for entry in found])
+    else:
+        out = render.console(sys.stdout)
+        for number, entry in enumerate(found):
+            if number:
+                out.print()
+            render.entry(out, entry)
+    missing = sorted(set(ids) - {entry.id for entry in found})
+    if missing:
+        _say(f"no entry {', '.join(repr(id) for id in missing)} in {opened.path}")
+        raise typer.Exit(NOTHING)
+
+
+@app.command()
+def explain(
+    query: Query,
+    id: Id,
+    limit: Limit = None,
+    domain: Domain = None,
+    type: Type = None,
+    severity: Severity = None,
+    tag: Tags = None,
+    where: Where = None,
+    profile: Profile = None,
+    expired: Expired = False,
+    min_score: MinScore = None,
+    max_tokens: MaxTokens = None,
+    as_json: AsJson = False,
+    vault: VaultPath = None,
+) -> None:
+    """Say why an entry ranks where it does, or why it does not."""
+    options = SearchOptions(
+        limit=limit,
+        domain=domain,
+        type=type,
+        severity=severity,
+        tags=tag,
+        where=_where(where),
+        profile=profile,
+        include_expired=expired,
+        min_score=min_score,
+        max_tokens=max_tokens,
+    )
+    with existing(vault) as opened:
+        found = opened.explain(query, id, **options)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        render.explanation(render.console(sys.stdout), found)
+    _say_notes(found.notes)
+
+
+@app.command()
+def feedback(
+    query: Query,
+    id: Id,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.")],
+    vault: VaultPath = None,
+) -> None:
+    """Record what became of a result.
+
+    From 30 rows on the weights adapt to them.
+    """
+    with existing(vault, read_only=False) as opened:
+        opened.feedback(query, id, action)
+    _say(f"recorded: {id} was {action}")
+
+
+@app.command()
+def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
+    """Count what a vault holds."""
+    with existing(vault) as opened:
+        found = opened.stats()
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        render.stats(render.console(sys.stdout), found)
+
+
+def _where(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        parsed = json.loads(text)
+    except ValueError as fault:
+        raise QueryError(f"--where is no JSON: {fault}") from None
+    if not isinstance(parsed, dict):
+        raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
+    return parsed
+
+
+def _attr(text: str) -> tuple[str, Any]:
+    key, sign, value = text.partition("=")
+    if not sign or not key:
+        raise EntryError(f"--attr is {text!r}: wanted KEY=VALUE")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _print_json(data: object) -> None:
+    print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _say_notes(notes: tuple[Note, ...]) -> None:
+    for note in notes:
+        _say(f"note {note}")
+
+
+def _fail(fault: SeptetError, code: int) -> int:
+    _say("septet: " + " ".join(str(fault).split()))
+    return code

@@ -1,0 +1,139 @@
+"""The demo: index the documentation of the running Python, ask six questions, and show why the answers rank so."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+import septet
+from septet.cli import render
+from septet.cli.places import demo_vault, make_folder, shown
+from septet.cli.stdlib_docs import PREFIX, collect
+from septet.errors import QueryError
+from septet.vault import Vault
+
+__all__ = ["QUESTIONS", "Question", "run"]
+
+TOP = 5
+#: An entry that every vault of the demo holds.
+MARK = f"{PREFIX}builtins"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the demo; a domain narrows the answers to it."""
+
+    text: str
+    domain: str | None = None
+
+
+QUESTIONS = (
+    Question("run a command and capture its output"),
+    Question("make a temporary directory that cleans up after itself"),
+    Question("remove whitespace from both ends of a string"),
+    Question("read one line from a gzip file"),
+    Question("cache the results of a function"),
+    Question("wait until a thread terminates", domain="threading"),
+)
+
+#: What signals mean for these entries.
+MEANING = {
+    "severity": "how important: here, documented in its own words rather than inherited ones",
+    "temporal_decay": "how recently it changed: here, everything just now",
+    "domain_match": "in the domain asked for: here the top-level module, in the last question",
+    "graph_proximity": "linked to the best matches: a module to its members, a class to its methods",
+}
+
+
+def run(out: Console, path: Path | None) -> None:
+    """Make the vault, ask the questions, print the answers, and say how to go on.
+
+    Raises:
+        QueryError: the path holds something that the demo did not make.
+        StoreError: the vault cannot be written there.
+    """
+    target = path or demo_vault()
+    made = _build(target)
+    out.print(Text(f"Septet {septet.__version__}", style="bold").append(_TAGLINE, style="default"))
+    out.print(
+        f"{made.entries:,} entries and {made.links:,} links: the documentation of this "
+        f"{platform.python_implementation()} {platform.python_version()},\n"
+        f"read in {made.read_s:.1f} s and indexed in {made.index_s:.1f} s. "
+        "Six questions follow, with the best five answers each.\n"
+    )
+    # Opened for writing, so that closing it leaves one file and none of SQLite's beside it.
+    with Vault(target) as vault:
+        answers = [(q, vault.search(q.text, limit=TOP, domain=q.domain)) for q in QUESTIONS]
+    out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
+    render.legend(out, [results for _, results in answers], MEANING)
+    for question, results in answers:
+        asked = Text(f"\n{question.text}", style="bold")
+        if question.domain:
+            asked.append(f"   --domain {question.domain}", style="dim")
+        out.print(asked.append(f"   {results.took_ms:.1f} ms", style="dim"))
+        render.hits(out, results)
+    out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
+    out.print(Text(f'  {_command()} search "walk a directory tree" --vault {shown(target)}', style="bold"))
+
+
+_TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    entries: int
+    links: int
+    read_s: float
+    index_s: float
+
+
+def _build(target: Path) -> _Made:
+    """Write the vault beside the target and put it in its place when it is complete."""
+    _refuse_foreign(target)
+    make_folder(target)
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
+    started = time.perf_counter()
+    with render.progress("reading docstrings") as step:
+        docs = collect(step)
+    read = time.perf_counter()
+    try:
+        with render.progress("indexing          ") as step, Vault(fresh) as vault:
+            vault.add_many(docs.entries, progress=step)
+            vault.link_many(docs.links)
+        indexed = time.perf_counter()
+        for leftover in ("-wal", "-shm"):
+            Path(f"{target}{leftover}").unlink(missing_ok=True)
+        fresh.replace(target)
+    finally:
+        for part in ("", "-wal", "-shm"):
+            Path(f"{fresh}{part}").unlink(missing_ok=True)
+    return _Made(len(docs.entries), len(docs.links), read - started, indexed - read)
+
+
+def _refuse_foreign(target: Path) -> None:
+    if not target.exists():
+        return
+    with Vault(target, read_only=True) as vault:
+        if MARK in vault:
+            return
+    raise QueryError(f"{target} is a vault that the demo did not make: name another file with --path")
+
+
+def _command() -> str:
+    """Return how to call this program again from the same place."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m septet"
+    found = shutil.which(called.name)
+    if found is not None and Path(found).resolve() == called.resolve():
+        return called.name
+    return shlex.quote(str(called))

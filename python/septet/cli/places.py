@@ -1,0 +1,79 @@
+"""Where the command line finds its vaults, and how it opens them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from septet.errors import StoreError
+from septet.vault import Vault
+
+__all__ = ["default_vault", "demo_vault", "existing", "make_folder", "shown", "writable"]
+
+
+def default_vault() -> Path:
+    """Return the vault that commands use when none is named: ``$XDG_DATA_HOME/septet/vault.db``."""
+    return _base("XDG_DATA_HOME", ".local/share") / "septet" / "vault.db"
+
+
+def demo_vault() -> Path:
+    """Return where the demo leaves its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return _base("XDG_CACHE_HOME", ".cache") / "septet" / f"stdlib-{version}.db"
+
+
+def existing(path: Path | None, *, read_only: bool = True) -> Vault:
+    """Open a vault that must be there already.
+
+    Raises:
+        StoreError: there is none; the message says how to get one.
+    """
+    wanted = path or default_vault()
+    if not wanted.exists():
+        here = demo_vault()
+        demo = f"the demo left one at {shown(here)}" if here.exists() else "`septet demo` makes one to try"
+        raise StoreError(
+            f"there is no vault at {shown(wanted)}: fill one with `septet add` or `septet import`, or name another "
+            f"with --vault FILE; {demo}"
+        )
+    return Vault(wanted, read_only=read_only)
+
+
+def writable(path: Path | None) -> Vault:
+    """Open a vault for writing; it is made, with its folder, when it is not there.
+
+    Raises:
+        StoreError: the folder cannot be made, or the file not opened.
+    """
+    wanted = path or default_vault()
+    make_folder(wanted)
+    return Vault(wanted)
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise StoreError(f"{path.parent} cannot be made: {fault.strerror}; name another place") from None
+
+
+def shown(path: Path) -> str:
+    """Return a path as a shell takes it, with ``~`` for the home folder."""
+    try:
+        inside = path.resolve().relative_to(Path.home().resolve())
+    except (OSError, ValueError, RuntimeError):
+        return shlex.quote(str(path))
+    return f"~/{shlex.quote(str(inside))}"
+
+
+def _base(variable: str, fallback: str) -> Path:
+    named = os.environ.get(variable, "")
+    # A relative path there is to be ignored, says the specification of these variables.
+    return Path(named) if Path(named).is_absolute() else Path.home() / fallback

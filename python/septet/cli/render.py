@@ -1,0 +1,217 @@
+"""How results look: one line a hit, with a bar per signal whose lengths add up to the score.
+
+Everything is plain text first. On a terminal that wants it, colour is added; nothing is said by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from septet.entry import Entry
+from septet.results import Explanation, Hit, Results
+from septet.vault import Stats
+
+__all__ = ["SIGNALS", "bar", "console", "entry", "explanation", "hits", "legend", "one_line", "progress", "stats"]
+
+WIDTH = 100
+#: Titles are padded to the longest of the page, but not further than this.
+TITLE_WIDTH = 32
+#: A bar cell is so much of the score: the bars of a score of 1 are 25 cells long.
+CELL = 0.04
+EIGHTHS = " ▏▎▍▌▋▊▉"
+
+#: Heading, colour and meaning of each built-in signal, in the order of the profiles.
+SIGNALS: Mapping[str, tuple[str, str, str]] = {
+    "semantic": ("semantic", "cyan", "how well the words match (BM25 and letter triples)"),
+    "vector": ("vector", "blue", "how near the meaning is (vectors given by the caller)"),
+    "severity": ("sev", "red", "how important the entry says it is"),
+    "temporal_decay": ("age", "yellow", "how recently the entry changed"),
+    "tag_overlap": ("tags", "magenta", "tags in common with those asked for"),
+    "domain_match": ("dom", "blue", "the domain asked for"),
+    "graph_proximity": ("graph", "green", "links to the best matches"),
+}
+
+
+def console(stream: TextIO, *, color: bool = True) -> Console:
+    """Return a console that writes plain text when piped, when NO_COLOR is set, or when colour is not wanted."""
+    wanted = color and not os.environ.get("NO_COLOR") and stream.isatty()
+    system = "auto" if wanted else None
+    return Console(
+        file=stream,
+        color_system=system,  # type: ignore[arg-type]
+        width=None if stream.isatty() else WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+    )
+
+
+def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
+    """Return the first paragraph of a text on one line, cut to a width."""
+    flat = _harmless(" ".join(text.strip().partition("\n\n")[0].split()))
+    if len(flat) <= width:
+        return flat
+    return flat[: max(0, width - 3)].rstrip() + "..." if ascii_only else flat[: max(0, width - 1)].rstrip() + "…"
+
+
+def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
+    """Return a bar of ``width`` characters; a value above 0 is never invisible."""
+    eighths = min(width * 8, max(1, round(value / CELL * 8))) if value > 0 else 0
+    if ascii_only:
+        return ("#" * math.ceil(eighths / 8)).ljust(width)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = False) -> None:
+    """Print results: a heading, then a line per hit with its bars, title and snippet.
+
+    Args:
+        ids: a second line with the id and a longer snippet, instead of the short one behind the title.
+        detail: weight x signal of every signal under each hit.
+    """
+    columns = _columns(results)
+    padded = min(TITLE_WIDTH, max((len(hit.title) for hit in results), default=0))
+    head = Text("       ")
+    for name, width in columns.items():
+        head.append(_label(name).ljust(width) + " ")
+    out.print(Text(head.plain.rstrip()), style="dim")
+    for hit in results:
+        line = Text(f" {hit.score:.3f} ", style="bold")
+        for name, width in columns.items():
+            shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=_ascii(out))
+            line.append(shape, style=_color(name)).append(" ")
+        _print_titled(out, line, hit, padded, ids)
+        if detail:
+            _print_detail(out, hit, results.weights)
+
+
+def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> None:
+    """Explain the bars of several searches once.
+
+    Args:
+        said: what a signal means here, where that is more than its general meaning.
+    """
+    shown = {name for results in pages for name in _columns(results)}
+    for name in (*(n for n in SIGNALS if n in shown), *sorted(shown - set(SIGNALS))):
+        meaning = said.get(name) or SIGNALS.get(name, ("", "", "a signal of this profile"))[2]
+        out.print(Text(f"  {_label(name):9}", style=_color(name)).append(meaning, style="default"))
+
+
+def explanation(out: Console, found: Explanation) -> None:
+    """Print why an entry ranked where it did."""
+    reason, *rest = _harmless(str(found)).split("\n")
+    out.print(Text(reason, style="bold"))
+    for line in rest:
+        out.print(Text(line))
+
+
+def entry(out: Console, found: Entry) -> None:
+    """Print a whole entry."""
+    facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
+    out.print(Text(_harmless(found.title), style="bold"))
+    out.print(Text(_harmless(f"{found.id}  {' '.join(facts)}"), style="dim"))
+    if found.span is not None:
+        out.print(Text(f"{found.span.path}#L{found.span.first_line}-L{found.span.last_line}", style="dim"))
+    for text in (found.context, found.description):
+        if text:
+            out.print(Text("\n" + _harmless(text)))
+    for key, value in found.attrs.items():
+        out.print(Text(_harmless(f"{key}: {value}"), style="dim"))
+
+
+def stats(out: Console, found: Stats) -> None:
+    """Print what a vault holds."""
+    out.print(Text(f"{found.path}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
+    for name, value in [("entries", found.entries), ("links", found.links)]:
+        out.print(Text(f"  {name:10} {value:>10,}"))
+    for title, counts in [("kind", found.kinds), ("feedback", found.feedback)]:
+        for name, number in counts.items():
+            out.print(Text(f"  {title:10} {number:>10,}  {name}"))
+    for space in found.spaces:
+        out.print(Text(f"  {'vectors':10} {space.entries:>10,}  {space.model}, {space.dimensions} dimensions"))
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show a progress bar on a terminal's standard error; elsewhere give None and show nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as shown:
+        task = shown.add_task(label, total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
+
+
+def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) -> None:
+    plain = _ascii(out)
+    left = min(out.width, WIDTH) - line.cell_len - 1
+    if ids:
+        line.append(one_line(hit.title, max(20, left), ascii_only=plain), style="bold")
+        out.print(line)
+        second = Text(f"       {hit.id}", style="cyan")
+        if described := _described(hit, WIDTH - 9 - len(hit.id), plain):
+            second.append("  " + described, style="dim")
+        out.print(second)
+        return
+    title = one_line(hit.title, max(20, left), ascii_only=plain)
+    line.append(title, style="bold")
+    room = left - max(padded, len(title)) - 2
+    if room >= 12:
+        line.append(" " * (padded - len(title)) + "  " + _described(hit, room, plain), style="dim")
+    line.rstrip()
+    out.print(line)
+
+
+def _described(hit: Hit, width: int, plain: bool) -> str:
+    whole = hit.entry.description if hit.entry is not None else hit.snippet
+    return one_line(whole, max(12, width), ascii_only=plain)
+
+
+def _print_detail(out: Console, hit: Hit, weights: Mapping[str, float]) -> None:
+    for name, part in hit.breakdown.items():
+        value = hit.signals.get(name)
+        seen = "unknown" if value is None else f"{value:.4f}"
+        out.print(Text(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", style="dim"))
+
+
+def _columns(results: Results) -> dict[str, int]:
+    """Return the signals that contribute to some hit, with the width of their column."""
+    widths = {}
+    for name in dict.fromkeys(name for hit in results for name in hit.breakdown):
+        most = max(hit.breakdown.get(name, 0.0) for hit in results)
+        if most > 0:
+            widths[name] = max(len(_label(name)), math.ceil(max(most, results.weights.get(name, 0.0)) / CELL))
+    return widths
+
+
+def _label(name: str) -> str:
+    return SIGNALS[name][0] if name in SIGNALS else name[:9]
+
+
+def _color(name: str) -> str:
+    return SIGNALS[name][1] if name in SIGNALS else "default"
+
+
+def _harmless(text: str) -> str:
+    """Return a stored text without the control characters that could steer a terminal."""
+    return text.translate(_CONTROLS)
+
+
+#: Everything below the space and from 127 to 159, but not the tab and the line feed.
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
+
+
+def _ascii(out: Console) -> bool:
+    return not out.encoding.lower().startswith("utf")
