@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from hashlib import blake2b
+from numbers import Real
 from typing import Any
 
 from septet._core import words
@@ -25,10 +26,12 @@ __all__ = [
     "as_epoch",
     "draft",
     "revise",
+    "utf8",
 ]
 
 SEVERITIES = ("critical", "warning", "suggestion")
 MAX_ID_CHARS = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
 SLUG_CHARS = 48
@@ -36,23 +39,8 @@ ID_MARK_CHARS = 10
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
 FIELDS = frozenset(
-    [
-        "id",
-        "kind",
-        "type",
-        "domain",
-        "severity",
-        "title",
-        "description",
-        "context",
-        "tags",
-        "attrs",
-        "span",
-        "created_at",
-        "updated_at",
-        "valid_from",
-        "valid_until",
-    ]
+    "id kind type domain severity title description context tags attrs span "
+    "created_at updated_at valid_from valid_until".split()
 )
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
@@ -68,7 +56,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One piece of knowledge. Times are epoch seconds (UTC); ``None`` means no limit."""
+    """One piece of knowledge.
+
+    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` may be None, no limit; ``created_at`` and
+    ``updated_at`` of 0 are not set yet: a vault fills them in from its clock.
+    """
 
     id: str
     title: str
@@ -167,18 +159,19 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
     if not title.strip():
         raise EntryError("title is empty: give every entry a title that says what it is about")
     description, context = _text(fields, "description"), _text(fields, "context")
+    kind = _label(fields, "kind", "entry")
     text_hash = _digest(title, description, context)
     given_id = fields.get("id")
     entry = Entry(
-        id=_made_id(title, text_hash) if given_id is None else _id(given_id),
+        id=_made_id(kind, title, text_hash) if given_id is None else _id(given_id),
         title=title,
         description=description,
         context=context,
-        kind=_label(fields, "kind", "entry"),
+        kind=kind,
         type=_label(fields, "type", "note"),
         domain=_label(fields, "domain", "general"),
-        severity=_severity(fields.get("severity", "suggestion")),
-        tags=_tags(fields.get("tags") or ()),
+        severity=_severity(fields.get("severity")),
+        tags=_tags(fields.get("tags")),
         attrs=_attrs(fields.get("attrs")),
         created_at=created,
         updated_at=updated,
@@ -194,10 +187,8 @@ def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
     """Return the entry with some fields changed and checked again; ``updated_at`` is now unless given.
 
     Raises:
-        EntryError: as `draft`; also when ``id`` is among the changes.
+        EntryError: as `draft`.
     """
-    if "id" in changes:
-        raise EntryError("an id cannot be changed: add the entry under its new id and delete the old one")
     kept = {f: getattr(entry, f) for f in FIELDS}
     return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
 
@@ -210,13 +201,19 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
     """
     if value is None:
         return None
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise error(f"{name} is a datetime without a time zone: use datetime.now(timezone.utc) or epoch seconds")
-        return value.astimezone(timezone.utc).timestamp()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise error(f"{name} is {value!r}: wanted epoch seconds or a datetime with a time zone")
-    return float(value)
+    wanted = "wanted epoch seconds or a datetime with a time zone"
+    try:
+        if isinstance(value, datetime):
+            if value.tzinfo is None:
+                raise error(
+                    f"{name} is a datetime without a time zone: use datetime.now(timezone.utc) or epoch seconds"
+                )
+            return value.timestamp()
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise error(f"{name} is {value!r}: {wanted}")
+        return float(value)
+    except OverflowError:
+        raise error(f"{name} lies beyond every clock: {wanted}") from None
 
 
 def _known(fields: Mapping[str, Any]) -> None:
@@ -233,17 +230,22 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
         if name == "title":
             raise EntryError("title is missing: give every entry a title that says what it is about")
         return ""
-    return _utf8(value, name)
+    return utf8(value, name)
 
 
-def _utf8(value: object, name: str) -> str:
+def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
+    """Return text that can be written as UTF-8.
+
+    Raises:
+        error: no text, or with a lone surrogate.
+    """
     if not isinstance(value, str):
-        raise EntryError(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
+        raise error(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
     if not value.isascii():
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as fault:
-            raise EntryError(
+            raise error(
                 f"{name} cannot be written as UTF-8 (a lone surrogate at character {fault.start}): "
                 "decode the source with the right encoding"
             ) from None
@@ -254,37 +256,42 @@ def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
     value = fields.get(name)
     if value is None:
         return default
-    text = _utf8(value, name)
+    text = utf8(value, name)
     if not text.strip() or len(text) > MAX_ID_CHARS:
         raise EntryError(f"{name} is {text[:40]!r}: wanted 1 to {MAX_ID_CHARS} characters")
     return text
 
 
 def _id(value: object) -> str:
-    text = _utf8(value, "id")
+    text = utf8(value, "id")
     if not text.strip():
         raise EntryError("id is empty: leave it out to have one made from title and content")
     if len(text) > MAX_ID_CHARS:
         raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are kept")
-    if any(unicodedata.category(c) == "Cc" for c in text):
+    if _CONTROL.search(text):
         raise EntryError(f"id {text!r} holds a control character")
     return text
 
 
 def _severity(value: object) -> str:
-    if value not in SEVERITIES:
+    if value is None:
+        return "suggestion"
+    if not isinstance(value, str) or value not in SEVERITIES:
         raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
     return str(value)
 
 
 def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, set, frozenset)):
         raise EntryError(f"tags is {value!r}: wanted a list of strings, for example ['auth', 'jwt']")
     tags = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
     for tag in tags:
         if not isinstance(tag, str) or not tag.strip():
-            raise EntryError(f"tag {tag!r} is no non-empty string")
-        _utf8(tag, "tag")
+            raise EntryError(f"tags hold the tag {tag!r}, which is no non-empty string")
+        if _CONTROL.search(utf8(tag, "a tag")):
+            raise EntryError(f"tags hold the tag {tag!r}, which has a control character")
     return tuple(dict.fromkeys(tags))
 
 
@@ -296,7 +303,7 @@ def _attrs(value: object) -> dict[str, Any]:
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
         text.encode("utf-8")
-    except (TypeError, ValueError) as fault:
+    except (TypeError, ValueError, RecursionError) as fault:
         raise EntryError(f"attrs cannot be stored as JSON: {fault}") from None
     return dict(json.loads(text))
 
@@ -314,7 +321,7 @@ def _span(value: object) -> Span | None:
     lines = (value.first_line, value.last_line)
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in lines) or not 1 <= lines[0] <= lines[1]:
         raise EntryError(f"span lines are {lines}: wanted 1 <= first_line <= last_line")
-    _utf8(value.path, "span.path")
+    utf8(value.path, "span.path")
     return value
 
 
@@ -325,14 +332,14 @@ def _ordered(entry: Entry) -> None:
         raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
 
 
-def _made_id(title: str, text_hash: str) -> str:
-    """Return a readable id that the same title and content always give again."""
+def _made_id(kind: str, title: str, text_hash: str) -> str:
+    """Return a readable id that the same kind, title and content always give again."""
     slug = ""
     for word in words(title):
         if len(slug) + len(word) + 1 > SLUG_CHARS:
             break
         slug = f"{slug}-{word}" if slug else word
-    mark = text_hash[:ID_MARK_CHARS]
+    mark = _digest(kind, text_hash)[:ID_MARK_CHARS]
     return f"{slug}-{mark}" if slug else mark
 
 

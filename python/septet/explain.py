@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from septet.errors import EntryNotFound
+from septet.errors import EntryNotFound, SeptetError
 from septet.profiles.plan import Plan
 from septet.results import Explanation, LegReport
 from septet.search import Ranking, breakdown, rank
@@ -20,20 +21,25 @@ def explain(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], entr
         EntryNotFound: no tier holds the entry.
     """
     ranking = rank(tiers, plan, feedback)
-    inspected = [(t.name, found) for t in tiers if (found := t.inspect(plan, entry_id)) is not None]
+    inspected = []
+    for tier in tiers:
+        # A tier that fails is in the ranking's notes already.
+        with suppress(SeptetError):
+            if (found := tier.inspect(plan, entry_id)) is not None:
+                inspected.append((tier.name, found))
     if not inspected:
         raise EntryNotFound(
             f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
     place = next((i for i, r in enumerate(ranking.ordered) if r.candidate.id == entry_id), None)
-    tier, own = inspected[0]
+    name, own = inspected[0]
     parts: Mapping[str, float] = {}
     raw: Mapping[str, float | None] = {}
     score = None
     if place is not None:
         ranked = ranking.ordered[place]
-        tier, score = ranked.tier, ranked.score
-        own = next((i for name, i in inspected if name == tier), own)
+        name, score = ranked.tier, ranked.score
+        own = next((i for other, i in inspected if other == name), own)
         parts, raw = breakdown(ranked, ranking)
     return Explanation(
         id=entry_id,
@@ -43,7 +49,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], entr
         limit=plan.wanted,
         score=score,
         reason=_reason(entry_id, ranking, place, own),
-        tier=tier,
+        tier=name,
         breakdown=parts,
         signals=raw,
         weights=ranking.scored.named_weights(),

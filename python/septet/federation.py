@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
+from typing import TypeVar
 
 from septet.entry import Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
@@ -21,6 +24,8 @@ __all__ = ["CONNECTED_PRIORITY", "TIER_PRIORITIES", "Federation"]
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
 CONNECTED_PRIORITY = 0.5
 MAX_PRIORITY = 2.0
+
+_Answer = TypeVar("_Answer")
 
 
 class Federation(Searchable):
@@ -51,6 +56,7 @@ class Federation(Searchable):
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
         self._threads: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         given = dict(weights or {})
         for name, vault in tiers.items():
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
@@ -79,6 +85,8 @@ class Federation(Searchable):
         """
         if not isinstance(name, str) or not name.strip():
             raise TierError(f"tier name is {name!r}: wanted a non-empty name")
+        if not isinstance(vault, Vault):
+            raise TierError(f"tier {name!r} is {type(vault).__name__}: wanted an open Vault")
         if name in self._vaults:
             raise TierError(f"tier {name!r} is there already: disconnect it first, or choose another name")
         if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= MAX_PRIORITY:
@@ -97,11 +105,14 @@ class Federation(Searchable):
         return {t.name: t.priority for t in self._tiers()}
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries by id, each from the highest tier that has it; ids that do not exist are left out."""
+        """Return whole entries by id, each from the highest tier that has it; ids that do not exist are left out.
+
+        A tier that fails is passed over; when all fail, the first error is raised.
+        """
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found: dict[str, Entry] = {}
-        for vault in self._by_priority():
-            found.update((e.id, e) for e in vault.load([i for i in wanted if i not in found]))
+        for _, entries in self._each(lambda vault: vault.load([i for i in wanted if i not in found])):
+            found.update((e.id, e) for e in entries)
         return [found[i] for i in wanted if i in found]
 
     def get(self, id: str) -> Entry | None:
@@ -114,11 +125,24 @@ class Federation(Searchable):
         Raises:
             EntryNotFound: no tier has it.
         """
-        for vault in self._by_priority():
-            if id in vault:
+        for vault, has in self._each(lambda vault: id in vault):
+            if has:
                 vault.feedback(query, id, action)
                 return
         raise EntryNotFound(f"no entry {id!r} in {', '.join(self._vaults)}: check the id")
+
+    def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
+        """Ask the vaults from the highest priority down; a vault that fails is passed over unless all do."""
+        failures: list[SeptetError] = []
+        for vault in self._by_priority():
+            try:
+                answer = ask(vault)
+            except SeptetError as fault:
+                failures.append(fault)
+                continue
+            yield vault, answer
+        if failures and len(failures) == len(self._vaults):
+            raise failures[0]
 
     def _by_priority(self) -> list[Vault]:
         return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
@@ -131,15 +155,15 @@ class Federation(Searchable):
 
     def _feedback_counts(self) -> Mapping[str, int]:
         total: Counter[str] = Counter()
-        for vault, _ in self._vaults.values():
-            try:
+        for vault in self._by_priority():
+            # A broken tier is met by the search itself, which says so in its notes.
+            with suppress(SeptetError):
                 total.update(vault._feedback_counts())
-            except SeptetError:
-                # The search itself will meet the broken tier and say so in its notes.
-                continue
         return total
 
     def _executor(self) -> Executor:
-        if self._threads is None:
+        if self._threads is None or self._process != os.getpid():
+            # Threads do not survive a fork.
+            self._process = os.getpid()
             self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="septet-tier")
         return self._threads

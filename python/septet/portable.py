@@ -6,15 +6,15 @@ import base64
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import BatchError, EntryError, SeptetError
+from septet.errors import BatchError, EntryError, SeptetError, StoreError
 from septet.ranking.pool import Candidate
 from septet.storage.entries import COLUMNS
 from septet.storage.links import Link
@@ -41,14 +41,13 @@ class Imported:
 def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
     """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines."""
     lines = 0
-    if isinstance(target, (str, os.PathLike)):
-        opened: Any = Path(target).open("w", encoding="utf-8")  # noqa: SIM115 - closed by the `with` below
-    else:
-        opened = nullcontext(target)
-    with opened as out, store.reading() as read:
-        for record in _records(read):
-            out.write(json.dumps(record, ensure_ascii=False) + "\n")
-            lines += 1
+    try:
+        with _made(target) as out, store.reading() as read:
+            for record in _records(read):
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+                lines += 1
+    except OSError as fault:
+        raise StoreError(f"the export stopped after {lines} lines: {fault.strerror or fault}") from fault
     return lines
 
 
@@ -109,7 +108,7 @@ def _vectors(read: Reading) -> dict[str, dict[str, str]]:
 
 def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the entries among the lines, and put every other record aside."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_decoded(lines), start=1):
         if not line.strip():
             continue
         try:
@@ -129,6 +128,13 @@ def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) ->
             raise EntryError(f"line {number} is no entry, link or feedback")
 
 
+def _decoded(lines: Iterable[str]) -> Iterator[str]:
+    try:
+        yield from lines
+    except UnicodeDecodeError as fault:
+        raise EntryError(f"the source is not UTF-8 ({fault.reason}): convert it first") from None
+
+
 _NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
 
 
@@ -141,8 +147,18 @@ def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
         raise EntryError(f"line {line} has a vector that is no base64 of float32") from None
 
 
+def _made(target: str | os.PathLike[str] | IO[str]) -> AbstractContextManager[IO[str]]:
+    if isinstance(target, (str, os.PathLike)):
+        return Path(target).open("w", encoding="utf-8")
+    return nullcontext(target)
+
+
+def _is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(value, (str, os.PathLike))
+
+
 def _opened(source: str | os.PathLike[str] | Iterable[str]) -> Any:
-    if not isinstance(source, (str, os.PathLike)):
+    if not _is_path(source):
         return nullcontext(source)
     try:
         return Path(source).open(encoding="utf-8")

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from septet import portable
-from septet.entry import Draft, Entry, as_epoch, draft, revise
+from septet.entry import Draft, Entry, as_epoch, draft, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
@@ -130,6 +130,8 @@ class Vault(Searchable):
             StoreError: the file does not take the write.
         """
         if entry is not None:
+            if not isinstance(entry, Entry):
+                raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
             fields = {**_fields_of(entry), **fields}
         given = self._given(fields, vector, model)
         self._write([given])
@@ -148,14 +150,16 @@ class Vault(Searchable):
         total = len(items) if isinstance(items, Sequence) else None
         ids: list[str] = []
         source = iter(items)
-        while batch := list(islice(source, BATCH_ROWS)):
+        while True:
             drafts: list[tuple[Draft, Mapping[str, Any]]] = []
             try:
-                for item in batch:
+                for item in islice(source, BATCH_ROWS):
                     fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
                     drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
             except (SeptetError, TypeError, ValueError) as fault:
                 raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
+            if not drafts:
+                return ids
             try:
                 self._write(drafts)
             except SeptetError as fault:
@@ -163,7 +167,6 @@ class Vault(Searchable):
             ids += [d.entry.id for d, _ in drafts]
             if progress is not None:
                 progress(len(ids), total)
-        return ids
 
     def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
         """Change some fields of an entry and return it as it is now.
@@ -219,7 +222,7 @@ class Vault(Searchable):
 
     def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
         """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
-        wanted = [_checked_link(item) for item in items]
+        wanted = [links.checked(item) for item in items]
         with self._store.writing() as write:
             known = entries.find(write, list({end for link in wanted for end in link[:2]}))
             for link in wanted:
@@ -231,8 +234,9 @@ class Vault(Searchable):
 
     def unlink(self, source: str, target: str) -> bool:
         """Remove a link and say whether there was one."""
+        ends = utf8(source, "source"), utf8(target, "target")
         with self._store.writing() as write:
-            return links.remove(write, source, target)
+            return links.remove(write, *ends)
 
     def feedback(self, query: str, id: str, action: str) -> None:
         """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
@@ -245,8 +249,7 @@ class Vault(Searchable):
         """
         if action not in feedback.ACTIONS:
             raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
-        if not isinstance(query, str):
-            raise EntryError(f"query is {type(query).__name__}: wanted text")
+        utf8(query, "query")
         with self._store.writing() as write:
             if not entries.find(write, [id]):
                 raise self._missing(id)
@@ -274,7 +277,7 @@ class Vault(Searchable):
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry."""
         with self._store.reading() as read:
-            return links.links_of(read, id)
+            return links.links_of(read, utf8(id, "id"))
 
     def stats(self) -> Stats:
         """Count what the vault holds."""
@@ -289,6 +292,10 @@ class Vault(Searchable):
                 generation=read.generation,
                 size_bytes=0 if self.path == MEMORY else Path(self.path).stat().st_size,
             )
+
+    def __bool__(self) -> bool:
+        # An empty vault is a vault: `vault or Vault(...)` must not open another.
+        return True
 
     def __len__(self) -> int:
         with self._store.reading() as read:
@@ -345,7 +352,9 @@ class Vault(Searchable):
                     raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = float(self._clock()) if at is None else at
-                feedback.record(write, row["query"], row["entry_id"], row["action"], now)
+                feedback.record(
+                    write, utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id"), row["action"], now
+                )
 
     def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
         made = draft(fields, now=float(self._clock()))
@@ -356,10 +365,11 @@ class Vault(Searchable):
             self._store_drafts(write, drafts)
 
     def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+        # Of an id that comes twice the last text counts, and only vectors given for that text.
         hashes = {d.entry.id: d.text_hash for d, _ in drafts}
         stored_vectors.drop_stale(write, hashes)
         entries.upsert(write, [d for d, _ in drafts])
-        given = [GivenVectors(d.entry.id, hashes[d.entry.id], v) for d, v in drafts if v]
+        given = [GivenVectors(d.entry.id, d.text_hash, v) for d, v in drafts if v and hashes[d.entry.id] == d.text_hash]
         if given:
             one = resolve(self._profile).vectors == "one"
             stored_vectors.put(write, given, one_per_entry=one, now=float(self._clock()))
@@ -369,16 +379,12 @@ class Vault(Searchable):
 
 
 def _fields_of(entry: Entry) -> dict[str, Any]:
-    return entry.to_dict()
-
-
-def _checked_link(item: Sequence[Any]) -> Link:
-    link = Link(*item, *("related", "")[len(item) - 2 :]) if 2 <= len(item) <= 4 else None
-    if link is None or not all(isinstance(part, str) for part in link) or not link.type.strip():
-        raise EntryError(f"link {item!r} cannot be stored: wanted (source, target, type, note), all text")
-    if link.source == link.target:
-        raise EntryError(f"{link.source!r} cannot be linked to itself")
-    return link
+    fields = entry.to_dict()
+    for name in ("created_at", "updated_at"):
+        # Not set yet: the clock decides.
+        if not fields[name]:
+            del fields[name]
+    return fields
 
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:

@@ -37,7 +37,8 @@ def entry_vector(value: Any, name: str) -> NDArray[np.float32]:
         VectorError: not one-dimensional, empty, NaN, infinite (also as float32), or all zero.
     """
     if isinstance(value, np.ndarray) and value.dtype == np.float32 and value.ndim == 1 and value.size:
-        row = np.ascontiguousarray(value)
+        # A copy: the caller may fill the same buffer with the next vector before this one is written.
+        row: NDArray[np.float32] = value.copy(order="C")
     else:
         row = _row(value, name).astype(np.float32)
     _unit(row, name)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from septet.entry import as_epoch
+from septet.entry import as_epoch, utf8
 from septet.errors import QueryError
 
 __all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "parse_where"]
@@ -107,6 +107,8 @@ def _parse_field(field: str, value: Any, depth: int) -> Filter:
     parts: list[Filter] = []
     for operator, operand in value.items():
         if operator == "$not":
+            if depth > MAX_DEPTH:
+                raise QueryError(f"where is nested deeper than {MAX_DEPTH} levels")
             parts.append(Not(_parse_field(field, operand, depth + 1)))
         else:
             parts.append(_parse_operator(field, operator, operand))
@@ -136,8 +138,7 @@ def _field(key: str) -> str:
     if key in FILTER_FIELDS:
         return key
     if key.startswith("attrs."):
-        parts = key.split(".")[1:]
-        if all(parts) and '"' not in key:
+        if all(utf8(key, "a key of where", QueryError).split(".")[1:]):
             return key
         raise QueryError(f"{key!r} is no path into attrs: wanted attrs.name or attrs.name.name")
     raise QueryError(f"unknown field {key!r} in where: known are {', '.join(sorted(FILTER_FIELDS))} and attrs.NAME")
@@ -151,11 +152,7 @@ def _scalar(field: str, value: Any) -> Scalar:
             raise QueryError(f"{field} is text: it cannot be compared with {value!r}")
         return value
     if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise QueryError(f"{field} is compared with text that is no valid Unicode") from None
-        return value
+        return utf8(value, f"the value {field} is compared with", QueryError)
     if isinstance(value, (int, float)) and field not in FILTER_FIELDS:
         return as_epoch(value, field, QueryError) if isinstance(value, float) else _bounded(field, value)
     raise QueryError(f"{field} cannot be compared with {value!r} ({type(value).__name__})")

@@ -52,7 +52,7 @@ def _from_mapping(data: Mapping[str, Any]) -> Profile:
     rest = dict(data)
     parent = rest.pop("extends", None)
     if parent is not None:
-        if parent not in BUILTIN:
+        if not isinstance(parent, str) or parent not in BUILTIN:
             raise ProfileError(f"profile extends {parent!r}, which is not built in: use one of {', '.join(BUILTIN)}")
         rest.setdefault("name", f"{parent} (changed)")
         rest = _merged(BUILTIN[parent].model_dump(), rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,8 +16,12 @@ Row: TypeAlias = Literal["text", "hybrid"]
 COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", "tags", "domain", "graph"})
 
 
+#: A number from 0 to 1.
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class ColumnWeights(_Part):
@@ -48,7 +52,7 @@ class TextRules(_Part):
 class Facts(_Part):
     """How facts about an entry become signals of 0 to 1."""
 
-    severity: dict[str, float] = {"critical": 1.0, "warning": 0.7, "suggestion": 0.4}
+    severity: dict[str, Share] = {"critical": 1.0, "warning": 0.7, "suggestion": 0.4}
     half_life_days: float = Field(default=365.0, gt=0)
     ramp: float = Field(default=0.25, gt=0, le=1, description="share of a validity window in which it fades to 0")
 
@@ -63,7 +67,7 @@ class Graph(_Part):
 
     anchors: int = Field(default=5, ge=0)
     most_pulled: int = Field(default=100, ge=0)
-    proximity: tuple[float, ...] = Field(default=(1 / 2, 1 / 3), description="by distance, from 1")
+    proximity: tuple[Share, ...] = Field(default=(1 / 2, 1 / 3), description="by distance, from 1")
 
 
 class Cuts(_Part):
@@ -100,7 +104,7 @@ class Adaptive(_Part):
 
     min_rows: int = Field(default=30, ge=1)
     span: float = Field(default=0.15, ge=0, le=1)
-    values: dict[str, float] = {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0}
+    values: dict[str, Share] = {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0}
     text: tuple[str, ...] = ("semantic",)
     hybrid: tuple[str, ...] = ("semantic",)
     fixed: tuple[str, ...] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from septet.entry import utf8
 from septet.errors import QueryError
 from septet.profiles.filters import Compare, Filter, parse_where
 from septet.profiles.load import ProfileLike, resolve
@@ -21,6 +22,7 @@ Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
+MEMORY = "memory"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
 
@@ -76,9 +78,6 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
     mode = options["mode"]
     if mode not in ("full", "scan"):
         raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
-    tags = options["tags"] or ()
-    if isinstance(tags, str) or not all(isinstance(t, str) for t in tags):
-        raise QueryError(f"tags is {tags!r}: wanted a list of strings")
     min_score = options["min_score"]
     if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
         raise QueryError(f"min_score is {min_score!r}: wanted a number")
@@ -92,12 +91,12 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
         filters=_filters(options),
         now=now,
         include_expired=bool(options["include_expired"]),
-        include_memories=bool(options["include_memories"]) or "memory" in _kinds(options["kinds"]),
-        legs=_legs(options["legs"]),
-        tags=tuple(tags),
+        include_memories=bool(options["include_memories"]) or MEMORY in _kinds(options["kinds"]),
+        legs=_legs(options),
+        tags=_texts("tags", options["tags"]),
         domain=options["domain"],
         vector=None if given is None else query_vector(given),
-        model=options["model"],
+        model=None if options["model"] is None else utf8(options["model"], "model", QueryError),
         min_score=min_score,
         max_tokens=_count("max_tokens", options["max_tokens"]),
         fill=chosen.columns & {"bm25", "tfidf", "trigram", "cosine"},
@@ -112,7 +111,7 @@ def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
             continue
         if not isinstance(value, str):
             raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
-        out[name] = Compare(name, "$eq", value)
+        out[name] = Compare(name, "$eq", utf8(value, name, QueryError))
     kinds = _kinds(options["kinds"])
     if kinds:
         out["kinds"] = Compare("kind", "$in", kinds)
@@ -122,21 +121,31 @@ def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:
-    if kinds is None:
-        return ()
-    listed = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, Collection) else ()
-    if not listed or not all(isinstance(k, str) for k in listed):
-        raise QueryError(f"kinds is {kinds!r}: wanted a non-empty list of strings")
+    listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
+    if kinds is not None and not listed:
+        raise QueryError("kinds is empty: wanted at least one kind, or None")
     return listed
 
 
-def _legs(legs: Sequence[str] | str | None) -> frozenset[str]:
+def _legs(options: Mapping[str, Any]) -> frozenset[str]:
+    legs = options["legs"]
     if legs is None:
         return frozenset(LEGS)
-    wanted = frozenset((legs,) if isinstance(legs, str) else legs)
+    wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
     if not wanted or wanted - frozenset(LEGS):
         raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
+    if wanted == {"vector"} and options["query_vector"] is None:
+        raise QueryError("legs asks for vectors alone, and no query_vector is given")
     return wanted
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    """Return a collection of texts as a tuple; None is an empty one."""
+    if values is None:
+        return ()
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise QueryError(f"{name} is {values!r}: wanted a list of strings")
+    return tuple(utf8(v, name, QueryError) for v in values)
 
 
 def _count(name: str, value: object) -> int | None:

@@ -63,9 +63,12 @@ def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weigh
     if not moving:
         cause = f"{counted} feedback rows, but no signal of this profile moves"
         return Weights(profile.name, row, dict(base), cause, counted, rate)
-    start = sum(base[s] for s in moving)
-    target = min(max(start + (rate - 0.5) * 2 * rule.span, start - rule.span, 0.0), start + rule.span)
+    if (total := sum(base.values())) > 1:
+        # The bounds are shares of a sum of 1; weights on a larger scale mean the same when brought to it.
+        base = {s: w / total for s, w in base.items()}
     fixed = sum(base[s] for s in rule.fixed if s in base)
+    start = sum(base[s] for s in moving)
+    target = min(max(start + (rate - 0.5) * 2 * rule.span, 0.0), 1 - fixed)
     others = sum(w for s, w in base.items() if s not in moving and s not in rule.fixed)
     rest = (1 - target - fixed) / others if others > 0 else 0.0
     share = target / start if start > 0 else 0.0

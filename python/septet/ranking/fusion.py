@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from septet import _core
 
@@ -22,7 +22,7 @@ Missing: TypeAlias = Literal["zero", "share"]
 
 
 class _Node(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Col(_Node):
@@ -68,16 +68,52 @@ class Sum(_Node):
     sum: tuple[Term, ...] = Field(min_length=1)
     missing: Missing = "share"
 
+    @model_validator(mode="after")
+    def _weighs_something(self) -> Sum:
+        if not any(t.weight for t in self.sum):
+            raise ValueError("all weights of the sum are 0")
+        return self
+
 
 class Rrf(_Node):
-    """Reciprocal rank fusion, ``sum(weight / (k + rank))``; a candidate unknown to a list gets nothing from it."""
+    """Reciprocal rank fusion, ``sum(weight / (k + rank))``.
+
+    A candidate whose value is unknown or 0 (no word of the query matches) has no rank, and gets nothing from that list.
+    """
 
     rrf: tuple[Term, ...] = Field(min_length=1)
     k: float = Field(default=60.0, ge=0)
     first_rank: Literal[0, 1] = 1
 
+    @model_validator(mode="after")
+    def _finite_at_the_top(self) -> Rrf:
+        if self.k + self.first_rank <= 0:
+            raise ValueError("k and first_rank are both 0: the first rank would get an infinite score")
+        return self
 
-Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Sum | Rrf, Field(union_mode="left_to_right")]
+
+def _kind_of(node: object) -> str | None:
+    """Return which expression is meant, by its telling key."""
+    if isinstance(node, BaseModel):
+        return type(node).__name__.lower()
+    return next((k for k in _KINDS if k in node), None) if isinstance(node, Mapping) else None
+
+
+_KINDS = ("col", "const", "only", "scale", "sum", "rrf")
+
+Expression: TypeAlias = Annotated[
+    Annotated[Col, Tag("col")]
+    | Annotated[Const, Tag("const")]
+    | Annotated[Only, Tag("only")]
+    | Annotated[Scale, Tag("scale")]
+    | Annotated[Sum, Tag("sum")]
+    | Annotated[Rrf, Tag("rrf")],
+    Discriminator(
+        _kind_of,
+        custom_error_type="expression",
+        custom_error_message="wanted an expression: a dict with one of the keys col, const, only, scale, sum, rrf",
+    ),
+]
 
 for _model in (Only, Scale, Term, Sum, Rrf):
     _model.model_rebuild()
@@ -169,7 +205,8 @@ def _reciprocal_ranks(expression: Rrf, columns: Columns) -> Column:
     for term in expression.rrf:
         values = evaluate(term.of, columns)
         best_first = _core.order(values)
-        lists.append(best_first[~np.isnan(values[best_first])])
+        ranked = values[best_first]
+        lists.append(best_first[(ranked > 0) | (ranked < 0)])
     weights = np.array([t.weight for t in expression.rrf])
     ids, scores = _core.rrf(lists, weights, k=expression.k, first_rank=expression.first_rank)
     out = np.full(len(columns), np.nan)

@@ -24,17 +24,19 @@ BUSY_TIMEOUT_S = 10.0
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 
-def connect(path: str, *, read_only: bool, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
+
+    Args:
+        mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
 
     Raises:
         StoreError: the file cannot be opened, with the reason.
     """
+    if "\0" in path:
+        raise StoreError(f"{path!r} is no file name: it holds a NUL character")
     with translated(path):
-        if path == MEMORY:
-            target = MEMORY
-        else:
-            target = Path(path).absolute().as_uri() + ("?mode=ro" if read_only else "?mode=rwc")
+        target = MEMORY if path == MEMORY else f"{Path(path).absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(
             target, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=path != MEMORY
         )
@@ -42,7 +44,7 @@ def connect(path: str, *, read_only: bool, busy_timeout_s: float = BUSY_TIMEOUT_
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError as fault:
             connection.close()
-            if not (read_only and "unable to open" in str(fault) and _at_rest(path)):
+            if not (mode == "ro" and re.search("unable to open|readonly", str(fault)) and _at_rest(path)):
                 raise
             # A WAL file in a folder that takes no writes cannot make its shared-memory file; nobody writes there.
             connection = sqlite3.connect(
@@ -56,7 +58,7 @@ def connect(path: str, *, read_only: bool, busy_timeout_s: float = BUSY_TIMEOUT_
         return connection
 
 
-def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool) -> None:
+def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
     """Make a new file a vault, or make sure that an existing one is a vault of a known version.
 
     Raises:
@@ -70,7 +72,7 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool) -> No
         if read_only:
             raise NotAVault(f"{path} holds no vault, and a read-only vault cannot be made: open it for writing once")
         if path != MEMORY:
-            _switch_to_wal(connection)
+            _switch_to_wal(connection, busy_timeout_s)
         if known:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -118,9 +120,9 @@ def _statements(script: str) -> Iterator[str]:
             pending = ""
 
 
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
+def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     """Turn on write-ahead logging; the switch takes an exclusive lock that SQLite does not always wait for."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    deadline = time.monotonic() + busy_timeout_s
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -146,6 +148,24 @@ def translated(path: str) -> Iterator[None]:
         raise _meaning(fault, path) from fault
 
 
+def _unopenable(path: str, text: str) -> StoreError:
+    file, folder = Path(path), Path(path).absolute().parent
+    try:
+        if not folder.is_dir():
+            return StoreError(f"{path} cannot be opened: the folder {folder} does not exist")
+        if file.is_dir():
+            return NotAVault(f"{path} is a folder: name a file in it")
+        if file.exists() and not os.access(file, os.R_OK):
+            return StoreError(f"{path} may not be read: check the permissions of the file")
+        if not file.exists() and os.access(folder, os.W_OK):
+            return StoreError(f"{path} does not exist (any more): check the name, or open it for writing to make it")
+    except OSError as fault:
+        return StoreError(f"{path} cannot be opened: {fault.strerror}")
+    if not os.access(folder, os.W_OK):
+        return ReadOnly(f"{path} cannot be opened: the folder {folder} does not take writes; try read_only=True")
+    return StoreError(f"{path} cannot be opened ({text}): check its permissions")
+
+
 def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
     text = str(fault)
     if re.search(r"not a database|malformed", text):
@@ -159,15 +179,8 @@ def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
             f"{path} stayed locked by another process for longer than this one waits: look for one that holds a write "
             f"open (`fuser {path}` or `lsof {path}` lists them)"
         )
-    if "unable to open" in text:
-        folder = Path(path).absolute().parent
-        if not folder.is_dir():
-            return StoreError(f"{path} cannot be opened: the folder {folder} does not exist")
-        if Path(path).is_dir():
-            return NotAVault(f"{path} is a folder: name a file in it")
-        if not os.access(folder, os.W_OK):
-            return ReadOnly(f"{path} cannot be opened: the folder {folder} does not take writes; try read_only=True")
-        return StoreError(f"{path} cannot be opened: check that it exists and its permissions")
+    if "unable to open" in text or "disk I/O" in text:
+        return _unopenable(path, text)
     if "disk is full" in text:
         return StoreError(f"{path}: the disk is full; nothing was written")
     return StoreError(f"{path}: {text}")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from septet._core import grams
-from septet.entry import Draft, Entry
+from septet.entry import Draft, Entry, utf8
 from septet.ranking.pool import Candidate
 from septet.storage import indexing
 from septet.storage.store import Reading, Writing
@@ -47,9 +47,14 @@ def upsert(write: Writing, drafts: Sequence[Draft]) -> None:
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
-    """Return the live entries with the given ids, by id."""
+    """Return the live entries with the given ids, by id.
+
+    Raises:
+        EntryError: an id that is no text.
+    """
+    wanted = [utf8(i, "id") for i in ids]
     sql = f"SELECT {COLUMNS} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
-    rows = read.sql.execute(sql, (json.dumps(list(ids)),))
+    rows = read.sql.execute(sql, (json.dumps(wanted),))
     return {c.id: c for c in map(Candidate._make, rows)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,11 +63,15 @@ def _translate(item: Filter) -> Condition:
 
 
 def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
-    listed = list(parts)
-    if not listed:
-        return Condition(empty)
-    sql = word.join(f"({p.sql})" for p in listed)
-    return Condition(sql, tuple(v for p in listed for v in p.parameters))
+    """Join conditions pairwise: SQLite bounds the depth of an expression, and a long chain is as deep as it is long."""
+    listed = list(parts) or [Condition(empty)]
+    while len(listed) > 1:
+        pairs = [listed[i : i + 2] for i in range(0, len(listed), 2)]
+        listed = [
+            Condition(word.join(f"({p.sql})" for p in pair), tuple(v for p in pair for v in p.parameters))
+            for pair in pairs
+        ]
+    return listed[0]
 
 
 def _compare(item: Compare) -> Condition:
@@ -86,7 +91,10 @@ def _compare(item: Compare) -> Condition:
         return Condition(f"instr(lower({column}), lower(?)) > 0", (item.value,))
     if item.operator == "$in":
         values = item.value if isinstance(item.value, tuple) else (item.value,)
-        return Condition(f"{column} IN ({_marks(values)})", values)
+        inside = Condition(
+            f"{column} IN (SELECT value FROM json_each(?))", (_json([v for v in values if v is not None]),)
+        )
+        return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in values else inside
     if item.value is None:
         return Condition(f"{column} IS NULL")
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
@@ -99,31 +107,40 @@ def _compare_json(item: Compare) -> Condition:
         if item.field == "tags":
             return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
         return Condition(f"json_type({arguments}) IS {'NOT ' if item.value else ''}NULL", parameters)
-    if item.value is None:
-        return Condition(f"coalesce(json_type({arguments}), 'null') = 'null'", parameters)
     values = item.value if isinstance(item.value, tuple) else (item.value,)
-    tests = [_member(item.operator, v) for v in values]
-    inner = _joined(tests, " OR ", "0")
-    sql = f"EXISTS (SELECT 1 FROM json_each({arguments}) j WHERE {inner.sql})"
-    return Condition(sql, (*parameters, *inner.parameters))
+    inner = _joined(_members(item.operator, [v for v in values if v is not None]), " OR ", "0")
+    # json_each would walk the values of an object like those of a list.
+    sql = f"json_type({arguments}) <> 'object' AND EXISTS (SELECT 1 FROM json_each({arguments}) j WHERE {inner.sql})"
+    some = Condition(sql, (*parameters, *parameters, *inner.parameters))
+    if None not in values:
+        return some
+    return _joined([some, Condition(f"coalesce(json_type({arguments}), 'null') = 'null'", parameters)], " OR ", "0")
 
 
 def _json_arguments(field: str) -> tuple[str, tuple[object, ...]]:
     if field == "tags":
         return "e.tags", ()
-    path = "$" + "".join(f'."{part}"' for part in field.split(".")[1:])
+    # SQLite compares a path with the names as they stand in the JSON text, so they are escaped in the same way.
+    path = "$" + "".join(f".{_json(part)}" for part in field.split(".")[1:])
     return "e.attrs, ?", (path,)
 
 
-def _member(operator: str, value: object) -> Condition:
+def _members(operator: str, values: Sequence[object]) -> list[Condition]:
     """Compare one member ``j``; JSON's booleans are no numbers, and text is not ordered with numbers."""
-    if isinstance(value, bool):
-        return Condition(f"j.type = '{'true' if value else 'false'}'")
+    truths = [v for v in values if isinstance(v, bool)]
+    texts = [v for v in values if isinstance(v, str)]
+    numbers = [v for v in values if not isinstance(v, (bool, str))]
     if operator == "$contains":
-        return Condition("j.type = 'text' AND instr(lower(j.value), lower(?)) > 0", (value,))
-    kind = "j.type = 'text'" if isinstance(value, str) else "j.type IN ('integer', 'real')"
-    return Condition(f"{kind} AND j.value {_COMPARISONS.get(operator, '=')} ?", (value,))
+        return [Condition("j.type = 'text' AND instr(lower(j.value), lower(?)) > 0", (v,)) for v in texts]
+    out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in truths]
+    for kind, some in (("j.type = 'text'", texts), ("j.type IN ('integer', 'real')", numbers)):
+        if operator == "$in":
+            inside = f"{kind} AND j.value IN (SELECT value FROM json_each(?))"
+            out += [Condition(inside, (_json(some),))] if some else []
+        else:
+            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in some]
+    return out
 
 
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

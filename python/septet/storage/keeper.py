@@ -87,14 +87,13 @@ class Keeper:
             newest = self._newest
             if newest is not None and newest.generation > read.generation:
                 return None
-            if newest is None or newest.generation < read.generation:
-                newest = self._caught_up(newest, read)
-            if terms and not newest.counted_at(now):
-                newest = replace(newest, terms=self._counted(newest, read, now))
-            if space is not None and space.space not in newest.vectors:
-                newest = replace(newest, vectors={**newest.vectors, space.space: self._loaded(newest, read, space)})
-            self._newest = newest
-            return newest
+            try:
+                self._newest = self._completed(newest, read, now, terms, space)
+            except BaseException:
+                # Buffers that were filled half way fit no snapshot: begin from nothing next time.
+                self._newest, self._buffers = None, _Buffers()
+                raise
+            return self._newest
 
     @staticmethod
     def _serves(newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
@@ -103,6 +102,17 @@ class Keeper:
             and (not terms or newest.counted_at(now))
             and (space is None or space.space in newest.vectors)
         )
+
+    def _completed(
+        self, newest: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None
+    ) -> Snapshot:
+        if newest is None or newest.generation < read.generation:
+            newest = self._caught_up(newest, read)
+        if terms and not newest.counted_at(now):
+            newest = replace(newest, terms=self._counted(newest, read, now))
+        if space is not None and space.space not in newest.vectors:
+            newest = replace(newest, vectors={**newest.vectors, space.space: self._loaded(newest, read, space)})
+        return newest
 
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
         if old is not None and purged_at(read) <= old.generation:

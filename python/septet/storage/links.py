@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from septet.entry import utf8
+from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
-__all__ = ["Link", "any_links", "count", "distances", "links_of", "put", "remove"]
+__all__ = ["Link", "any_links", "checked", "count", "distances", "links_of", "put", "remove"]
 
 
 class Link(NamedTuple):
@@ -18,6 +20,22 @@ class Link(NamedTuple):
     target: str
     type: str
     note: str
+
+
+def checked(item: Sequence[Any]) -> Link:
+    """Return a link from ``(source, target[, type[, note]])``.
+
+    Raises:
+        EntryError: not all text, an empty type, or an entry linked to itself.
+    """
+    link = Link(*item, *("related", "")[len(item) - 2 :]) if 2 <= len(item) <= 4 else None
+    if link is None or not all(isinstance(part, str) for part in link) or not link.type.strip():
+        raise EntryError(f"link {item!r} cannot be stored: wanted (source, target, type, note), all text")
+    for name, part in zip(Link._fields, link):
+        utf8(part, f"link {name}")
+    if link.source == link.target:
+        raise EntryError(f"{link.source!r} cannot be linked to itself")
+    return link
 
 
 def put(write: Writing, links: Iterable[Link]) -> None:

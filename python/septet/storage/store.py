@@ -39,6 +39,8 @@ class Store:
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
+        # A relative path means the folder of today, also for connections opened after a change of folder.
+        self._file = path if path == MEMORY else str(Path(path).absolute())
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
@@ -47,9 +49,9 @@ class Store:
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
         self._inherited: list[sqlite3.Connection] = []
-        first = self._connect()
+        first = self._connect("rwc")
         try:
-            prepare(first, path, read_only=read_only)
+            prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
         except BaseException:
             first.close()
             raise
@@ -78,11 +80,11 @@ class Store:
         """
         if self.in_memory:
             # A database in memory belongs to its connection, so readers and the writer take turns on it.
-            with self._write_lock, translated(self.path):
+            with self._write_lock, translated(self._file):
                 self._open_or_raise()
                 yield Reading(self._writer, _generation(self._writer))
             return
-        with translated(self.path):
+        with translated(self._file):
             connection = self._borrow()
             try:
                 connection.execute("BEGIN")
@@ -107,7 +109,7 @@ class Store:
             if self.read_only:
                 raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
             sql = self._writer
-            with translated(self.path):
+            with translated(self._file):
                 sql.execute("BEGIN IMMEDIATE")
                 try:
                     sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
@@ -124,8 +126,11 @@ class Store:
         The copy appears under its name only when it is complete.
         """
         target_path = Path(path)
-        if not self.in_memory and target_path.exists() and target_path.samefile(self.path):
+        if not self.in_memory and target_path.exists() and target_path.samefile(self._file):
             raise StoreError(f"{path} is the vault itself: name another file for the backup")
+        if target_path.with_name(target_path.name + "-wal").exists():
+            # SQLite would replay the old file's log over the copy.
+            raise StoreError(f"{path} is a database in use (a log lies beside it): close it, or name another file")
         part = target_path.with_name(target_path.name + ".part")
         try:
             with translated(str(part)), closing(sqlite3.connect(part, isolation_level=None)) as target:
@@ -140,8 +145,9 @@ class Store:
         finally:
             part.unlink(missing_ok=True)
 
-    def _connect(self) -> sqlite3.Connection:
-        return connect(self.path, read_only=self.read_only, busy_timeout_s=self._busy_timeout_s)
+    def _connect(self, mode: str = "rw") -> sqlite3.Connection:
+        # Only the first connection may make the file: a vault that was deleted must not come back empty.
+        return connect(self._file, mode="ro" if self.read_only else mode, busy_timeout_s=self._busy_timeout_s)
 
     def _open_or_raise(self) -> None:
         if self._closed:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.entry import utf8
 from septet.errors import EntryError, VectorError
 from septet.storage.store import Reading, Writing
 from septet.vector import entry_vector
@@ -168,9 +169,10 @@ def _given_spaces(write: Writing) -> list[Space]:
 
 
 def _model(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise EntryError(f"model is {name!r}: wanted a non-empty name")
-    return name
+    text = utf8(name, "model")
+    if not text.strip():
+        raise EntryError("model is empty: wanted a name, or None")
+    return text
 
 
 def _blob(row: NDArray[np.float32]) -> bytes:

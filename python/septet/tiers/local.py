@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import VectorError
-from septet.profiles.plan import Plan
+from septet.profiles.plan import MEMORY, Plan
 from septet.ranking.cuts import guarded
 from septet.ranking.pool import Candidate, Pool
 from septet.results import LegReport, Note
@@ -87,7 +87,7 @@ class LocalTier:
             candidate = entries.find(read, [entry_id]).get(entry_id)
             if candidate is None:
                 return None
-            named = conditions(plan)
+            named = conditions(plan, memories=plan.include_memories and candidate.kind == MEMORY)
             sql = ", ".join(f"coalesce(({c.sql}), 0)" for c in named.values())
             values = [v for c in named.values() for v in c.parameters]
             passed = read.sql.execute(

@@ -1,0 +1,347 @@
+"""Files that are no vault, that cannot be written, or that somebody else holds: a clear error, and nothing touched."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import traceback
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from septet import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError, Vault
+from septet.storage.store import Store
+
+NOBODY = 65534
+FILE_NAMES = ["we?ird #%41 é'\".db", "a b.db", "日本.db", "%00.db", "-.db", "x" * 200, ":memory:x", "v.db?mode=ro"]
+
+HOLDER = """
+import sqlite3, sys
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+held.execute("UPDATE meta SET value = value" if sys.argv[2] == "vault" else "CREATE TABLE t (x)")
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder():
+    running = []
+
+    def hold(path, what="vault"):
+        command = [sys.executable, "-c", HOLDER, str(path), what]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        running.append(process)
+        assert process.stdout.readline() == b"held\n"
+
+    yield hold
+    for process in running:
+        process.communicate()
+
+
+@pytest.fixture
+def path(tmp_path):
+    made = tmp_path / "v.db"
+    with Vault(made) as vault:
+        vault.add_many({"id": f"e{i}", "title": f"word {i}", "description": "text " * 50} for i in range(200))
+    return made
+
+
+def as_nobody(task):
+    """Run a task in a child that has given up being root; it fails here as it failed there."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            task()
+            code = 0
+        except BaseException:  # noqa: BLE001 - whatever it is, the parent shall fail
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+
+
+@pytest.fixture
+def open_folder(tmp_path):
+    """A folder that others can walk into: pytest's own are private."""
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.parametrize("content", [b"just text\n", b"\x00" * 4096, b"SQLite format 3", os.urandom(0) + b"\xff" * 100])
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path, content, read_only):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(NotAVault, match=r"notes\.txt"):
+        Vault(path, read_only=read_only)
+    assert path.read_bytes() == content
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_the_database_of_another_program_is_refused_and_left_alone(tmp_path, read_only):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as sql, sql:
+        sql.execute("CREATE TABLE entries (id TEXT)")
+        sql.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    with pytest.raises(NotAVault, match=r"other\.db is a database of another program"):
+        Vault(path, read_only=read_only)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["other.db"]
+
+
+def test_a_vault_of_a_newer_schema_is_refused_and_left_alone(path):
+    with closing(sqlite3.connect(path)) as sql:
+        sql.execute("PRAGMA user_version = 99")
+        sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(SchemaTooNew, match=r"schema version 99.*upgrade"):
+            Vault(path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_vault_but_not_when_it_is_only_read(tmp_path):
+    path = tmp_path / "empty.db"
+    path.touch()
+    with pytest.raises(NotAVault, match="holds no vault"):
+        Vault(path, read_only=True)
+    assert path.stat().st_size == 0
+    with Vault(path) as vault:
+        vault.add(title="word")
+        assert len(vault.search("word")) == 1
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(StoreError, match=r"folder .*missing does not exist"):
+        Vault(tmp_path / "missing" / "v.db")
+
+
+def test_a_missing_file_is_not_made_when_it_is_only_read(tmp_path):
+    with pytest.raises(StoreError, match="does not exist"):
+        Vault(tmp_path / "v.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_vault(tmp_path):
+    with pytest.raises(NotAVault, match="is a folder"):
+        Vault(tmp_path)
+
+
+@pytest.mark.parametrize("name", FILE_NAMES)
+def test_any_file_name_works(tmp_path, name):
+    with Vault(tmp_path / name) as vault:
+        vault.add(title="word")
+        assert len(vault.search("word")) == 1
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a\x00b.db", "y" * 300], ids=["NUL", "too long"])
+def test_an_impossible_file_name_is_an_error_and_nothing_is_made(tmp_path, name):
+    with pytest.raises((StoreError, ValueError)):
+        Vault(f"{tmp_path}/{name}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_change_of_folder_does_not_lose_the_vault(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Vault("v.db") as vault:
+        vault.add(id="x", title="word")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        try:
+            found = vault.search("word").ids
+        except StoreError as fault:
+            found = str(fault)
+    assert (found, list((tmp_path / "elsewhere").iterdir())) == (["x"], [])
+
+
+def test_a_file_deleted_under_an_open_vault_is_not_made_anew(path):
+    with Vault(path) as vault:
+        path.unlink()
+        with pytest.raises(StoreError, match=r"v\.db"):
+            vault.search("word")
+        assert not path.exists()
+
+
+def test_a_locked_vault_is_an_error_after_a_bounded_wait_that_says_who_to_look_for(path, holder):
+    holder(path)
+    store = Store(str(path), busy_timeout_s=0.05)
+    with closing(store):
+        with store.reading() as read:
+            assert read.generation == 1
+        with pytest.raises(StoreBusy, match=r"v\.db.*locked.*fuser .*lsof "), store.writing():
+            pytest.fail("the lock was taken twice")
+        with pytest.raises(StoreBusy), store.writing():
+            pytest.fail("the lock was taken twice")
+
+
+def test_the_wait_is_as_long_as_was_asked_also_when_the_vault_is_made(tmp_path, holder):
+    path = tmp_path / "new.db"
+    path.touch()
+    holder(path, "new")
+    code = (
+        "import sys, time; from septet import StoreBusy; from septet.storage.store import Store\n"
+        "begun = time.monotonic()\n"
+        "try: Store(sys.argv[1], busy_timeout_s=0.05)\n"
+        "except StoreBusy: sys.exit(time.monotonic() - begun > 2)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=3)
+
+
+@pytest.fixture
+def at_rest(open_folder):
+    """A vault that nobody has open, in a folder that only its owner may write."""
+    made = open_folder / "v.db"
+    with Vault(made) as vault:
+        vault.add(id="x", title="word")
+    made.chmod(0o444)
+    return made
+
+
+def opened_and_written(path):
+    with Vault(path) as vault:
+        vault.add(title="t")
+
+
+@needs_root
+def test_a_file_that_may_not_be_written_says_so_when_it_is_opened_for_writing(at_rest):
+    def task():
+        with pytest.raises(ReadOnly, match=r"v\.db.*check the permissions"):
+            opened_and_written(at_rest)
+
+    as_nobody(task)
+
+
+@needs_root
+def test_a_folder_that_may_not_be_written_is_named(at_rest):
+    at_rest.chmod(0o666)
+
+    def task():
+        with pytest.raises(ReadOnly, match=r"new\.db.*folder .* does not take writes"):
+            Vault(at_rest.with_name("new.db"))
+        with pytest.raises(ReadOnly, match=r"v\.db"):
+            opened_and_written(at_rest)
+
+    as_nobody(task)
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o444, 0o666])
+def test_a_vault_at_rest_can_be_read_where_nothing_may_be_written(at_rest, mode):
+    at_rest.chmod(mode)
+
+    def task():
+        with Vault(at_rest, read_only=True) as reader:
+            assert reader.search("word").ids == ["x"]
+
+    as_nobody(task)
+
+
+@needs_root
+def test_a_vault_in_use_can_be_read_where_nothing_may_be_written(at_rest):
+    with Vault(at_rest) as vault:
+        vault.add(id="y", title="word")
+
+        def task():
+            with Vault(at_rest, read_only=True) as reader:
+                assert sorted(reader.search("word").ids) == ["x", "y"]
+
+        as_nobody(task)
+
+
+@needs_root
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_that_may_not_be_read_says_so(at_rest, read_only):
+    at_rest.chmod(0o000)
+
+    def task():
+        with pytest.raises(StoreError, match=r"v\.db.*permissions"):
+            Vault(at_rest, read_only=read_only)
+
+    as_nobody(task)
+
+
+def test_a_full_disk_is_an_error_and_nothing_is_lost(path):
+    with Vault(path) as vault:
+        before = len(vault)
+        with vault._store.writing() as write:
+            pages = write.sql.execute("PRAGMA page_count").fetchone()[0]
+        vault._store._writer.execute(f"PRAGMA max_page_count = {pages + 5}")
+        with pytest.raises(StoreError, match=r"v\.db: the disk is full"):
+            vault.add(title="word", description="long " * 200_000)
+        assert len(vault) == before and len(vault.search("word", limit=999)) == before
+        vault._store._writer.execute("PRAGMA max_page_count = 1000000000")
+        vault.add(title="word")
+        assert len(vault) == before + 1
+
+
+DAMAGED = """
+import sys, sqlite3
+from septet import StoreError, Vault
+seen = 0
+CALLS = (
+    lambda v: v.search("word", limit=500),
+    lambda v: v.load([f"e{i}" for i in range(200)]),
+    lambda v: v.stats(),
+    lambda v: v.add(id="e7", title="new"),
+    lambda v: v.delete("e9"),
+    lambda v: v.backup(sys.argv[1] + ".copy"),
+)
+for call in CALLS:
+    try:
+        with Vault(sys.argv[1]) as vault:
+            call(vault)
+    except StoreError as fault:
+        assert sys.argv[1] in str(fault), fault
+        seen += 1
+print(seen)
+"""
+
+
+@pytest.mark.parametrize("damage", ["half", "one page", "header only", "noise in the middle", "zeros", "text"])
+def test_a_damaged_vault_gives_store_errors_and_no_traceback_of_sqlite(path, damage):
+    whole = path.read_bytes()
+    middle = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(
+        {
+            "half": whole[:middle],
+            "one page": whole[:4096],
+            "header only": whole[:100],
+            "noise in the middle": whole[:8192] + b"\xa5" * (len(whole) - 12288) + whole[-4096:],
+            "zeros": whole[:4096] + b"\x00" * (len(whole) - 4096),
+            "text": b"no longer a database" * 500,
+        }[damage]
+    )
+    # In a process of its own: damage may end in more than an exception.
+    ran = subprocess.run([sys.executable, "-c", DAMAGED, str(path)], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) > 0
+
+
+def test_a_path_may_be_a_link(tmp_path, path):
+    link: Path = tmp_path / "link.db"
+    link.symlink_to(path)
+    with Vault(link) as vault, Vault(path) as other:
+        vault.add(id="via link", title="unique")
+        assert other.search("unique").ids == ["via link"]
+
+
+def test_opening_needs_no_write_when_the_vault_exists(path, holder):
+    holder(path)
+    with Vault(path) as vault:
+        assert len(vault.search("word", limit=5)) == 5

@@ -1,0 +1,103 @@
+"""Snapshots under pressure: older readers, failures in the middle, rebuilds."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from septet import Vault
+from septet.storage.keeper import Keeper
+from septet.storage.store import Reading
+from septet.storage.vectors import choose
+
+NOW = 1_000.0
+
+
+class Failing:
+    """A connection that fails at the first statement that contains a text."""
+
+    def __init__(self, sql, text, fault):
+        self._sql, self._text, self._fault = sql, text, fault
+
+    def execute(self, statement, *parameters):
+        if self._text in statement:
+            raise self._fault
+        return self._sql.execute(statement, *parameters)
+
+
+@pytest.fixture
+def vault(tmp_path):
+    with Vault(tmp_path / "v.db", clock=lambda: NOW, profile="seven-signals") as made:
+        made.add(id="a", title="alpha", vector=[1, 0])
+        yield made
+
+
+def frequencies(vault, keeper=None):
+    with vault._store.reading() as read:
+        return (keeper or vault._tier.keeper).view(read, NOW, terms=True).terms.frequencies.to_dict()
+
+
+def nearest(vault, *vector):
+    return [h.id for h in vault.search("", query_vector=vector)]
+
+
+def test_a_snapshot_once_given_never_changes(vault):
+    keeper = vault._tier.keeper
+    with vault._store.reading() as read:
+        old = keeper.view(read, NOW, terms=True)
+    before = (old.rows.tolist(), old.alive.tolist(), old.terms.frequencies.to_dict(), len(old.valid_until))
+    for i in range(50):
+        vault.add(id=f"e{i}", title=f"beta {i}")
+        frequencies(vault)
+    vault.delete("a")
+    frequencies(vault)
+    assert (old.rows.tolist(), old.alive.tolist(), old.terms.frequencies.to_dict(), len(old.valid_until)) == before
+    with pytest.raises(ValueError, match="read-only"):
+        old.rows[0] = 5
+
+
+def test_a_reader_of_an_older_generation_is_told_to_begin_again(vault):
+    keeper = vault._tier.keeper
+    with vault._store.reading() as older:
+        vault.add(id="b", title="beta", vector=[0, 1])
+        with vault._store.reading() as newer:
+            assert keeper.view(newer, NOW).generation == newer.generation
+        assert keeper.view(older, NOW, space=choose(older, None, 2)) is None
+    assert nearest(vault, 0, 1) == ["b", "a"]
+
+
+FAULTS = [KeyboardInterrupt(), MemoryError(), RuntimeError()]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize("where", ["JOIN vectors", "e.title ||"], ids=["vectors", "texts"])
+def test_a_search_interrupted_while_it_catches_up_does_not_spoil_the_next(vault, fault, where):
+    assert vault.search("alpha", query_vector=[1, 0]).ids == ["a"]
+    vault.add(id="b", title="beta", vector=[0, 1])
+    with vault._store.reading() as read, suppress(type(fault)):
+        failing = Reading(Failing(read.sql, where, fault), read.generation)
+        vault._tier.keeper.view(failing, NOW, terms=True, space=choose(read, None, 2))
+    assert nearest(vault, 0, 1) == ["b", "a"]
+    assert frequencies(vault) == frequencies(vault, Keeper())
+
+
+@pytest.mark.parametrize("where", ["JOIN vectors", "e.title ||"], ids=["vectors", "texts"])
+def test_a_first_search_that_was_interrupted_does_not_spoil_the_next(vault, where):
+    vault.add(id="b", title="beta", vector=[0, 1])
+    with vault._store.reading() as read, suppress(RuntimeError):
+        failing = Reading(Failing(read.sql, where, RuntimeError()), read.generation)
+        vault._tier.keeper.view(failing, NOW, terms=True, space=choose(read, None, 2))
+    assert nearest(vault, 0, 1) == ["b", "a"]
+    assert frequencies(vault) == frequencies(vault, Keeper())
+
+
+def test_very_many_changes_end_in_a_rebuild_that_equals_counting_anew(vault):
+    vault.add_many({"id": f"e{i}", "title": f"word{i % 7} alpha", "vector": [1, i]} for i in range(1_500))
+    nearest(vault, 1, 0)
+    for turn in range(4):
+        vault.add_many({"id": f"e{i}", "title": f"turn{turn} alpha", "vector": [1, i]} for i in range(turn, 1_500))
+        assert frequencies(vault) == frequencies(vault, Keeper())
+        with vault._store.reading() as read:
+            snapshot = vault._tier.keeper.view(read, NOW)
+            assert int(np.count_nonzero(snapshot.alive)) == 1_501
+    assert nearest(vault, 1, 1)[0] == "e1"

@@ -1,0 +1,208 @@
+"""The house rules, read from the syntax trees: arrows point down, files stay small, names are documented."""
+
+import ast
+import graphlib
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python" / "septet"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+RUST = sorted((ROOT / "rust").rglob("*.rs"))
+STUB = PACKAGE / "_core.pyi"
+
+MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+#: From the ground up; a module may import from its own floor and from those before it.
+FLOORS = (
+    {"errors", "entry", "vector", "results", "_core"},
+    {"text", "ranking"},
+    {"profiles"},
+    {"storage"},
+    {"tiers"},
+    {"search", "explain", "searchable"},
+    {"portable", "vault", "federation"},
+    {"__init__"},
+    {"cli", "__main__"},
+)
+FLOOR_OF = {part: number for number, floor in enumerate(FLOORS) for part in floor}
+#: Machine paths and brands of someone's computer have no place in what is shipped.
+FORBIDDEN = re.compile(r"/(?:work|home|root|Users)/\w|[A-Z]:\\Users|PRIVATE KEY|\b(?:TODO|FIXME|XXX)\b")
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+BENCHES = sorted((ROOT / "benches").rglob("*.[pr][ys]"))
+
+
+def module_of(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module):
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def typing_only(tree):
+    """Every node under ``if TYPE_CHECKING:``."""
+    return {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+
+
+def imports_of(path, *, with_typing):
+    """The modules of the package that a file imports, wherever in the file it does."""
+    tree = tree_of(path)
+    hidden = set() if with_typing else typing_only(tree)
+    modules = {module_of(p) for p in SOURCES} | {"septet._core"}
+    for node in ast.walk(tree):
+        if node in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [node.module]
+        else:
+            continue
+        found = [n for n in names if n in modules]
+        # `from septet.a import b` means the module septet.a.b when there is one.
+        yield from ((n, node.lineno) for n in found if not (n == names[-1] and len(found) > 1 and n != "septet._core"))
+
+
+def named(paths):
+    return pytest.mark.parametrize("path", paths, ids=[str(p.relative_to(ROOT)) for p in paths])
+
+
+def public_definitions(body, inside=""):
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            yield node, inside + node.name
+            if isinstance(node, ast.ClassDef):
+                yield from public_definitions(node.body, f"{node.name}.")
+
+
+def is_overload(node):
+    return any(getattr(d, "id", getattr(d, "attr", "")) in ("overload", "override") for d in node.decorator_list)
+
+
+def test_every_part_of_the_package_has_its_floor():
+    parts = {part_of(module_of(p)) for p in SOURCES}
+    assert parts <= set(FLOOR_OF), f"give {sorted(parts - set(FLOOR_OF))} a floor in FLOORS"
+
+
+@named(SOURCES)
+def test_imports_point_downward(path):
+    here = FLOOR_OF[part_of(module_of(path))]
+    upward = [
+        f"line {line}: {module}"
+        for module, line in imports_of(path, with_typing=False)
+        if FLOOR_OF[part_of(module)] > here
+    ]
+    assert not upward
+
+
+@named(SOURCES)
+def test_even_types_come_from_at_most_one_floor_above(path):
+    here = FLOOR_OF[part_of(module_of(path))]
+    assert not [m for m, _ in imports_of(path, with_typing=True) if FLOOR_OF[part_of(m)] > here + 1]
+
+
+def test_the_extension_and_the_errors_stand_on_the_ground():
+    grounded = {"septet.errors": set(), "septet.entry": {"septet.errors", "septet._core"}}
+    for module, allowed in grounded.items():
+        path = PACKAGE / f"{module.split('.')[1]}.py"
+        assert {m for m, _ in imports_of(path, with_typing=True)} <= allowed
+
+
+def test_imports_form_no_circle():
+    graph = {module_of(p): {m for m, _ in imports_of(p, with_typing=False)} for p in SOURCES}
+    for module, needed in graph.items():
+        needed.discard(module)
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+@named(
+    [*SOURCES, *RUST, STUB, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "benches").rglob("*.[pr][ys]"))]
+)
+def test_no_file_is_long(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+@named([*SOURCES, *TESTS])
+def test_no_function_is_long(path):
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            start = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno
+            assert node.end_lineno - start < MAX_FUNCTION_LINES, f"{node.name}, line {node.lineno}"
+
+
+@named([*SOURCES, STUB])
+def test_every_public_name_is_documented(path):
+    tree = tree_of(path)
+    assert ast.get_docstring(tree), "the module has no docstring"
+    bare = [n for node, n in public_definitions(tree.body) if not ast.get_docstring(node) and not is_overload(node)]
+    assert not bare
+
+
+@named(SOURCES)
+def test_all_tells_the_truth(path):
+    tree = tree_of(path)
+    listed = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [getattr(t, "id", "") for t in node.targets] == ["__all__"]
+    ]
+    defined = set()
+    public = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined.add(node.name)
+            public |= {node.name} - {n for n in (node.name,) if n.startswith("_")}
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            defined |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined |= {t.id for t in targets if isinstance(t, ast.Name)}
+    if not public and not listed:
+        return
+    assert listed, "the module has public names and no __all__"
+    assert len(listed[0]) == len(set(listed[0]))
+    assert set(listed[0]) <= defined, f"not defined: {set(listed[0]) - defined}"
+
+
+@named([p for p in RUST if p.name != "python.rs"])
+def test_rust_has_never_heard_of_python(path):
+    text = path.read_text(encoding="utf-8")
+    code = [line for line in text.splitlines() if not line.lstrip().startswith("//")]
+    named_ = [line for line in code if re.search(r"\b(pyo3|numpy|Py[A-Z]\w+)\b", line)]
+    # The crate's root may switch the one file on.
+    assert not [line for line in named_ if not (path.name == "lib.rs" and "feature" in line)]
+
+
+@named([*SOURCES, *RUST, STUB, PACKAGE / "storage" / "schema.sql"])
+def test_nothing_of_the_machine_it_was_written_on_is_left(path):
+    assert not FORBIDDEN.findall(path.read_text(encoding="utf-8"))
+
+
+@named(SOURCES)
+def test_ranking_numbers_live_in_profiles_only(path):
+    if part_of(module_of(path)) not in ("ranking", "search", "tiers", "storage"):
+        return
+    numbers = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+    # Documented constants of the model: defaults of a node, the half in the adaptive formula, units, "nothing".
+    assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0)]
+
+
+def test_the_floors_are_in_order():
+    assert all(not below & above for below, above in pairwise(FLOORS))

@@ -1,0 +1,276 @@
+"""What ``where`` lets through: the same entries as a slow reading of the same filter in Python."""
+
+from datetime import datetime, timezone
+from functools import reduce
+
+import pytest
+
+from septet import QueryError, Span, Vault
+
+ENTRIES = [
+    {"id": "a", "tags": ["http", "auth"], "attrs": {"team": "core", "n": 1, "ok": True, "list": [1, "x", None]}},
+    {"id": "b", "tags": ["http"], "attrs": {"team": "web", "n": 1.0, "ok": False, "deep": {"er": {"est": "yes"}}}},
+    {"id": "c", "domain": "security", "attrs": {"n": 0, "ok": 1, "nothing": None}, "span": Span("src/a.py", 1, 9)},
+    {"id": "d", "type": "rule", "severity": "critical", "attrs": {"n": "1", "ok": 0}, "valid_until": 5_000.0},
+    {"id": "e", "tags": ['say "hi"', "%"], "attrs": {"n": -2.5, "list": [], "Team": "core"}, "updated_at": 2_000.0},
+]
+
+
+@pytest.fixture(scope="module")
+def vault():
+    with Vault(":memory:", clock=lambda: 1_000.0) as made:
+        made.add_many([{"title": f"Word {e['id']}", **e} for e in ENTRIES])
+        yield made
+
+
+def found(vault, where):
+    return "".join(sorted(vault.search("word", where=where, limit=100).ids))
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({}, "abcde"),
+        ({"id": "a"}, "a"),
+        ({"id": {"$eq": "a"}}, "a"),
+        ({"id": {"$ne": "a"}}, "bcde"),
+        ({"id": {"$in": ["a", "e", "z"]}}, "ae"),
+        ({"id": {"$in": []}}, ""),
+        ({"id": {"$nin": ["a", "e"]}}, "bcd"),
+        ({"id": {"$gt": "b"}}, "cde"),
+        ({"id": {"$gte": "b", "$lt": "d"}}, "bc"),
+        ({"id": {"$lte": "b"}}, "ab"),
+        ({"title": {"$contains": "WORD C"}}, "c"),
+        ({"domain": "security"}, "c"),
+        ({"type": "rule", "severity": "critical"}, "d"),
+        ({"kind": {"$ne": "entry"}}, ""),
+        ({"path": None}, "abde"),
+        ({"path": {"$exists": True}}, "c"),
+        ({"path": {"$contains": "src/"}}, "c"),
+        ({"path": {"$ne": "src/a.py"}}, "abde"),
+        ({"valid_until": None}, "abce"),
+        ({"valid_until": {"$gt": 4_000}}, "d"),
+        ({"valid_until": {"$exists": False}}, "abce"),
+        ({"updated_at": {"$gte": datetime.fromtimestamp(2_000, timezone.utc)}}, "e"),
+        ({"updated_at": {"$in": [1_000, 2_000.0]}}, "abcde"),
+        ({"created_at": {"$lt": -1}}, ""),
+        ({"tags": "http"}, "ab"),
+        ({"tags": {"$ne": "http"}}, "cde"),
+        ({"tags": {"$in": ["auth", "%"]}}, "ae"),
+        ({"tags": {"$in": []}}, ""),
+        ({"tags": {"$nin": ["auth", "%"]}}, "bcd"),
+        ({"tags": {"$all": ["http", "auth"]}}, "a"),
+        ({"tags": {"$contains": "HT"}}, "ab"),
+        ({"tags": 'say "hi"'}, "e"),
+        ({"tags": {"$exists": False}}, "cd"),
+        ({"attrs.team": "core"}, "a"),
+        ({"attrs.team": {"$ne": "core"}}, "bcde"),
+        ({"attrs.team": {"$exists": True}}, "ab"),
+        ({"attrs.team": {"$gt": "core"}}, "b"),
+        ({"attrs.deep.er.est": "yes"}, "b"),
+        ({"attrs.deep": {"$exists": True}}, "b"),
+        ({"attrs.n": 1}, "ab"),
+        ({"attrs.n": "1"}, "d"),
+        ({"attrs.n": {"$lte": 0}}, "ce"),
+        ({"attrs.n": {"$gt": 0.5, "$lt": 1.5}}, "ab"),
+        ({"attrs.ok": True}, "a"),
+        ({"attrs.ok": False}, "b"),
+        ({"attrs.ok": 1}, "c"),
+        ({"attrs.ok": 0}, "d"),
+        ({"attrs.ok": {"$in": [True, 0]}}, "ad"),
+        ({"attrs.list": "x"}, "a"),
+        ({"attrs.list": {"$all": [1, "x"]}}, "a"),
+        ({"attrs.list": {"$exists": True}}, "ae"),
+        ({"attrs.nothing": None}, "abcde"),
+        ({"attrs.nothing": {"$exists": True}}, "c"),
+        ({"attrs.nothing": {"$ne": None}}, ""),
+        ({"attrs.team": None}, "cde"),
+        ({"$and": [{"tags": "http"}, {"attrs.team": "web"}]}, "b"),
+        ({"$or": [{"id": "c"}, {"tags": "auth"}]}, "ac"),
+        ({"$nor": [{"id": "c"}, {"tags": "auth"}]}, "bde"),
+        ({"$not": {"path": "src/a.py"}}, "abde"),
+        ({"attrs.n": {"$not": {"$gt": 0}}}, "cde"),
+        ({"$not": {"$or": [{"id": "a"}, {"$not": {"tags": "http"}}]}}, "b"),
+    ],
+    ids=repr,
+)
+def test_each_operator_lets_through_what_it_says(vault, where, ids):
+    assert found(vault, where) == ids
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"path": {"$in": [None]}}, "abde"),
+        ({"attrs.team": {"$in": [None, "web"]}}, "bcde"),
+        ({"attrs.team": {"$nin": [None]}}, "ab"),
+    ],
+    ids=repr,
+)
+def test_null_among_alternatives_means_what_equality_with_null_means(vault, where, ids):
+    assert found(vault, where) == ids
+
+
+def test_an_object_in_attrs_is_no_list_of_its_values(vault):
+    assert found(vault, {"attrs.deep.er": "yes"}) == ""
+    assert found(vault, {"attrs.deep.er": {"$ne": "yes"}}) == "abcde"
+
+
+@pytest.mark.parametrize("key", ["back\\slash", "a\tb", "line\nfeed"], ids=repr)
+def test_attrs_with_escaped_characters_in_their_names_can_be_filtered(key):
+    with Vault(":memory:") as made:
+        made.add(id="x", title="word", attrs={key: 1})
+        assert found(made, {f"attrs.{key}": 1}) == "x"
+
+
+@pytest.mark.parametrize("key", ["é", "日本", "sp ace", "'", "$", "[0]", "🙂", "-"])
+def test_attrs_may_have_any_other_name(key):
+    with Vault(":memory:") as made:
+        made.add(id="x", title="word", attrs={key: 1})
+        assert found(made, {f"attrs.{key}": 1}) == "x"
+        assert found(made, {f"attrs.{key}": 2}) == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("text", "where is str"),
+        ({"colour": "x"}, "unknown field 'colour'"),
+        ({"attrs": {"team": "core"}}, "unknown field 'attrs'"),
+        ({"attrs.": 1}, "no path"),
+        ({"attrs.a..b": 1}, "no path"),
+        ({"attr.team": 1}, "unknown field 'attr.team'"),
+        ({5: "x"}, "key 5"),
+        ({"$xor": []}, r"unknown operator '\$xor'"),
+        ({"id": {"$regex": "x"}}, r"unknown operator '\$regex' on id"),
+        ({"id": {5: "x"}}, "unknown operator 5 on id"),
+        ({"id": {}}, "empty condition"),
+        ({"id": ["a"]}, r"\$in"),
+        ({"id": 5}, "id cannot be compared with 5"),
+        ({"id": True}, "cannot be compared with True"),
+        ({"id": b"a"}, "cannot be compared"),
+        ({"id": "\ud800"}, "UTF-8"),
+        ({"tags": 5}, "tags cannot be compared"),
+        ({"tags": {"$gt": "a"}}, "cannot order"),
+        ({"attrs.n": {"$gt": None}}, "cannot order"),
+        ({"attrs.n": {"$gt": True}}, "cannot order"),
+        ({"attrs.n": {"$contains": 5}}, "wants text"),
+        ({"attrs.n": {"$exists": 1}}, "true or false"),
+        ({"attrs.n": {"$in": "abc"}}, "wants a list"),
+        ({"attrs.n": {"$in": {"a": 1}}}, "wants a list"),
+        ({"attrs.n": 2**63}, "64-bit"),
+        ({"attrs.n": float("nan")}, "nan"),
+        ({"attrs.n": object()}, "cannot be compared"),
+        ({"updated_at": "2026-01-01"}, "updated_at is '2026-01-01'"),
+        ({"updated_at": {"$gte": datetime(2026, 1, 1)}}, "without a time zone"),
+        ({"updated_at": {"$contains": "x"}}, "updated_at"),
+        ({"$and": []}, "non-empty list"),
+        ({"$or": {"id": "a"}}, "non-empty list"),
+        ({"$or": "text"}, "non-empty list"),
+        ({"$or": [{}]}, "no filter"),
+        ({"$not": []}, "no filter"),
+        ({"$or": [{"colour": 1}]}, "unknown field 'colour'"),
+    ],
+    ids=ascii,
+)
+def test_a_filter_that_cannot_be_understood_is_a_query_error(vault, where, message):
+    with pytest.raises(QueryError, match=message):
+        vault.search("word", where=where)
+
+
+def test_nesting_has_a_limit_that_is_an_error(vault):
+    deep = reduce(lambda inner, _: {"$and": [inner]}, range(40), {"id": "a"})
+    with pytest.raises(QueryError, match="nested deeper than 32"):
+        vault.search("word", where=deep)
+
+
+@pytest.mark.parametrize("depth", [400, 3_000])
+def test_negations_inside_a_field_have_a_limit_too(vault, depth):
+    deep = reduce(lambda inner, _: {"$not": inner}, range(depth), {"$eq": "a"})
+    with pytest.raises(QueryError, match="nested"):
+        vault.search("word", where={"id": deep})
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"tags": {"$in": ["http", *(f"t{i}" for i in range(1_500))]}},
+        {"attrs.team": {"$in": ["core", "web", *(f"t{i}" for i in range(1_500))]}},
+        {"attrs.n": {"$in": [1, *range(100, 1_600)]}},
+        {"$or": [{"id": i} for i in ("a", "b", *(f"x{i}" for i in range(1_500)))]},
+        {"$and": [{"tags": "http"}] * 1_500},
+        {"id": {"$in": ["a", "b", *(f"x{i}" for i in range(300_000))]}},
+    ],
+    ids=["tags", "attrs text", "attrs number", "or", "and", "ids"],
+)
+def test_lists_of_alternatives_may_be_long(vault, where):
+    assert found(vault, where) == "ab"
+
+
+def test_a_time_beyond_every_float_is_a_query_error(vault):
+    with pytest.raises(QueryError, match="updated_at"):
+        vault.search("word", where={"updated_at": {"$lt": 10**400}})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"domain": "\ud800"},
+        {"type": "\ud800"},
+        {"kinds": ["\ud800"]},
+        {"tags": ["\ud800"]},
+        {"where": {"attrs.\ud800": 1}},
+    ],
+    ids=ascii,
+)
+def test_a_lone_surrogate_in_an_option_is_a_query_error(vault, options):
+    try:
+        vault.search("word", **options)
+    except QueryError as fault:
+        assert next(iter(options)) in str(fault)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"limit": 0},
+        {"limit": -1},
+        {"limit": True},
+        {"limit": 1.0},
+        {"limit": "5"},
+        {"max_tokens": 0},
+        {"mode": "fast"},
+        {"domain": 5},
+        {"severity": ["critical"]},
+        {"tags": "http"},
+        {"tags": [5]},
+        {"kinds": []},
+        {"kinds": 5},
+        {"kinds": [5]},
+        {"legs": []},
+        {"legs": "bm25"},
+        {"min_score": "high"},
+        {"min_score": float("nan")},
+        {"profile": "unknown"},
+        {"query_vector": [float("nan")]},
+        {"query_vector": [[1.0]]},
+    ],
+    ids=repr,
+)
+def test_an_option_that_cannot_be_understood_is_an_error_that_names_it(vault, options):
+    with pytest.raises((QueryError, ValueError), match=next(iter(options))):
+        vault.search("word", **options)
+
+
+@pytest.mark.parametrize("options", [{"tags": 5}, {"legs": 5}, {"legs": [[]]}], ids=repr)
+def test_a_scalar_where_a_list_is_wanted_is_a_query_error(vault, options):
+    with pytest.raises(QueryError, match=next(iter(options))):
+        vault.search("word", **options)
+
+
+def test_tags_from_a_generator_count_or_are_refused(vault):
+    try:
+        results = vault.search("word", tags=(t for t in ["http"]), where={"id": "a"})
+    except QueryError:
+        return
+    assert results[0].signals["tag_overlap"] == 0.5

@@ -1,0 +1,233 @@
+"""Profiles are values: documented numbers, changed or written anew as data, and refused when they do not fit."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from septet import Profile, ProfileError, Vault
+from septet.profiles import BUILTIN, resolve
+
+RRF = {
+    "name": "ranks",
+    "signals": {
+        "relevance": {"rrf": [{"weight": 1, "of": {"col": "bm25"}}, {"weight": 2, "of": {"col": "cosine"}}], "k": 10},
+        "fresh": {"col": "decay"},
+    },
+    "weights": {"text": {"relevance": 1, "fresh": 0.5}, "hybrid": {"relevance": 3, "fresh": 0.5}},
+    "adaptive": {"text": ["relevance"], "hybrid": ["relevance"]},
+}
+
+TOML = """
+extends = "septet"
+name = "mine"
+[weights.text]
+semantic = 0.5
+[cuts]
+limit = 3
+"""
+YAML = """
+extends: septet
+name: mine
+weights: {text: {semantic: 0.5}}
+cuts: {limit: 3}
+"""
+JSON = json.dumps({"extends": "septet", "name": "mine", "weights": {"text": {"semantic": 0.5}}, "cuts": {"limit": 3}})
+
+
+@pytest.fixture
+def vault():
+    with Vault(":memory:", clock=lambda: 1e9) as made:
+        for i in range(5):
+            made.add(id=f"e{i}", title="alpha " * (i + 1) + "beta", vector=[1, i], created_at=1e9 - i * 86_400 * 100)
+        yield made
+
+
+@pytest.mark.parametrize("row", ["text", "hybrid"])
+def test_the_documented_seven_weights_sum_to_090(row):
+    assert math.fsum(BUILTIN["seven-signals"].weights[row].values()) == pytest.approx(0.90, abs=1e-12)
+
+
+def test_the_seven_weights_are_as_printed():
+    assert list(BUILTIN["seven-signals"].weights["text"].values()) == [0.35, 0, 0.10, 0.10, 0.10, 0.10, 0.15]
+    assert list(BUILTIN["seven-signals"].weights["hybrid"].values()) == [0.20, 0.15, 0.10, 0.10, 0.10, 0.10, 0.15]
+
+
+def test_the_six_signals_have_no_graph_and_sum_to_one():
+    six = BUILTIN["six-signals"]
+    assert "graph_proximity" not in six.signals and len(six.signals) == 6
+    assert math.fsum(six.weights["text"].values()) == pytest.approx(1)
+    assert math.fsum(six.weights["hybrid"].values()) == pytest.approx(1)
+    assert (six.text.stop_words, six.vectors) == ("drop", "per-model")
+
+
+def test_the_default_shares_the_documented_weight_of_relevance():
+    hybrid = BUILTIN["septet"].weights["hybrid"]
+    assert hybrid["semantic"] + hybrid["vector"] == pytest.approx(0.35)
+
+
+@pytest.mark.parametrize(("suffix", "text"), [(".toml", TOML), (".yaml", YAML), (".yml", YAML), (".json", JSON)])
+def test_a_profile_file_extends_a_built_in_one(tmp_path, suffix, text):
+    path = tmp_path / f"mine{suffix}"
+    path.write_text(text)
+    for given in (path, str(path)):
+        mine = resolve(given)
+        assert (mine.name, mine.cuts.limit, mine.weights["text"]["semantic"]) == ("mine", 3, 0.5)
+        assert mine.weights["hybrid"] == BUILTIN["septet"].weights["hybrid"]
+        assert mine.signals == BUILTIN["septet"].signals
+
+
+def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
+    assert resolve({"extends": "septet"}).name == "septet (changed)"
+
+
+@pytest.mark.parametrize("name", list(BUILTIN))
+def test_a_profile_survives_being_written_down(name):
+    written = BUILTIN[name].model_dump_json()
+    assert Profile.model_validate_json(written) == BUILTIN[name]
+    assert resolve(json.loads(written)) == BUILTIN[name]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("unknown", "unknown profile 'unknown'.*septet"),
+        (5, "unknown profile 5"),
+        (["septet"], "unknown profile"),
+        ({}, "name"),
+        ({"name": ""}, "name"),
+        ({"extends": "nothing"}, "extends 'nothing'"),
+        ({"extends": "septet", "colour": "red"}, "colour"),
+        ({"extends": "septet", "weights": {"text": {"semantic": -0.1}}}, "weights.text"),
+        ({"extends": "septet", "weights": {"text": {"other": 0.1}}}, "weights.text"),
+        ({"extends": "septet", "weights": {"text": {"semantic": "much"}}}, "weights.text.semantic"),
+        ({"extends": "septet", "weights": {"text": dict.fromkeys(BUILTIN["septet"].signals, 0)}}, "not all 0"),
+        ({"extends": "septet", "weights": {"third": {}}}, "weights.third"),
+        ({"extends": "septet", "signals": {"semantic": {"col": "colour"}}}, "unknown column 'colour'"),
+        ({"extends": "septet", "signals": {"extra": {"col": "bm25"}}}, "weights"),
+        ({"extends": "septet", "signals": {"semantic": {"sum": []}}}, "semantic"),
+        ({"extends": "septet", "signals": {"semantic": {"rrf": [], "k": 1}}}, "semantic"),
+        ({"extends": "septet", "signals": {"semantic": 5}}, "semantic"),
+        ({"extends": "septet", "cuts": {"limit": 0}}, "cuts.limit"),
+        ({"extends": "septet", "facts": {"ramp": 0}}, "facts.ramp"),
+        ({"extends": "septet", "adaptive": {"text": ["nothing"]}}, "nothing"),
+        ({"extends": "septet", "text": {"max_terms": 0}}, "text.max_terms"),
+        ({"extends": "septet", "text": {"stop_words": "some"}}, "text.stop_words"),
+        ({"extends": "septet", "vectors": "two"}, "vectors"),
+        ({"extends": "septet", "weights": [0.3, 0.7]}, "weights"),
+    ],
+    ids=repr,
+)
+def test_a_malformed_profile_is_an_error_that_names_the_place(vault, given, message):
+    with pytest.raises(ProfileError, match=message):
+        vault.search("alpha", profile=given)
+    with pytest.raises(ProfileError, match=message):
+        Vault(":memory:", profile=given)
+
+
+NO_FINITE_WEIGHT = [
+    {"weights": {"text": {"semantic": math.nan}}},
+    {"weights": {"text": {"semantic": math.inf}}},
+    {"signals": {"semantic": {"sum": [{"weight": 0, "of": {"col": "bm25"}}]}}},
+    {"signals": {"semantic": {"sum": [{"weight": math.inf, "of": {"col": "bm25"}}]}}},
+    {"signals": {"semantic": {"rrf": [{"weight": 1, "of": {"col": "bm25"}}], "k": 0, "first_rank": 0}}},
+    {"memory_score": math.nan},
+    {"facts": {"severity": {"suggestion": math.nan}}},
+    {"facts": {"severity": {"suggestion": 7.0}}},
+    {"graph": {"proximity": [math.nan]}},
+    {"adaptive": {"values": {"accepted": 30.0}}},
+]
+
+
+@pytest.mark.parametrize("changes", NO_FINITE_WEIGHT, ids=repr)
+def test_numbers_that_cannot_rank_are_refused_with_the_profile(changes):
+    with pytest.raises(ProfileError):
+        resolve({"extends": "septet", **changes})
+
+
+def test_a_parent_that_is_no_name_is_a_profile_error():
+    with pytest.raises(ProfileError, match="extends"):
+        resolve({"extends": ["septet"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("missing.toml", None),
+        ("broken.toml", b"a = [1,"),
+        ("broken.json", b"{"),
+        ("broken.yaml", b"a: [1,"),
+        ("latin.toml", b'name = "caf\xe9"'),
+        ("list.json", b"[1, 2]"),
+        ("scalar.yaml", b"5"),
+        ("empty.yaml", b""),
+        ("empty.toml", b""),
+        ("folder.toml", "folder"),
+    ],
+)
+def test_a_file_that_holds_no_profile_is_an_error_that_names_it(tmp_path, name, content):
+    path: Path = tmp_path / name
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ProfileError, match="name" if name == "empty.toml" else path.stem):
+        resolve(path)
+
+
+def test_a_path_with_another_ending_is_an_error_that_says_which_are_read(tmp_path):
+    with pytest.raises(ProfileError, match=r"\.toml, \.yaml"):
+        resolve(tmp_path / "profile.txt")
+
+
+def test_a_third_profile_with_reciprocal_ranks_works_without_code(vault):
+    results = vault.search("alpha beta", profile=RRF, limit=5)
+    assert len(results) == 5
+    for rank, hit in enumerate(sorted(results, key=lambda h: -h.signals["relevance"]), start=1):
+        assert hit.signals["relevance"] == pytest.approx(1 / (10 + rank))
+        assert math.fsum(hit.breakdown.values()) == pytest.approx(hit.score)
+    assert results.profile == "ranks"
+
+
+def test_reciprocal_ranks_of_text_and_vectors_are_added_by_their_weights(vault):
+    hits = vault.search("alpha", profile=RRF, query_vector=[0, 1], limit=5)
+    by_id = {h.id: h for h in hits}
+    text = vault.search("alpha", profile=RRF, limit=5)
+    rank = sorted(text, key=lambda h: -h.signals["relevance"]).index(next(h for h in text if h.id == "e4")) + 1
+    assert by_id["e4"].signals["relevance"] == pytest.approx(2 / (10 + 1) + 1 / (10 + rank))
+    assert by_id["e4"].breakdown["relevance"] == pytest.approx(3 / 3.5 * by_id["e4"].signals["relevance"]) or (
+        by_id["e4"].breakdown["relevance"] == pytest.approx(3 * by_id["e4"].signals["relevance"])
+    )
+
+
+def test_a_candidate_that_the_text_does_not_match_gets_no_rank_from_the_text(vault):
+    hits = vault.search("zeta", profile=RRF, query_vector=[0, 1])
+    assert next(h for h in hits if h.id == "e4").signals["relevance"] == pytest.approx(2 / (10 + 1))
+
+
+def test_a_malformed_expression_is_an_error_that_names_what_is_wrong_in_it():
+    term = {"weight": 1, "of": {"col": "bm25"}}
+    with pytest.raises(ProfileError, match=r"\bk\b"):
+        resolve({"extends": "septet", "signals": {"semantic": {"rrf": [term], "k": -1}}})
+
+
+def test_feedback_moves_the_weights_of_a_third_profile(vault):
+    for _ in range(30):
+        vault.feedback("alpha", "e1", "accepted")
+    weights = vault.weights(profile=RRF)
+    assert weights.values["relevance"] > 1 / 1.5
+    assert sum(weights.values.values()) == pytest.approx(1)
+
+
+def test_a_vault_keeps_its_own_profile_and_a_search_may_name_another(vault):
+    with Vault(":memory:", profile="seven-signals") as other:
+        other.add(title="alpha")
+        assert other.search("alpha").profile == "seven-signals"
+        assert other.search("alpha", profile="six-signals").profile == "six-signals"
+        assert other.weights().profile == "seven-signals"
+
+
+def test_profiles_cannot_be_changed_in_place():
+    with pytest.raises(ValueError, match="frozen"):
+        BUILTIN["septet"].name = "other"
