@@ -71,6 +71,9 @@ def _reason(entry_id: str, ranking: Ranking, place: int | None, own: Inspected) 
     plan = ranking.plan
     if plan.min_score is not None and ranked.score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
+    cuts = plan.profile.cuts
+    if plan.max_tokens is not None and cuts.confident_score is not None and ranking.shown == cuts.confident_limit:
+        return f"{where}, after the {ranking.shown} that are enough when the best is as good as this (confident_score)."
     if plan.max_tokens is not None and place < plan.wanted:
         return f"{where}, but the results before it used up max_tokens {plan.max_tokens}."
     return f"{where}, after the {ranking.shown} that were returned."

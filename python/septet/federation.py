@@ -14,15 +14,13 @@ from typing import TypeVar
 from septet.entry import Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
+from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.searchable import Searchable
 from septet.tiers import LocalTier
 from septet.vault import Vault
 
-__all__ = ["CONNECTED_PRIORITY", "TIER_PRIORITIES", "Federation"]
+__all__ = ["Federation"]
 
-#: The documented tiers; any other name is a connected vault.
-TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
-CONNECTED_PRIORITY = 0.5
 MAX_PRIORITY = 2.0
 
 _Answer = TypeVar("_Answer")
@@ -31,13 +29,15 @@ _Answer = TypeVar("_Answer")
 class Federation(Searchable):
     """Several vaults, each a tier with a priority, searched in parallel.
 
-    Of entries with the same id, the one of the tier with the highest priority is kept, before anything is cut;
-    equal scores are ordered by priority too. Beyond that, priority does not change a score.
+    Of entries with the same id, the one of the tier with the highest priority stands for all, before anything is cut,
+    also when only a lower tier's copy matches; a copy outside its validity does not count. Equal scores are ordered by
+    priority too. Beyond that, priority does not change a score: full-text scores are brought to one scale first, so
+    that a small vault's exact match holds against a large vault's many weak ones.
 
     Args:
         tiers: vaults by tier name.
         weights: priorities by tier name, 0 to 2; missing ones are agent 1.0, project 0.8, team 0.6, others 0.5.
-        clock: returns the present in epoch seconds.
+        clock: returns the present in epoch seconds; None takes the clock of the highest tier.
         profile: how searches rank unless they say otherwise.
 
     Raises:
@@ -49,10 +49,10 @@ class Federation(Searchable):
         tiers: Mapping[str, Vault],
         weights: Mapping[str, float] | None = None,
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         profile: ProfileLike = "septet",
     ) -> None:
-        self._clock = clock
+        self._given_clock = clock
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
         self._threads: ThreadPoolExecutor | None = None
@@ -62,6 +62,11 @@ class Federation(Searchable):
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
         if given:
             raise TierError(f"weights name {sorted(given)[0]!r}, which is no tier: there are {', '.join(self._vaults)}")
+
+    def _clock(self) -> float:
+        if self._given_clock is not None:
+            return self._given_clock()
+        return next((v._clock() for v in self._by_priority()), time.time())
 
     def __enter__(self) -> Federation:
         return self

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeGuard
@@ -42,7 +42,7 @@ def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
     """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines."""
     lines = 0
     try:
-        with _made(target) as out, store.reading() as read:
+        with _made(target, store) as out, store.reading() as read:
             for record in _records(read):
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
                 lines += 1
@@ -147,10 +147,22 @@ def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
         raise EntryError(f"line {line} has a vector that is no base64 of float32") from None
 
 
-def _made(target: str | os.PathLike[str] | IO[str]) -> AbstractContextManager[IO[str]]:
-    if isinstance(target, (str, os.PathLike)):
-        return Path(target).open("w", encoding="utf-8")
-    return nullcontext(target)
+@contextmanager
+def _made(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO[str]]:
+    """Open a target for writing; a file appears under its name only when it is complete."""
+    if not isinstance(target, (str, os.PathLike)):
+        yield target
+        return
+    path = Path(target)
+    if not store.in_memory and path.exists() and path.samefile(store.path):
+        raise StoreError(f"{path} is the vault itself: name another file for the export")
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8") as out:
+            yield out
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:

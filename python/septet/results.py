@@ -132,7 +132,7 @@ class Results(Sequence[Hit]):
 
     @property
     def degraded(self) -> bool:
-        """True when a note says that a leg, a tier or the vectors were missing."""
+        """True when a note says that a leg, a tier, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,9 +168,9 @@ class LegReport:
     """Where an entry stands in one leg.
 
     Attributes:
-        leg: ``text`` or ``vector``.
-        matched: whether the leg can see the entry at all.
-        rank: its rank among everything the leg sees, from 1; None when it does not match.
+        leg: ``text``, ``vector`` or ``memories``.
+        matched: whether the leg can see the entry at all, filters aside.
+        rank: its rank among everything the leg sees, from 1; None when it does not match or pass the filters.
         of: how many entries the leg sees under the filters.
         taken: how many the leg passes on.
         value: its score in the leg (BM25 turned positive, or the cosine).
@@ -215,6 +215,9 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.reason]
         for name, part in self.breakdown.items():
+            if name not in self.weights:
+                lines.append(f"  {name:16s} fixed score = {part:.4f}")
+                continue
             value = self.signals.get(name)
             seen = "unknown" if value is None else f"{value:.4f}"
             lines.append(f"  {name:16s} {self.weights.get(name, 0.0):.4f} x {seen} = {part:.4f}")

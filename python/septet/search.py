@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from septet.profiles.plan import Plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.ranking.cuts import budgeted, guarded
 from septet.ranking.pool import Candidate, Pool
+from septet.ranking.reach import factors
 from septet.ranking.score import Scored, score
 from septet.ranking.signals import fact_columns, graph_column
 from septet.results import Hit, Note, Results, TierReport
-from septet.tiers.tier import Recalled, Tier
+from septet.tiers.tier import Neighbours, Recalled, Tier
 
 __all__ = ["Ranked", "Ranking", "breakdown", "rank", "run"]
 
@@ -87,12 +88,13 @@ def run(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Ex
 
 def rank(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Executor | None = None) -> Ranking:
     """Rank every candidate of the tiers; see `run`."""
+    plan = replace(plan, comparable=len(tiers) > 1)
     answers = _ask(tiers, plan, pool)
     hybrid = any(r.with_vectors for _, r in answers.recalled)
     _check_vectors(answers, hybrid)
     row: Row = "hybrid" if hybrid else "text"
     weights = weights_of(plan.profile, row, feedback)
-    found = Pool.united(r.pool for _, r in answers.recalled)
+    found = _merged(answers, plan, [r.pool for _, r in answers.recalled])
     scored = score(_with_facts(found, plan), plan.profile, weights.values)
     if len(found) and "graph" in plan.profile.columns:
         scored = _with_graph(answers, plan, scored, weights)
@@ -157,24 +159,62 @@ def _with_facts(pool: Pool, plan: Plan) -> Pool:
     return pool.with_columns(facts)
 
 
+def _merged(answers: _Answers, plan: Plan, pools: Sequence[Pool]) -> Pool:
+    """Join the tiers' pools: scores on one scale, and of equal ids the copy of the highest tier that holds one.
+
+    A higher tier's copy stands in for a lower one's also when no leg found it; if it does not pass the filters,
+    neither comes back.
+    """
+    if len(pools) < 2:
+        return Pool.united(pools)
+    kept = [_scaled(answers, plan, i, pool) for i, pool in enumerate(pools)]
+    for i, (tier, _) in enumerate(answers.recalled[:-1]):
+        own = set(kept[i].ids)
+        lower = [c for pool in kept[i + 1 :] for c in pool.ids if c not in own]
+        if not lower:
+            continue
+        try:
+            held = tier.hold(plan, lower)
+        except SeptetError as fault:
+            answers.notes.append(Note("tier_failed", str(fault), "the other tiers answered", tier.name))
+            continue
+        kept[i] = Pool.united([kept[i], _scaled(answers, plan, i, held.pool)])
+        kept[i + 1 :] = [p.at([n for n, c in enumerate(p.ids) if c not in held.ids]) for p in kept[i + 1 :]]
+    return Pool.united(kept)
+
+
+def _scaled(answers: _Answers, plan: Plan, tier: int, pool: Pool) -> Pool:
+    """Bring a tier's BM25 to the scale that all tiers share."""
+    counts = [r.counts for _, r in answers.recalled]
+    known = [c for c in counts if c is not None]
+    if "bm25" not in pool.columns or len(known) < len(counts):
+        return pool
+    factor = factors(known, plan.query.terms)[tier]
+    return pool.with_columns({"bm25": pool.columns["bm25"] * factor})
+
+
 def _with_graph(answers: _Answers, plan: Plan, first: Scored, weights: Weights) -> Scored:
     """Walk the links from the best of the first pass, add what they reach, and score again."""
-    semantic = first.signals[first.names.index("semantic")] if "semantic" in first.names else first.scores
-    best = [int(i) for i in first.order[: plan.profile.graph.anchors] if semantic[i] > 0]
-    anchors = [first.pool.candidates[i].id for i in best]
+    anchors = _anchors(plan, first)
+    if not anchors:
+        return first
     known = frozenset(first.pool.ids)
     linked = False
     distances: dict[str, int] = {}
     pulled: list[Pool] = []
     for tier, _ in answers.recalled:
-        near = tier.neighbours(plan, anchors, known)
+        try:
+            near = tier.neighbours(plan, anchors, known)
+        except SeptetError as fault:
+            answers.notes.append(Note("tier_failed", f"its links: {fault}", "the other tiers answered", tier.name))
+            near = Neighbours(False, {}, Pool([], [], {}))
         linked = linked or near.linked
         pulled.append(near.pool)
         for entry_id, distance in near.distances.items():
             distances[entry_id] = min(distance, distances.get(entry_id, distance))
     if not linked:
         return first
-    pool = Pool.united([first.pool, *pulled])
+    pool = Pool.united([first.pool, _merged(answers, plan, pulled)])
     pool = _with_facts(pool, plan) if len(pool) > len(first.pool) else pool
     pool = pool.with_columns({"graph": graph_column(pool, distances, plan.profile.graph.proximity)})
     # Equal scores keep the order of the first pass; what the links added comes last.
@@ -182,17 +222,27 @@ def _with_graph(answers: _Answers, plan: Plan, first: Scored, weights: Weights) 
     return score(pool.at(order), plan.profile, weights.values)
 
 
+def _anchors(plan: Plan, first: Scored) -> list[str]:
+    """Return the ids of the best candidates whose words match; without any words, of the best."""
+    best = [int(i) for i in first.order[: plan.profile.graph.anchors]]
+    if plan.asks_text and "semantic" in first.names:
+        semantic = first.signals[first.names.index("semantic")]
+        best = [i for i in best if semantic[i] > 0]
+    return [first.pool.candidates[i].id for i in best]
+
+
 def _ordered(answers: _Answers, plan: Plan, scored: Scored) -> list[Ranked]:
     candidates, tiers = scored.pool.candidates, scored.pool.tiers
     scores = scored.scores.tolist()
     ordered = [Ranked(candidates[i], tiers[i], scores[i], i) for i in scored.order.tolist()]
-    known: set[str] = set()
+    known = set(scored.pool.ids)
+    memories: list[Ranked] = []
     for tier, recalled in answers.recalled:
         for memory in recalled.memories:
             if memory.id not in known:
                 known.add(memory.id)
-                ordered.append(Ranked(memory, tier.name, plan.profile.memory_score, -1))
-    return sorted(ordered, key=lambda r: -r.score) if known else ordered
+                memories.append(Ranked(memory, tier.name, plan.profile.memory_score, -1))
+    return sorted([*ordered, *memories], key=lambda r: -r.score) if memories else ordered
 
 
 def _shown(plan: Plan, ordered: Sequence[Ranked], matches: int) -> int:

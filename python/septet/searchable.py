@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -66,7 +66,6 @@ DEFAULTS = SearchOptions(
 class Searchable(ABC):
     """Something that can be searched: one vault, or several as tiers."""
 
-    _clock: Callable[[], float]
     _profile: ProfileLike
 
     def search(
@@ -108,7 +107,8 @@ class Searchable(ABC):
             include_memories: also search memories; each has the fixed score 0.5.
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.
-            max_tokens: stop before the results' estimated tokens exceed this; at least one result is kept.
+            max_tokens: stop before the results exceed this many tokens, estimated as (characters of the whole entry
+                and its tags) / 4; at least one result is kept.
             query_vector: the question as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: which model's vectors to compare with, when there are several.
             legs: ``"text"`` or ``"vector"`` narrows the search to one leg.
@@ -155,7 +155,7 @@ class Searchable(ABC):
         return explain(self._tiers(), self._plan(query, options), self._feedback_counts(), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool = False) -> Weights:
-        """Return the weights a search would use now, and why they are what they are.
+        """Return the weights of the signals that a search would use now, and why they are what they are.
 
         Args:
             vectors: the row for searches with a query vector.
@@ -172,6 +172,9 @@ class Searchable(ABC):
 
     @abstractmethod
     def _feedback_counts(self) -> Mapping[str, int]: ...
+
+    @abstractmethod
+    def _clock(self) -> float: ...
 
     def _executor(self) -> Executor | None:
         return None

@@ -82,7 +82,7 @@ class Vault(Searchable):
         clock: Callable[[], float] = time.time,
         profile: ProfileLike = "septet",
     ) -> None:
-        self._clock = clock
+        self._now = clock
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         self._tier = LocalTier("vault", 1.0, self._store, Keeper())
@@ -117,7 +117,8 @@ class Vault(Searchable):
         Args:
             entry: a whole `Entry`; or name its fields:
             vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
-                given with: writing another title, description or context without a vector drops it.
+                given with: writing another title, description or context without a vector drops it. Unless the
+                vault's profile keeps one ``per-model``, the vectors of the last write are the entry's only ones.
             model: names the vector's model, so that only vectors of one model are compared.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
@@ -145,7 +146,8 @@ class Vault(Searchable):
             progress: called after each transaction with the number stored so far and the total, if it is known.
 
         Raises:
-            BatchError: an item could not be stored; ``written`` says how many are, ``index`` which item failed.
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
+                ``index`` which item failed, ``__cause__`` why.
         """
         total = len(items) if isinstance(items, Sequence) else None
         ids: list[str] = []
@@ -156,7 +158,8 @@ class Vault(Searchable):
                 for item in islice(source, BATCH_ROWS):
                     fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
                     drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
-            except (SeptetError, TypeError, ValueError) as fault:
+            except Exception as fault:
+                # Whatever stops the source: the caller learns how far it got.
                 raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
             if not drafts:
                 return ids
@@ -180,7 +183,7 @@ class Vault(Searchable):
             found = entries.find(write, [id]).get(id)
             if found is None:
                 raise self._missing(id)
-            changed = revise(found.to_entry(), changes, now=float(self._clock()))
+            changed = revise(found.to_entry(), changes, now=self._clock())
             self._store_drafts(write, [(changed, vectors)])
         return changed.entry
 
@@ -253,7 +256,7 @@ class Vault(Searchable):
         with self._store.writing() as write:
             if not entries.find(write, [id]):
                 raise self._missing(id)
-            feedback.record(write, query, id, action, float(self._clock()))
+            feedback.record(write, query, id, action, self._clock())
 
     def reset_feedback(self) -> int:
         """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
@@ -330,6 +333,9 @@ class Vault(Searchable):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
+    def _clock(self) -> float:
+        return float(self._now())
+
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]
 
@@ -351,13 +357,12 @@ class Vault(Searchable):
                 if row["action"] not in feedback.ACTIONS:
                     raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
-                now = float(self._clock()) if at is None else at
-                feedback.record(
-                    write, utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id"), row["action"], now
-                )
+                now = self._clock() if at is None else at
+                ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
+                feedback.restore(write, *ends, row["action"], now)
 
     def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
-        made = draft(fields, now=float(self._clock()))
+        made = draft(fields, now=self._clock())
         return made, stored_vectors.checked(vector, model, made.entry.id)
 
     def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
@@ -372,7 +377,7 @@ class Vault(Searchable):
         given = [GivenVectors(d.entry.id, d.text_hash, v) for d, v in drafts if v and hashes[d.entry.id] == d.text_hash]
         if given:
             one = resolve(self._profile).vectors == "one"
-            stored_vectors.put(write, given, one_per_entry=one, now=float(self._clock()))
+            stored_vectors.put(write, given, one_per_entry=one, now=self._clock())
 
     def _missing(self, id: str) -> EntryNotFound:
         return EntryNotFound(f"no entry {id!r} in {self.path}: check the id, or `add` it first")

@@ -12,6 +12,7 @@ from golden.differences import differs
 from golden.loader import NOW, agent_vault, fields_of, recording
 from golden.reference import RECORDED, Corpus, is_valid, tokens
 from septet import Vault, _core
+from septet.tiers.moment import open_moment
 
 VOCABULARY = recording("vocabulary")
 AGENT = recording("corpus")["agent"]
@@ -20,7 +21,8 @@ AGENT = recording("corpus")["agent"]
 def frequencies(vault: Vault) -> _core.Frequencies:
     """Return the document frequencies that a search would use now."""
     (tier,) = vault._tiers()
-    with tier._moment(vault._plan("kumquat", {"profile": "seven-signals"})) as moment:
+    plan = vault._plan("kumquat", {"profile": "seven-signals"})
+    with open_moment(tier.store, tier.keeper, plan) as moment:
         return moment.snapshot.terms.frequencies
 
 

@@ -95,7 +95,7 @@ def test_the_vector_leg_is_explained_too(vault):
     leg = told.legs[1]
     assert (leg.leg, leg.matched, leg.rank) == ("vector", True, 20)
     told = vault.explain("zeta", "other", query_vector=[0, 1])
-    assert told.legs[1].detail == "the entry has no vector"
+    assert told.legs[1].detail == "no vector of model 'given'"
 
 
 def test_a_neighbour_that_only_links_brought_in_is_explained(vault):

@@ -280,14 +280,16 @@ def test_items_may_be_made_by_searching_the_same_vault(vault):
     assert vault.get("e1400").title.startswith("seen 9")
 
 
-def test_an_error_of_the_source_comes_through_and_whole_batches_stay(vault):
+def test_an_error_of_the_source_says_how_many_are_stored_and_whole_batches_stay(vault):
     def source():
         for i in range(1_500):
             yield {"title": f"word {i}"}
         raise OSError("the source broke")
 
-    with pytest.raises(OSError, match="the source broke"):
+    with pytest.raises(BatchError, match="the source broke") as caught:
         vault.add_many(source())
+    assert (caught.value.written, caught.value.index) == (1_000, 1_500)
+    assert isinstance(caught.value.__cause__, OSError)
     assert len(vault) == 1_000
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from septet.profiles.model import Adaptive, ColumnWeights, Cuts, Profile, TextRules
 from septet.ranking.fusion import Col, Scale, Sum, Term
 
-__all__ = ["BUILTIN", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS"]
+__all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
+
+#: The documented tiers of a federation; any other name is a connected vault.
+TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
+CONNECTED_PRIORITY = 0.5
 
 _DOCUMENTED_COLUMNS = ColumnWeights(id=5, title=10, description=3, context=1, tags=2)
 

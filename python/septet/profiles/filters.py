@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from septet.entry import as_epoch, utf8
+from septet.entry import SEVERITIES, as_epoch, utf8
 from septet.errors import QueryError
 
-__all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "parse_where"]
+__all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "parse_where"]
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 
 _TEXT_FIELDS = frozenset(["id", "kind", "type", "domain", "severity", "title", "description", "context", "path"])
 _TIME_FIELDS = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
+_LINE_FIELDS = frozenset({"first_line", "last_line"})
 #: Fields a filter may name; attrs take a path, ``attrs.team`` or ``attrs.review.state``.
-FILTER_FIELDS = _TEXT_FIELDS | _TIME_FIELDS | {"tags"}
+FILTER_FIELDS = _TEXT_FIELDS | _TIME_FIELDS | _LINE_FIELDS | {"tags"}
 
 _ORDERING = frozenset({"$gt", "$gte", "$lt", "$lte"})
 _LISTS = frozenset({"$in", "$nin", "$all"})
@@ -69,6 +70,21 @@ def parse_where(where: Mapping[str, Any]) -> dict[str, Filter]:
     if not isinstance(where, Mapping):
         raise QueryError(f"where is {type(where).__name__}: wanted a dict such as {{'attrs.team': 'core'}}")
     return {f"where {key}": _parse_item(key, value, 0) for key, value in where.items()}
+
+
+def compare_text(field: str, value: str) -> Compare:
+    """Return the filter that a text field equals a value.
+
+    Raises:
+        QueryError: no valid Unicode, or a severity that does not exist.
+    """
+    return Compare(field, "$eq", _checked_text(field, value))
+
+
+def _checked_text(field: str, value: str) -> str:
+    if field == "severity" and value not in SEVERITIES:
+        raise QueryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
+    return utf8(value, f"the value {field} is compared with", QueryError)
 
 
 def _parse_item(key: object, value: Any, depth: int) -> Filter:
@@ -152,8 +168,10 @@ def _scalar(field: str, value: Any) -> Scalar:
             raise QueryError(f"{field} is text: it cannot be compared with {value!r}")
         return value
     if isinstance(value, str):
-        return utf8(value, f"the value {field} is compared with", QueryError)
-    if isinstance(value, (int, float)) and field not in FILTER_FIELDS:
+        if field in _LINE_FIELDS:
+            raise QueryError(f"{field} is a number: it cannot be compared with {value!r}")
+        return _checked_text(field, value)
+    if isinstance(value, (int, float)) and (field not in FILTER_FIELDS or field in _LINE_FIELDS):
         return as_epoch(value, field, QueryError) if isinstance(value, float) else _bounded(field, value)
     raise QueryError(f"{field} cannot be compared with {value!r} ({type(value).__name__})")
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from septet.ranking.fusion import Expression, Missing, names
 
-__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "TextRules"]
+__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "Row", "TextRules"]
 
 Row: TypeAlias = Literal["text", "hybrid"]
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from septet.entry import utf8
 from septet.errors import QueryError
-from septet.profiles.filters import Compare, Filter, parse_where
+from septet.profiles.filters import Compare, Filter, compare_text, parse_where
 from septet.profiles.load import ProfileLike, resolve
 from septet.profiles.model import Profile
 from septet.text.query import TextQuery, parse
 from septet.vector import QueryVector, query_vector
 
-__all__ = ["LEGS", "Leg", "Mode", "Plan", "make_plan"]
+__all__ = ["LEGS", "MEMORY", "Leg", "Mode", "Plan", "make_plan"]
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
@@ -38,6 +38,7 @@ class Plan:
         now: the moment validity and decay are judged at, epoch seconds.
         vector: the question as a vector, or None.
         fill: corpus columns that the profile reads.
+        comparable: several tiers are asked, so that corpus scores must be brought to one scale.
     """
 
     query: TextQuery
@@ -57,6 +58,17 @@ class Plan:
     min_score: float | None = None
     max_tokens: int | None = None
     fill: frozenset[str] = field(default_factory=frozenset)
+    comparable: bool = False
+
+    @property
+    def asks_text(self) -> bool:
+        """Whether the full text is searched: its leg is on and a term is left of the query."""
+        return "text" in self.legs and bool(self.query.terms)
+
+    @property
+    def asks_vectors(self) -> bool:
+        """Whether vectors are searched: their leg is on and a query vector is there."""
+        return "vector" in self.legs and self.vector is not None
 
     @property
     def wanted(self) -> int:
@@ -90,8 +102,8 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
         taken=chosen.cuts.candidates(chosen.cuts.limit if limit is None else limit),
         filters=_filters(options),
         now=now,
-        include_expired=bool(options["include_expired"]),
-        include_memories=bool(options["include_memories"]) or MEMORY in _kinds(options["kinds"]),
+        include_expired=_flag("include_expired", options),
+        include_memories=_flag("include_memories", options) or MEMORY in _kinds(options["kinds"]),
         legs=_legs(options),
         tags=_texts("tags", options["tags"]),
         domain=options["domain"],
@@ -111,13 +123,20 @@ def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
             continue
         if not isinstance(value, str):
             raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
-        out[name] = Compare(name, "$eq", utf8(value, name, QueryError))
+        out[name] = compare_text(name, value)
     kinds = _kinds(options["kinds"])
     if kinds:
         out["kinds"] = Compare("kind", "$in", kinds)
     if options["where"] is not None:
         out.update(parse_where(options["where"]))
     return out
+
+
+def _flag(name: str, options: Mapping[str, Any]) -> bool:
+    value = options[name]
+    if not isinstance(value, bool):
+        raise QueryError(f"{name} is {value!r}: wanted True or False")
+    return value
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:

@@ -15,7 +15,22 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_val
 
 from septet import _core
 
-__all__ = ["Col", "Columns", "Const", "Expression", "Only", "Rrf", "Scale", "Sum", "Term", "evaluate", "names"]
+__all__ = [
+    "Col",
+    "Columns",
+    "Const",
+    "Expression",
+    "Missing",
+    "Only",
+    "Rrf",
+    "Scale",
+    "Sum",
+    "Term",
+    "evaluate",
+    "known",
+    "names",
+    "shared",
+]
 
 Column: TypeAlias = NDArray[np.float64]
 Missing: TypeAlias = Literal["zero", "share"]

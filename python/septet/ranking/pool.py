@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet.entry import Entry, Span
 
-__all__ = ["Candidate", "Pool", "tag_words"]
+__all__ = ["Candidate", "Pool", "json_text", "tag_words"]
 
 
 class Candidate(NamedTuple):
@@ -118,6 +118,11 @@ class Pool:
         names = dict.fromkeys(name for pool, _ in kept for name in pool.columns)
         columns = {name: np.concatenate([_column(pool, name)[fresh] for pool, fresh in kept]) for name in names}
         return Pool(candidates, tiers, columns)
+
+
+def json_text(value: object) -> str:
+    """Return JSON as the store keeps it: no blanks, every script readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def tag_words(tags_json: str) -> str:

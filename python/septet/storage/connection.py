@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 
@@ -55,6 +56,8 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> 
             raise
         for pragma in ("cache_size=-65536", "mmap_size=268435456", "synchronous=NORMAL", "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
+        # SQLite's own lower() knows ASCII only.
+        connection.create_function("casefold", 1, _casefold, deterministic=True)
         return connection
 
 
@@ -131,6 +134,10 @@ def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> Non
             if "locked" not in str(fault) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def _casefold(value: Any) -> Any:
+    return value.casefold() if isinstance(value, str) else value
 
 
 def _at_rest(path: str) -> bool:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
-from septet.ranking.pool import Candidate
+from septet.ranking.pool import Candidate, json_text
 from septet.storage import indexing
 from septet.storage.store import Reading, Writing
 
-__all__ = ["count", "delete", "find", "kinds", "purge", "purged_at", "read_rows", "upsert"]
+__all__ = ["COLUMNS", "count", "delete", "find", "kinds", "purge", "purged_at", "read_rows", "upsert"]
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -115,14 +115,10 @@ def _values(draft: Draft, generation: int) -> tuple[object, ...]:
     span = (None, None, None) if e.span is None else (e.span.path, e.span.first_line, e.span.last_line)
     return (
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
-        _json(e.tags), _grams(e), _json(dict(e.attrs)),
+        json_text(e.tags), _grams(e), json_text(dict(e.attrs)),
         *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, generation,
         draft.created_given,
     )  # fmt: skip
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _grams(entry: Entry) -> str:

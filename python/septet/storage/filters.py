@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from septet.profiles.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.profiles.plan import Plan
+from septet.ranking.pool import json_text
 
 __all__ = ["Condition", "conditions", "conjunction", "validity"]
 
@@ -83,16 +83,16 @@ def _compare(item: Compare) -> Condition:
         values = item.value if isinstance(item.value, tuple) else (item.value,)
         return _joined((_compare(Compare(item.field, "$eq", v)) for v in values), " AND ", "1")
     if item.field == "tags" or item.field.startswith("attrs."):
-        return _compare_json(item)
+        return _comparejson_text(item)
     column = f"e.{item.field}"
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
     if item.operator == "$contains":
-        return Condition(f"instr(lower({column}), lower(?)) > 0", (item.value,))
+        return Condition(f"instr(casefold({column}), casefold(?)) > 0", (item.value,))
     if item.operator == "$in":
         values = item.value if isinstance(item.value, tuple) else (item.value,)
         inside = Condition(
-            f"{column} IN (SELECT value FROM json_each(?))", (_json([v for v in values if v is not None]),)
+            f"{column} IN (SELECT value FROM json_each(?))", (json_text([v for v in values if v is not None]),)
         )
         return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in values else inside
     if item.value is None:
@@ -100,7 +100,7 @@ def _compare(item: Compare) -> Condition:
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
 
 
-def _compare_json(item: Compare) -> Condition:
+def _comparejson_text(item: Compare) -> Condition:
     """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
     arguments, parameters = _json_arguments(item.field)
     if item.operator == "$exists":
@@ -121,7 +121,7 @@ def _json_arguments(field: str) -> tuple[str, tuple[object, ...]]:
     if field == "tags":
         return "e.tags", ()
     # SQLite compares a path with the names as they stand in the JSON text, so they are escaped in the same way.
-    path = "$" + "".join(f".{_json(part)}" for part in field.split(".")[1:])
+    path = "$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:])
     return "e.attrs, ?", (path,)
 
 
@@ -131,16 +131,12 @@ def _members(operator: str, values: Sequence[object]) -> list[Condition]:
     texts = [v for v in values if isinstance(v, str)]
     numbers = [v for v in values if not isinstance(v, (bool, str))]
     if operator == "$contains":
-        return [Condition("j.type = 'text' AND instr(lower(j.value), lower(?)) > 0", (v,)) for v in texts]
+        return [Condition("j.type = 'text' AND instr(casefold(j.value), casefold(?)) > 0", (v,)) for v in texts]
     out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in truths]
     for kind, some in (("j.type = 'text'", texts), ("j.type IN ('integer', 'real')", numbers)):
         if operator == "$in":
             inside = f"{kind} AND j.value IN (SELECT value FROM json_each(?))"
-            out += [Condition(inside, (_json(some),))] if some else []
+            out += [Condition(inside, (json_text(some),))] if some else []
         else:
             out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in some]
     return out
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from septet.profiles.model import ColumnWeights
 from septet.profiles.plan import Plan
+from septet.ranking.cuts import guarded
+from septet.ranking.reach import TermCounts
 from septet.storage.filters import conditions, conjunction
 from septet.storage.store import Reading
 
-__all__ = ["TextHits", "place", "recall", "recall_memories", "score_rows"]
+__all__ = ["TextHits", "counts", "place", "recall", "recall_memories", "score_rows", "taken"]
 
 
 #: What SQLite says when a build has no `bm25()` or its host forbids it.
@@ -59,6 +61,29 @@ def place(read: Reading, plan: Plan, row: int) -> tuple[int | None, int, float |
         return None, len(found.rows), None
     before = sum(1 for r, s in zip(found.rows, found.scores) if s > score or (s == score and r < row))
     return before + 1, len(found.rows), score
+
+
+def taken(plan: Plan, matches: int) -> int:
+    """Return how many of the matches become candidates: all of them when the small-corpus guard fires."""
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.taken, matches)
+
+
+def counts(read: Reading, plan: Plan) -> TermCounts:
+    """Count the entries of the store, and those that hold each term of the query."""
+    holding = {}
+    for term in dict.fromkeys(plan.query.terms):
+        found = f'"{term}"'
+        sql = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?"
+        given: tuple[str, ...] = (found,)
+        if plan.query.grams:
+            sql = (
+                "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
+                "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
+            )
+            given = (found, found)
+        holding[term] = int(read.sql.execute(sql, given).fetchone()[0])
+    entries = read.sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()[0]
+    return TermCounts(int(entries), holding)
 
 
 def recall_memories(read: Reading, plan: Plan, take: int) -> list[int]:

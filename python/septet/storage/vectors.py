@@ -14,7 +14,18 @@ from septet.errors import EntryError, VectorError
 from septet.storage.store import Reading, Writing
 from septet.vector import entry_vector
 
-__all__ = ["DEFAULT_MODEL", "GivenVectors", "Space", "checked", "choose", "drop_stale", "key_sql", "put", "spaces"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "GivenVectors",
+    "Space",
+    "checked",
+    "choose",
+    "drop_stale",
+    "key_sql",
+    "models_of",
+    "put",
+    "spaces",
+]
 
 #: The model name of vectors given without one.
 DEFAULT_MODEL = "given"
@@ -130,6 +141,15 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
     here = ", ".join(f"{s.model} ({s.dimensions})" for s in found)
     asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
     raise VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+
+
+def models_of(read: Reading, dimensions: int) -> list[str]:
+    """Return the models that have vectors of so many dimensions."""
+    sql = (
+        "SELECT s.model FROM spaces s WHERE s.dimensions = ? "
+        "AND EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space) ORDER BY s.model"
+    )
+    return [r[0] for r in read.sql.execute(sql, (dimensions,))]
 
 
 def key_sql(keyed_by: str) -> str:

@@ -9,9 +9,10 @@ from typing import Protocol
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
 from septet.ranking.pool import Candidate, Pool
+from septet.ranking.reach import TermCounts
 from septet.results import LegReport, Note
 
-__all__ = ["Inspected", "Neighbours", "Recalled", "Tier"]
+__all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Tier"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,7 @@ class Recalled:
         with_vectors: whether the query vector was compared with this tier's vectors.
         mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
         memories: matching memories, best first.
+        counts: how many entries hold each term, when the plan wants scores that compare across tiers.
     """
 
     pool: Pool
@@ -32,6 +34,7 @@ class Recalled:
     with_vectors: bool
     mismatch: VectorError | None
     memories: Sequence[Candidate]
+    counts: TermCounts | None
     notes: Sequence[Note]
 
 
@@ -44,6 +47,14 @@ class Neighbours:
 
     linked: bool
     distances: Mapping[str, int]
+    pool: Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Which of some ids a tier holds (live and valid), and those of them that pass the filters, as candidates."""
+
+    ids: frozenset[str]
     pool: Pool
 
 
@@ -72,6 +83,9 @@ class Tier(Protocol):
 
     def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+
+    def hold(self, plan: Plan, ids: Sequence[str]) -> Held:
+        """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
 
     def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
         """Return how an entry fares, or None when the tier does not hold it."""
