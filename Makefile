@@ -34,6 +34,7 @@ test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 
 bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searches
 	cargo bench
+	$(BIN)/python benches/fulltext.py
 	$(BIN)/python benches/search.py
 
 eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use septet::facts::{self, Fading, Times};
+use septet::fts::{self, Part, TextIndex, Wanted};
 use septet::terms::{self, TermIndex, TfidfVectorizer, Tokens};
 use septet::vectors::{self, Level, Rows};
 use septet::{fuse, terms::Frequencies};
@@ -120,6 +121,36 @@ fn tfidf(criterion: &mut Criterion) {
     group.bench_function("fit_transform 5000", |bencher| bencher.iter(|| vectorizer.fit_transform(&texts)));
 }
 
+fn full_text(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("full_text");
+    let mut numbers = Numbers(7);
+    let rows: Vec<[String; 2]> = (0..50_000).map(|_| [numbers.text(6), numbers.text(50)]).collect();
+    let Ok(index) = TextIndex::new(2) else { return };
+    let slots: Vec<i64> = (0..50_000).collect();
+    let Ok(_) = index.append(&rows) else { return };
+    let Ok(statistics) = index.statistics(&slots) else { return };
+    let parts = [Part { index: &index, statistics: &statistics, weights: &[10.0, 1.0] }];
+    let queries = [("natural", Numbers(8).text(5)), ("stop words", "the of and is to".to_owned())];
+    let tenth: Vec<u8> = (0..50_000).map(|_| u8::from(numbers.unit() < 0.1)).collect();
+    for (name, query) in &queries {
+        let terms: Vec<&str> = query.split_whitespace().collect();
+        for (rows, mask) in [("all", None), ("a tenth", Some(&tenth[..]))] {
+            let wanted = Wanted { k: 30, mask, ties: Some(&slots) };
+            group.bench_function(BenchmarkId::new(*name, rows), |bencher| {
+                bencher.iter(|| fts::bm25_top_k(&parts, &terms, wanted));
+            });
+        }
+        group.bench_function(BenchmarkId::new("at 30", *name), |bencher| {
+            bencher.iter(|| fts::bm25_at(&parts, &terms, &slots[..30]));
+        });
+    }
+    group.bench_function("moved 1", |bencher| bencher.iter(|| statistics.moved(&index, &[], &[7])));
+    group.throughput(Throughput::Elements(1_000));
+    group.bench_function("append 1000", |bencher| {
+        bencher.iter(|| TextIndex::new(2).and_then(|index| index.append(&rows[..1_000])));
+    });
+}
+
 fn fusion(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("fusion");
     let mut numbers = Numbers(6);
@@ -146,6 +177,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(800));
-    targets = top_k, at_candidates, tokens, tfidf, fusion
+    targets = top_k, at_candidates, tokens, tfidf, full_text, fusion
 }
 criterion_main!(kernels);

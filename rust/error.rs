@@ -68,6 +68,13 @@ pub enum Error {
     },
     /// Frequencies were used with an index they were not made from.
     ForeignIndex,
+    /// Statistics were used with an index they were not made from.
+    ForeignStatistics,
+    /// A query term is cut into several index terms.
+    Phrase {
+        /// The query term.
+        term: String,
+    },
     /// A vectorizer was used before it was fitted.
     NotFitted,
 }
@@ -90,6 +97,10 @@ impl fmt::Display for Error {
                 write!(f, "slot {slot} cannot be removed: these frequencies do not count it")
             }
             Self::ForeignIndex => write!(f, "the frequencies were made from another TermIndex"),
+            Self::ForeignStatistics => write!(f, "the statistics were made from another TextIndex"),
+            Self::Phrase { term } => {
+                write!(f, "the query term {term:?} is cut into several index terms; only SQLite answers phrases")
+            }
             Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),
         }
     }

@@ -1,10 +1,11 @@
-//! Kernels of Septet: exact cosine top-k, terms and TF-IDF, fusion.
+//! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion.
 //!
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
 pub mod error;
 pub mod facts;
+pub mod fts;
 pub mod fuse;
 pub mod terms;
 pub mod vectors;

@@ -53,6 +53,82 @@ def top_k(
         Row indices and float64 scores, best first, both of length ``min(k, allowed rows)``.
     """
 
+@final
+class Codes:
+    """8-bit codes of float32 rows, append-only: the answers of `top_k` while reading a quarter of the bytes.
+
+    The codes bound every row's score from both sides; only rows that can be among the ``k`` best are read from the
+    float32 rows and scored in float64. Ids, order and scores equal those of `top_k` of the same rows, bit for bit.
+
+    Searches and appends may run at once, from any thread: a search sees the first ``n`` rows, those of the matrix it is
+    given, and never waits for an append.
+    """
+
+    def __new__(cls, dimensions: int) -> Codes:
+        """Make an empty one for rows of ``dimensions`` components.
+
+        Raises:
+            ValueError: ``dimensions`` is negative or above 65,536.
+        """
+
+    def __len__(self) -> int: ...
+    @property
+    def dimensions(self) -> int:
+        """The number of components of a row."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory the codes take: ``d`` rounded up to 64, plus 12, a row."""
+
+    def append(self, rows: NDArray[np.float32]) -> int:
+        """Code the rows ``(n, d)``, add them at the end, and return the index of the first: all of them, or none.
+
+        Raises:
+            ValueError: rows of another width, or a component that is NaN or infinite; the message names the row.
+        """
+
+    def top_k(
+        self,
+        query: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        k: int,
+        mask: NDArray[np.bool_] | None = None,
+        *,
+        kernel: str | None = None,
+        threads: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the ``k`` rows with the largest dot product, exactly; equal scores are ordered by row index.
+
+        Args:
+            query: shape ``(d,)``, finite.
+            rows: shape ``(n, d)``: the first ``n`` rows that were appended, unchanged. They may be a mapped file; few
+                of them are read.
+            k: how many, at least 0; fewer come back when fewer rows are allowed.
+            mask: shape ``(n,)``, True where a row may be returned; None allows all.
+            kernel: force one of `kernels()`; for tests.
+            threads: how many, at least 1; None takes every core, or one thread when the scan would take it less than
+                about a millisecond.
+
+        Returns:
+            Row indices and float64 scores, best first, both of length ``min(k, allowed rows)``.
+        """
+
+    def top_k_batch(
+        self,
+        queries: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        k: int,
+        mask: NDArray[np.bool_] | None = None,
+        *,
+        kernel: str | None = None,
+        threads: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the ``k`` best rows of each query ``(q, d)``, passing over the codes once for many queries.
+
+        Returns:
+            Row indices and float64 scores ``(q, min(k, allowed rows))``; line ``i`` equals `top_k` of query ``i``.
+        """
+
 def cosine_at(query: NDArray[np.float64], rows: NDArray[np.float32], at: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
@@ -173,6 +249,105 @@ class TfidfVectorizer:
     @property
     def idf(self) -> NDArray[np.float64]:
         """``ln((1 + n) / (1 + df)) + 1`` by column."""
+
+# -- full text -------------------------------------------------------------------------------------------------------
+
+def index_terms(text: str) -> list[bytes]:
+    """Return the terms that FTS5 with ``porter unicode61 remove_diacritics 2`` makes of a text, in order.
+
+    Those of SQLite 3.40, as bytes: stemming, and the cut at 32,768 bytes, may leave half a letter.
+    A query term that gives more than one is a phrase to FTS5; one that gives none matches nothing.
+    """
+
+@final
+class TextIndex:
+    """Postings of texts by slot, append-only; a row has one text a column. Threads may read while one appends."""
+
+    def __new__(cls, columns: int) -> TextIndex: ...
+    def __len__(self) -> int:
+        """Return the number of slots."""
+
+    @property
+    def columns(self) -> int:
+        """The number of texts a row has."""
+
+    def append(self, rows: Sequence[Sequence[str]]) -> int:
+        """Cut the rows' texts into terms, in order, into new slots and return the first new slot.
+
+        Raises:
+            ValueError: a row has not one text for each column; nothing is added then.
+        """
+
+    def statistics(self, slots: NDArray[np.int64]) -> Statistics:
+        """Count the rows of the given slots ``(m,)`` (each at most once): the rows that the FTS5 table holds."""
+
+@final
+class Statistics:
+    """The rows that count at one moment, their tokens and document frequencies: immutable, made from a `TextIndex`.
+
+    Slots that are not counted are not found: a search with older statistics does not see what was appended since.
+    """
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``."""
+
+    def moved(self, index: TextIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Statistics:
+        """Return new statistics with slots removed and added; equal to counting from scratch, at the cost of the rows.
+
+        Raises:
+            ValueError: a slot to add is counted already, or one to remove is not.
+        """
+
+    def document_frequency(self, term: bytes) -> int:
+        """Return the number of rows that hold an index term in any column."""
+
+    def to_dict(self) -> dict[bytes, int]:
+        """Return every index term that a row holds with the number of rows: ``fts5vocab``'s ``term`` and ``doc``."""
+
+def bm25_top_k(
+    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
+    terms: Sequence[str],
+    k: int,
+    mask: NDArray[np.bool_] | None = None,
+    *,
+    ties: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """Find the ``k`` best slots for the FTS5 expression ``"a" OR "b" OR ...`` by FTS5's ``bm25()``, to the last bit.
+
+    ``idf * f * (k1 + 1) / (f + k1 * (1 - b + b * tokens / average))`` summed over the terms in their order, ``k1 =
+    1.2``, ``b = 0.75``; ``idf = ln((N - n + 0.5) / (n + 0.5))``, 1e-6 where it is not positive; ``f`` is the sum of the
+    column's weight over all occurrences. A repeated term counts again; a term that gives no token matches nothing.
+
+    Args:
+        parts: by table its index, its rows and the weight of each column (finite, not negative). The tables share
+            their slots; a slot's scores in them are added in the order given.
+        k: how many, at least 0; fewer come back when fewer rows match.
+        mask: shape ``(n,)``, True where a row may be returned, False for slots beyond its end; None allows all.
+        ties: by slot a key; of equal scores the smaller key comes first. None takes the slot.
+
+    Returns:
+        Slots, their scores (positive: higher is better), best first, and how many allowed rows hold a term.
+
+    Raises:
+        ValueError: a term gives more than one token (see `index_terms`); weights or ties of the wrong length; a
+            negative weight; statistics of another index.
+    """
+
+def bm25_at(
+    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
+    terms: Sequence[str],
+    slots: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the scores ``(m,)`` that `bm25_top_k` gives these slots; NaN for those that hold no term or do not count.
+
+    Raises:
+        ValueError: as `bm25_top_k`; a slot out of range.
+    """
 
 # -- fusion ----------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 //!
 //! The scan runs in float32 on the fastest level the processor has ([`Level`]); every answer is a float64 one.
 
+mod codes;
 mod cosine;
 mod dispatch;
 mod dot;
@@ -17,6 +18,7 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
+pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded};
 pub use cosine::cosine_at;
 pub use dispatch::Level;
 pub use dot::dot;

@@ -1,0 +1,238 @@
+"""Exact nearest vectors without a vault, for services that need only the scan.
+
+>>> index = VectorIndex(384)
+>>> index.add(vectors)
+>>> ids, scores = index.search(query, 10)
+
+Scores are cosines in float64, best first; equal ones are ordered by id. Answers are exact, always.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from septet import _core
+from septet.errors import QueryError, StoreError, VectorError
+from septet.storage.growing import Growing
+
+__all__ = ["VectorIndex", "top_k"]
+
+Rows = NDArray[np.float32]
+Best = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+#: Rows read, checked and coded at a time when a file is opened.
+PAGE_ROWS = 8_192
+#: How far a stored row's squared length may be from 1: what float32 rounding leaves of it, and room to spare.
+UNIT_TOLERANCE = 1e-5
+
+
+def top_k(query: ArrayLike, matrix: ArrayLike, k: int, *, mask: ArrayLike | None = None) -> Best:
+    """Find the ``k`` rows of a matrix with the largest cosine, exactly.
+
+    Every call scales the whole matrix to unit rows (rows that have length 1 already stay as they are). To search the
+    same rows more than once, keep them in a `VectorIndex`, which is several times faster.
+
+    Args:
+        query: numbers ``(d,)``, or ``(q, d)`` for many questions.
+        matrix: numbers ``(n, d)``; they are taken as float32.
+        k: how many, at least 0; fewer come back when fewer rows are allowed.
+        mask: truth values ``(n,)``, true where a row may be returned.
+
+    Returns:
+        Row numbers (int64) and cosines (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``.
+
+    Raises:
+        VectorError: shapes that do not fit, a row or query of length 0, NaN or infinity.
+        QueryError: a negative ``k``, or a mask of another length.
+    """
+    rows = _unit(matrix, "matrix")
+    questions, many = _questions(query, rows.shape[1])
+    allowed = _mask(mask, len(rows))
+    _at_least(k, 0, "k")
+    found = [_core.top_k(question, rows, k, allowed) for question in questions]
+    if not many:
+        return found[0]
+    width = min(k, len(rows) if allowed is None else int(np.count_nonzero(allowed)))
+    ids = np.array([ids for ids, _ in found], dtype=np.int64).reshape(len(found), width)
+    return ids, np.array([scores for _, scores in found], dtype=np.float64).reshape(len(found), width)
+
+
+class VectorIndex:
+    """Vectors and their 8-bit codes, searched exactly. Any thread may search while another adds.
+
+    An id is the position of a vector: the first added is 0. Vectors are kept at unit length; nothing is ever removed
+    (pass a ``mask`` to leave vectors out of a search).
+
+    Raises:
+        VectorError: ``dimensions`` outside 1..65,536.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        if not 1 <= dimensions <= 65_536:
+            raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
+        self._codes = _core.Codes(dimensions)
+        self._adding = threading.Lock()
+        self._growing: Growing | None = Growing(np.float32, dimensions)
+        # What searches see: replaced as a whole once the codes of its rows are there.
+        self._rows: Rows = self._growing.view()
+
+    @property
+    def dimensions(self) -> int:
+        """The number of components of a vector."""
+        return self._codes.dimensions
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<VectorIndex of {len(self)} vectors, {self.dimensions} dimensions>"
+
+    def add(self, vectors: ArrayLike) -> range:
+        """Add vectors ``(n, d)``, or one ``(d,)``, and return their ids: all are added, or on an error none.
+
+        Raises:
+            VectorError: another width, a vector of length 0, NaN or infinity.
+        """
+        rows = _unit(vectors, "vectors", self.dimensions, one=True)
+        with self._adding:
+            if self._growing is None:
+                # The rows so far are a mapped file, which stays as it is.
+                growing = Growing(np.float32, self.dimensions)
+                growing.append(self._rows)
+                self._growing = growing
+            self._growing.append(rows)
+            first = self._codes.append(rows)
+            self._rows = self._growing.view()
+        return range(first, first + len(rows))
+
+    def search(
+        self, query: ArrayLike, k: int = 10, *, mask: ArrayLike | None = None, threads: int | None = None
+    ) -> Best:
+        """Find the ``k`` vectors with the largest cosine, exactly.
+
+        Args:
+            query: numbers ``(d,)``, or ``(q, d)`` for many questions, which cost less together than one by one.
+            k: how many, at least 0; fewer come back when fewer vectors are allowed.
+            mask: truth values ``(len(index),)``, true where a vector may be returned. The fewer, the faster.
+            threads: how many to use at most; None takes every core when there is work for more than one.
+
+        Returns:
+            Ids (int64) and cosines (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``.
+
+        Raises:
+            VectorError: a query of another width, of length 0, with NaN or infinity.
+            QueryError: a negative ``k``, ``threads`` below 1, or a mask of another length.
+        """
+        rows = self._rows
+        questions, many = _questions(query, self.dimensions)
+        allowed = _mask(mask, len(rows))
+        _at_least(k, 0, "k")
+        if threads is not None:
+            _at_least(threads, 1, "threads")
+        if many:
+            return self._codes.top_k_batch(questions, rows, k, allowed, threads=threads)
+        return self._codes.top_k(questions[0], rows, k, allowed, threads=threads)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the vectors to a file that `numpy.load` reads too; a file of that name is replaced in one step."""
+        target = Path(path)
+        rows = self._rows
+        beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
+        try:
+            with beside.open("wb") as file:
+                np.lib.format.write_array(file, rows, version=(1, 0), allow_pickle=False)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> VectorIndex:
+        """Return the index that `save` wrote; the codes are made anew.
+
+        Args:
+            path: the file.
+            mmap: leave the vectors on disk. After opening, a search reads only the few that can be among the best; the
+                memory that is needed is that of the codes, a quarter. The first `add` reads them all into memory.
+
+        Raises:
+            StoreError: no such file, no file of vectors, cut short, or with vectors that have not length 1.
+        """
+        rows = _stored(Path(path), mmap)
+        index = cls(rows.shape[1])
+        for start in range(0, len(rows), PAGE_ROWS):
+            page = rows[start : start + PAGE_ROWS]
+            squares = np.einsum("ij,ij->i", page, page)
+            # Not the negation: NaN must fail.
+            if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
+                raise StoreError(f"{path} holds vectors that have not length 1; write it with VectorIndex.save")
+            index._codes.append(page)
+        index._growing, index._rows = None, rows
+        return index
+
+
+def _stored(path: Path, mmap: bool) -> Rows:
+    """Return the matrix of a file, read-only."""
+    wanted = "wanted a file that VectorIndex.save wrote"
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)
+            if version != (1, 0):
+                raise StoreError(f"{path} is of version {version}; {wanted}")
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+    except (OSError, ValueError, SyntaxError) as error:
+        raise StoreError(f"{path} cannot be read: {error}; {wanted}") from error
+    if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
+        raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
+    if size != start + 4 * shape[0] * shape[1]:
+        raise StoreError(f"{path} has {size} bytes, its head promises {start + 4 * shape[0] * shape[1]}; write it anew")
+    if mmap and shape[0]:
+        return np.memmap(path, np.float32, "r", start, shape).view(np.ndarray)
+    rows: Rows = np.fromfile(path, np.float32, offset=start).reshape(shape)
+    rows.flags.writeable = False
+    return rows
+
+
+def _unit(value: ArrayLike, name: str, width: int | None = None, *, one: bool = False) -> Rows:
+    """Return float32 unit rows ``(n, d)``; with ``one``, a single row may come without its dimension."""
+    array: NDArray[Any] = np.asarray(value)
+    if array.dtype.kind not in "fiu":
+        raise VectorError(f"{name} cannot be read as numbers: wanted floats, got {array.dtype}")
+    if one and array.ndim == 1:
+        array = array[np.newaxis]
+    if array.ndim != 2 or (width is not None and array.shape[1] != width):
+        shape = f"(n, {'d' if width is None else width})"
+        raise VectorError(f"{name} has shape {array.shape}: wanted {shape}")
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        rows = np.ascontiguousarray(array, dtype=np.float32)
+    try:
+        return _core.unit_rows(rows)
+    except ValueError as error:
+        raise VectorError(f"{name}: {error}") from None
+
+
+def _questions(value: ArrayLike, width: int) -> tuple[Rows, bool]:
+    """Return unit rows ``(q, d)``, and whether there was a leading dimension."""
+    return _unit(value, "query", width, one=True), np.ndim(value) == 2
+
+
+def _mask(value: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
+    if value is None:
+        return None
+    mask = np.ascontiguousarray(value, dtype=np.bool_)
+    if mask.shape != (n,):
+        raise QueryError(f"mask has shape {mask.shape}: wanted ({n},), one truth value a vector")
+    return mask
+
+
+def _at_least(value: int, least: int, name: str) -> None:
+    if value < least:
+        raise QueryError(f"{name} is {value}: wanted at least {least}")

@@ -1,0 +1,50 @@
+//! Counts by number, in pieces that successive versions share: a version that differs in a row costs that row.
+
+use std::sync::Arc;
+
+/// Counts a piece.
+const PIECE: usize = 512;
+
+/// Counts by number; those beyond the end are 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Counts(Vec<Arc<[u32; PIECE]>>);
+
+impl Counts {
+    pub(super) fn get(&self, number: u32) -> u32 {
+        let number = number as usize;
+        self.0.get(number / PIECE).map_or(0, |piece| piece[number % PIECE])
+    }
+
+    /// Make room for the numbers below `len`.
+    pub(super) fn grow(&mut self, len: usize) {
+        let pieces = len.div_ceil(PIECE).max(self.0.len());
+        self.0.resize_with(pieces, || Arc::new([0; PIECE]));
+    }
+
+    /// Count numbers that there is room for, one more or one less each.
+    pub(super) fn step(&mut self, numbers: impl Iterator<Item = u32>, up: bool) {
+        for number in numbers {
+            let piece = Arc::make_mut(&mut self.0[number as usize / PIECE]);
+            let count = &mut piece[number as usize % PIECE];
+            *count = if up { *count + 1 } else { *count - 1 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn versions_do_not_disturb_each_other() {
+        let mut old = Counts::default();
+        old.grow(2_000);
+        old.step([3, 3, 1_999].into_iter(), true);
+        let mut new = old.clone();
+        new.grow(5_000);
+        new.step([3, 4_999].into_iter(), true);
+        new.step([1_999].into_iter(), false);
+        let counts = |counts: &Counts| [3, 1_999, 4_999, 9_999].map(|number| counts.get(number));
+        assert_eq!((counts(&old), counts(&new)), ([2, 1, 0, 0], [3, 0, 1, 0]));
+    }
+}

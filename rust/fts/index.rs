@@ -1,0 +1,224 @@
+//! Postings of texts by slot.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use rustc_hash::FxHashMap;
+
+use super::forward::Forward;
+use super::postings::{Details, Postings};
+use super::statistics::Statistics;
+use super::tokens::{for_each_word, word_to_term};
+use crate::error::{Error, Result};
+
+type Names = FxHashMap<Box<[u8]>, u32>;
+
+/// What is known about the texts of all slots.
+#[derive(Debug)]
+pub(super) struct Held {
+    names: Names,
+    /// By term number.
+    pub(super) postings: Vec<Postings>,
+    pub(super) details: Details,
+    /// By slot the numbers of its terms.
+    pub(super) forward: Forward,
+}
+
+impl Held {
+    fn new(columns: usize) -> Self {
+        let (names, forward) = (Names::default(), Forward::default());
+        Self { names, postings: Vec::new(), details: Details::new(columns), forward }
+    }
+
+    /// The number of a term.
+    pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
+        self.names.get(name).copied()
+    }
+
+    /// Every term and its number, in no particular order.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.names.iter().map(|(name, &term)| (&**name, term))
+    }
+
+    /// Add a row: its terms with their columns, both ascending.
+    fn push(&mut self, occurrences: &[(u32, u32)]) {
+        let details = &mut self.details;
+        details.tokens.push(occurrences.len() as u32);
+        let mut counts = vec![0; details.shapes.columns()];
+        for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
+            let (term, column) = run[0];
+            let shape = if run.len() == 1 {
+                column
+            } else {
+                counts.fill(0);
+                run.iter().for_each(|&(_, column)| counts[column as usize] += 1);
+                details.shapes.number(&counts)
+            };
+            match self.postings.get_mut(term as usize) {
+                Some(postings) => postings.push(term, shape, details),
+                None => self.postings.push(Postings::new(term, shape, details)),
+            }
+        }
+        self.forward.push(occurrences.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0));
+    }
+}
+
+/// Rows as term numbers of their own, counted from 0 in order of first sight.
+#[derive(Default)]
+struct Batch {
+    /// By word as it is before stemming: most words come again, and a look-up is cheaper than a stem.
+    words: Names,
+    names: Names,
+    /// Term and column.
+    occurrences: Vec<(u32, u32)>,
+    ends: Vec<usize>,
+}
+
+impl Batch {
+    fn push<T: AsRef<str>>(&mut self, row: &[T], buffer: &mut Vec<u8>) {
+        let mut stem = Vec::new();
+        for (column, text) in row.iter().enumerate() {
+            for_each_word(text.as_ref(), buffer, |word| {
+                let term = match self.words.get(word) {
+                    Some(&term) => term,
+                    None => {
+                        stem.clear();
+                        stem.extend_from_slice(word);
+                        word_to_term(&mut stem);
+                        let next = self.names.len() as u32;
+                        let term = *self.names.entry(stem.as_slice().into()).or_insert(next);
+                        self.words.insert(word.into(), term);
+                        term
+                    }
+                };
+                self.occurrences.push((term, column as u32));
+            });
+        }
+        self.ends.push(self.occurrences.len());
+    }
+
+    /// The terms' names by number.
+    fn take_names(&mut self) -> Vec<Box<[u8]>> {
+        let mut names = vec![Box::default(); self.names.len()];
+        for (name, term) in std::mem::take(&mut self.names) {
+            names[term as usize] = name;
+        }
+        names
+    }
+}
+
+/// Postings of texts by slot, append-only; a row has a fixed number of texts, its columns. Threads may read while one
+/// appends.
+#[derive(Debug)]
+pub struct TextIndex {
+    pub(super) held: Arc<RwLock<Held>>,
+    columns: usize,
+}
+
+impl TextIndex {
+    /// An index without slots.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] without columns.
+    pub fn new(columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::Parameter { what: "columns", wanted: "at least 1", got: 0.0 });
+        }
+        Ok(Self { held: Arc::new(RwLock::new(Held::new(columns))), columns })
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The number of slots.
+    pub fn len(&self) -> usize {
+        self.read().forward.len()
+    }
+
+    /// Whether there are no slots.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Cut the rows' texts into terms, in order, into new slots and return the first new slot.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a row that has not one text a column; nothing is added then.
+    pub fn append<R: AsRef<[T]>, T: AsRef<str>>(&self, rows: &[R]) -> Result<usize> {
+        let mut batch = Batch::default();
+        let mut buffer = Vec::new();
+        for row in rows {
+            let row = row.as_ref();
+            if row.len() != self.columns {
+                return Err(Error::Length { what: "a row", got: row.len(), wanted: self.columns });
+            }
+            batch.push(row, &mut buffer);
+        }
+        // Cutting took no lock; from here on readers wait.
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut *held;
+        let mut numbers = Vec::new();
+        // A term's first posting must come in the order of the numbers, so they are given out in order of first sight.
+        for name in batch.take_names() {
+            let next = held.names.len() as u32;
+            numbers.push(*held.names.entry(name).or_insert(next));
+        }
+        let first = held.forward.len();
+        let mut start = 0;
+        for end in batch.ends {
+            let row = &mut batch.occurrences[start..end];
+            row.iter_mut().for_each(|(term, _)| *term = numbers[*term as usize]);
+            row.sort_unstable();
+            held.push(row);
+            start = end;
+        }
+        Ok(first)
+    }
+
+    /// Count the rows of the given slots `(m,)`: the rows of the FTS5 table.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
+    pub fn statistics(&self, slots: &[i64]) -> Result<Statistics> {
+        Statistics::none(self).moved(self, slots, &[])
+    }
+
+    // A lock is poisoned only by a panic inside `append`, which has none to give.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Held> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_postings() {
+        let index = TextIndex::new(2).unwrap();
+        assert!(index.is_empty());
+        assert_eq!(index.append(&[["red fox", "foxes, red fox"], ["", ""]]), Ok(0));
+        assert_eq!(index.append(&[["Blue", "fox"]]), Ok(2));
+        let held = index.read();
+        let slots = |name: &str| {
+            let term = held.term(name.as_bytes()).unwrap();
+            let shape = |posting| held.details.shapes.get(held.details.of(term, posting).0).to_vec();
+            held.postings[term as usize].as_slice().iter().map(|&p| (p.slot, shape(p))).collect::<Vec<_>>()
+        };
+        assert_eq!(slots("fox"), [(0, vec![1, 2]), (2, vec![0, 1])]);
+        assert_eq!(slots("red"), [(0, vec![1, 1])]);
+        assert_eq!(slots("blue"), [(2, vec![1, 0])]);
+        assert_eq!(held.details.tokens, [5, 0, 2]);
+        assert_eq!(held.forward.get(0).count(), 2);
+    }
+
+    #[test]
+    fn faults() {
+        assert!(TextIndex::new(0).is_err());
+        let index = TextIndex::new(2).unwrap();
+        let short = index.append(&[vec!["red", "fox"], vec!["red"]]);
+        assert_eq!(short, Err(Error::Length { what: "a row", got: 1, wanted: 2 }));
+        assert_eq!(index.len(), 0);
+    }
+}

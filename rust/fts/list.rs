@@ -1,0 +1,162 @@
+//! Scores of postings, and the lists of them that a query walks.
+
+use std::cell::Cell;
+
+use super::bits::Bits;
+use super::index::Held;
+use super::postings::{Posting, Postings};
+use super::statistics::{K1, LEAST_IDF, Statistics};
+
+/// Shapes whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
+const COMMON_SHAPES: usize = if cfg!(test) { 20 } else { 1_024 };
+
+/// FTS5's formula over the rows of one index.
+pub(super) struct Scorer<'a> {
+    pub(super) held: &'a Held,
+    pub(super) statistics: &'a Statistics,
+    weights: &'a [f64],
+    /// The weighted frequency by common shape, NaN until it is first asked for.
+    frequencies: Vec<Cell<f64>>,
+}
+
+impl<'a> Scorer<'a> {
+    pub(super) fn new(held: &'a Held, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
+        let common = held.details.shapes.len().min(COMMON_SHAPES);
+        Self { held, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
+    }
+
+    /// What a term's posting adds to the score of its row.
+    fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
+        let (shape, tokens) = self.held.details.of(term, posting);
+        self.formula(idf, shape, tokens)
+    }
+
+    /// What no posting of a term exceeds.
+    fn bound(&self, idf: f64, term: u32, postings: &Postings) -> f64 {
+        if idf == LEAST_IDF {
+            // The frequency divided by itself and more is under 1; nothing is gained by being more precise.
+            return idf * (K1 + 1.0);
+        }
+        let peaks = postings.peaks();
+        if peaks.is_empty() {
+            return postings.as_slice().iter().map(|&posting| self.score(idf, term, posting)).fold(0.0, f64::max);
+        }
+        peaks.iter().map(|peak| self.formula(idf, peak.shape, peak.tokens)).fold(0.0, f64::max)
+    }
+
+    fn formula(&self, idf: f64, shape: u32, tokens: u32) -> f64 {
+        let frequency = self.frequency(shape);
+        idf * ((frequency * (K1 + 1.0)) / (frequency + self.statistics.length(tokens)))
+    }
+
+    fn frequency(&self, shape: u32) -> f64 {
+        let compute = || self.held.details.shapes.frequency(shape, self.weights);
+        let Some(known) = self.frequencies.get(shape as usize) else { return compute() };
+        if known.get().is_nan() {
+            known.set(compute());
+        }
+        known.get()
+    }
+}
+
+/// One term of a query in one index, walked from low slots to high ones.
+pub(super) struct List<'a> {
+    /// The index's place among the parts.
+    pub(super) part: usize,
+    term: u32,
+    pub(super) postings: &'a Postings,
+    idf: f64,
+    /// How often the query has the term.
+    pub(super) times: f64,
+    /// What the term can add to a score, all times taken together.
+    pub(super) bound: f64,
+    next: usize,
+    probe: usize,
+}
+
+impl<'a> List<'a> {
+    /// The list of a term that so many rows hold.
+    pub(super) fn new(part: usize, term: u32, count: u32, scorer: &Scorer<'a>) -> Self {
+        let (postings, idf) = (&scorer.held.postings[term as usize], scorer.statistics.idf(count));
+        let bound = scorer.bound(idf, term, postings);
+        Self { part, term, postings, idf, times: 1.0, bound, next: 0, probe: 0 }
+    }
+
+    /// What a posting of the list adds to the score of its row, each time.
+    pub(super) fn score(&self, scorer: &Scorer<'_>, posting: Posting) -> f64 {
+        scorer.score(self.idf, self.term, posting)
+    }
+
+    /// The slot the walk has reached.
+    pub(super) fn slot(&self) -> Option<usize> {
+        self.postings.as_slice().get(self.next).map(|posting| posting.slot as usize)
+    }
+
+    /// Walk to the slot `end`, passing on the slots before it that are allowed, each with what the list adds to it.
+    pub(super) fn walk(&mut self, end: usize, allowed: &Bits, scorer: &Scorer<'_>, mut each: impl FnMut(usize, f64)) {
+        for &posting in &self.postings.as_slice()[self.next..] {
+            if posting.slot as usize >= end {
+                break;
+            }
+            self.next += 1;
+            if allowed.contains(posting.slot as usize) {
+                each(posting.slot as usize, self.times * self.score(scorer, posting));
+            }
+        }
+    }
+
+    /// Let `at` begin again.
+    pub(super) fn rewind(&mut self) {
+        self.probe = 0;
+    }
+
+    /// The posting of a slot; slots must be asked for in ascending order.
+    pub(super) fn at(&mut self, slot: usize) -> Option<Posting> {
+        let postings = self.postings.as_slice();
+        let before = |posting: &Posting| (posting.slot as usize) < slot;
+        // Doubling steps: the slot is near when many are asked for, and may be far when few are.
+        let mut step = 1;
+        while postings.get(self.probe + step).is_some_and(before) {
+            self.probe += step;
+            step *= 2;
+        }
+        let end = postings.len().min(self.probe + step + 1);
+        self.probe += postings[self.probe.min(end)..end].partition_point(before);
+        postings.get(self.probe).copied().filter(|posting| posting.slot as usize == slot)
+    }
+}
+
+/// The posting of a slot.
+pub(super) fn find(postings: &Postings, slot: usize) -> Option<Posting> {
+    let postings = postings.as_slice();
+    let at = postings.binary_search_by_key(&slot, |posting| posting.slot as usize).ok()?;
+    Some(postings[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::index::TextIndex;
+    use super::*;
+
+    #[test]
+    fn lists_are_walked_and_probed() {
+        let index = TextIndex::new(1).unwrap();
+        let rows: Vec<[&str; 1]> = (0..1_000).map(|i| [if i % 7 == 0 { "red fox" } else { "blue" }]).collect();
+        index.append(&rows).unwrap();
+        let statistics = index.statistics(&(0..1_000).collect::<Vec<i64>>()).unwrap();
+        let held = index.read();
+        let scorer = Scorer::new(&held, &statistics, &[1.0]);
+        let red = held.term(b"red").unwrap();
+        let mut list = List::new(0, red, statistics.count(red), &scorer);
+        let postings = list.postings;
+        for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {
+            assert_eq!(list.at(slot).map(|p| p.slot as usize), (slot % 7 == 0).then_some(slot), "{slot}");
+            assert_eq!(find(postings, slot).is_some(), slot % 7 == 0);
+        }
+        let mut seen = Vec::new();
+        list.walk(30, statistics.slots(), &scorer, |slot, _| seen.push(slot));
+        assert_eq!(seen, [0, 7, 14, 21, 28]);
+        assert_eq!(list.slot(), Some(35));
+        assert!(postings.as_slice().iter().all(|&posting| list.score(&scorer, posting) <= list.bound));
+    }
+}

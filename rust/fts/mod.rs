@@ -1,0 +1,26 @@
+//! FTS5's full-text ranking from memory: its tokens, its document frequencies, its `bm25()` to the last bit.
+//!
+//! - [`index_terms`]: the terms that FTS5 with `porter unicode61 remove_diacritics 2` makes of a text;
+//! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
+//! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
+
+mod best;
+mod bits;
+mod counts;
+mod forward;
+mod index;
+mod list;
+mod porter;
+mod postings;
+mod query;
+mod rank;
+mod shapes;
+mod statistics;
+mod tables;
+mod tokens;
+mod unicode61;
+
+pub use index::TextIndex;
+pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k};
+pub use statistics::Statistics;
+pub use tokens::index_terms;

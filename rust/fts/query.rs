@@ -1,0 +1,208 @@
+//! One query: its terms' lists, and the walk through them that leaves out what cannot be among the best.
+
+use super::best::{Best, Candidate};
+use super::bits::Bits;
+use super::list::{List, Scorer, find};
+use super::statistics::check_slot;
+use crate::error::Result;
+
+/// Slots that are scored together; their sums stay in the processor's first cache.
+const WINDOW: usize = 2_048;
+/// More than rounding can add to a sum of some thousand numbers.
+const SLACK: f64 = 1.0 + 1e-9;
+/// What lists may add, as part of the floor, without being looked at until the floor is final. Words of every second row
+/// add a millionth, and each look into their long lists is a wait for memory.
+const NEGLIGIBLE: f64 = 1e-3;
+
+/// A query over parts that are locked.
+pub(super) struct Query<'a> {
+    scorers: &'a [Scorer<'a>],
+    /// By part the rows that may be returned.
+    allowed: &'a [Bits],
+    /// By bound, the largest first.
+    lists: Vec<List<'a>>,
+    /// By list the bounds from there on, summed.
+    rest: Vec<f64>,
+    /// By part the lists in the order of the query's terms.
+    sequences: Vec<Vec<usize>>,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(scorers: &'a [Scorer<'a>], allowed: &'a [Bits], terms: &[Vec<u8>]) -> Self {
+        let mut lists: Vec<List<'a>> = Vec::new();
+        // By part the terms' numbers in the order of the query, and by list its number.
+        let mut order: Vec<Vec<usize>> = Vec::new();
+        for (part, scorer) in scorers.iter().enumerate() {
+            let (mut sequence, mut seen) = (Vec::new(), Vec::<(u32, usize)>::new());
+            for term in terms {
+                let Some(number) = scorer.held.term(term) else { continue };
+                let count = scorer.statistics.count(number);
+                if count == 0 {
+                    continue;
+                }
+                if let Some(&(_, list)) = seen.iter().find(|(other, _)| *other == number) {
+                    lists[list].times += 1.0;
+                    sequence.push(list);
+                    continue;
+                }
+                seen.push((number, lists.len()));
+                sequence.push(lists.len());
+                lists.push(List::new(part, number, count, scorer));
+            }
+            order.push(sequence);
+        }
+        Self::sorted(scorers, allowed, lists, order)
+    }
+
+    /// Sort the lists by bound.
+    fn sorted(
+        scorers: &'a [Scorer<'a>],
+        allowed: &'a [Bits],
+        mut lists: Vec<List<'a>>,
+        mut sequences: Vec<Vec<usize>>,
+    ) -> Self {
+        lists.iter_mut().for_each(|list| list.bound *= list.times);
+        let mut by_bound: Vec<usize> = (0..lists.len()).collect();
+        by_bound.sort_by(|&a, &b| lists[b].bound.total_cmp(&lists[a].bound));
+        let mut place = vec![0; lists.len()];
+        by_bound.iter().enumerate().for_each(|(new, &old)| place[old] = new);
+        sequences.iter_mut().flatten().for_each(|list| *list = place[*list]);
+        let mut lists: Vec<(usize, List<'a>)> = place.into_iter().zip(lists).collect();
+        lists.sort_unstable_by_key(|(place, _)| *place);
+        let lists: Vec<List<'a>> = lists.into_iter().map(|(_, list)| list).collect();
+        let mut rest = vec![0.0; lists.len() + 1];
+        for i in (0..lists.len()).rev() {
+            rest[i] = rest[i + 1] + lists[i].bound;
+        }
+        Self { scorers, allowed, lists, rest, sequences }
+    }
+
+    /// Count the allowed rows that hold a term.
+    pub(super) fn matches(&self) -> usize {
+        let mut all = Bits::default();
+        for (part, allowed) in self.allowed.iter().enumerate() {
+            let mut found = Bits::default();
+            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.postings.mark(&mut found));
+            found.intersect(allowed);
+            all.unite(&found);
+        }
+        all.count()
+    }
+
+    /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
+    pub(super) fn raise_floor(&self, best: &mut Best, k: usize) {
+        if self.lists.len() < 2 {
+            return;
+        }
+        for list in &self.lists {
+            let (scorer, allowed) = (&self.scorers[list.part], &self.allowed[list.part]);
+            let allowed = list.postings.as_slice().iter().filter(|posting| allowed.contains(posting.slot as usize));
+            let mut scores: Vec<f64> = allowed.map(|&posting| list.score(scorer, posting)).collect();
+            if scores.len() >= k {
+                let (_, floor, _) = scores.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+                best.raise(*floor);
+                return;
+            }
+        }
+    }
+
+    /// Whether a row with that much is out of the question.
+    fn too_little(score: f64, best: &Best) -> bool {
+        score * SLACK < best.floor()
+    }
+
+    /// Find the best `k` rows; `best` knows a first floor.
+    pub(super) fn search(&mut self, best: Best, k: usize, ties: Option<&[i64]>, rows: usize) -> Vec<Candidate> {
+        let near = self.near(best, rows);
+        self.lists.iter_mut().for_each(List::rewind);
+        let mut best = Best::new(k);
+        for slot in near {
+            let key = ties.map_or(slot as i64, |ties| ties[slot]);
+            best.push(Candidate { score: self.exact(slot), key, slot });
+        }
+        best.into_sorted()
+    }
+
+    /// The slots, ascending, whose rows may be among the best: walk the lists window by window.
+    fn near(&mut self, mut best: Best, rows: usize) -> Vec<usize> {
+        let mut sums = vec![0.0; WINDOW.min(rows)];
+        let mut touched = Bits::with_room(WINDOW);
+        let mut near = Vec::new();
+        loop {
+            // The lists from here on cannot lift a row to the floor by themselves.
+            let essential =
+                self.rest.iter().position(|&rest| Self::too_little(rest, &best)).unwrap_or(self.lists.len());
+            let essential = essential.min(self.lists.len());
+            let Some(slot) = self.lists[..essential].iter().filter_map(List::slot).min() else { break };
+            let start = slot / WINDOW * WINDOW;
+            for list in &mut self.lists[..essential] {
+                let (scorer, allowed) = (&self.scorers[list.part], &self.allowed[list.part]);
+                list.walk(start + WINDOW, allowed, scorer, |slot, score| {
+                    sums[slot - start] += score;
+                    touched.insert(slot - start);
+                });
+            }
+            touched.drain(|at| {
+                let (slot, sum) = (start + at, std::mem::replace(&mut sums[at], 0.0));
+                if let Some((least, most)) = self.estimate(slot, sum, essential, &best) {
+                    near.push((slot, most));
+                    best.push(Candidate { score: least, key: slot as i64, slot });
+                }
+            });
+        }
+        near.into_iter().filter(|&(_, most)| !Self::too_little(most, &best)).map(|(slot, _)| slot).collect()
+    }
+
+    /// What the score of a slot is at least and at most, unless it is out of the question; its essential lists add up to
+    /// `sum`.
+    fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &Best) -> Option<(f64, f64)> {
+        for i in essential..self.lists.len() {
+            let rest = self.rest[i];
+            if Self::too_little(sum + rest, best) {
+                return None;
+            }
+            if rest <= best.floor() * NEGLIGIBLE {
+                return Some((sum, sum + rest));
+            }
+            sum += self.lists[i].times * self.add(i, slot);
+        }
+        if Self::too_little(sum, best) { None } else { Some((sum, sum)) }
+    }
+
+    /// What a list adds to the score of a slot.
+    fn add(&mut self, list: usize, slot: usize) -> f64 {
+        let list = &mut self.lists[list];
+        if !self.allowed[list.part].contains(slot) {
+            return 0.0;
+        }
+        list.at(slot).map_or(0.0, |posting| list.score(&self.scorers[list.part], posting))
+    }
+
+    /// The score of a slot, summed in FTS5's order.
+    fn exact(&mut self, slot: usize) -> f64 {
+        let sequences = std::mem::take(&mut self.sequences);
+        let total = sequences
+            .iter()
+            .fold(0.0, |total, sequence| total + sequence.iter().fold(0.0, |sum, &list| sum + self.add(list, slot)));
+        self.sequences = sequences;
+        total
+    }
+
+    /// The score of a slot, looked up afresh; NaN if it holds no term or no row.
+    pub(super) fn score_at(&self, slot: i64) -> Result<f64> {
+        let (mut total, mut matches) = (0.0, false);
+        for (scorer, sequence) in self.scorers.iter().zip(&self.sequences) {
+            let slot = check_slot(scorer.held, slot)?;
+            let mut sum = 0.0;
+            if scorer.statistics.slots().contains(slot) {
+                for list in sequence.iter().map(|&list| &self.lists[list]) {
+                    let posting = find(list.postings, slot);
+                    matches |= posting.is_some();
+                    sum += posting.map_or(0.0, |posting| list.score(scorer, posting));
+                }
+            }
+            total += sum;
+        }
+        Ok(if matches { total } else { f64::NAN })
+    }
+}

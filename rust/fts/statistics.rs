@@ -1,0 +1,192 @@
+//! What BM25 needs to know about the rows that count.
+
+use std::sync::{Arc, RwLock};
+
+use super::bits::Bits;
+use super::counts::Counts;
+use super::index::{Held, TextIndex};
+use crate::error::{Error, Result};
+
+/// FTS5's k1.
+pub(super) const K1: f64 = 1.2;
+/// FTS5's b.
+const B: f64 = 0.75;
+/// What FTS5 takes for an inverse document frequency that is not above 0.
+pub(super) const LEAST_IDF: f64 = 1e-6;
+/// Lengths whose part of the formula is kept.
+const COMMON_LENGTHS: u32 = 1_024;
+
+/// The rows that count at one moment, their tokens and document frequencies: immutable, made from a [`TextIndex`].
+#[derive(Debug)]
+pub struct Statistics {
+    held: Arc<RwLock<Held>>,
+    slots: Bits,
+    rows: u64,
+    tokens: u64,
+    /// By term number.
+    counts: Counts,
+    /// By number of tokens the part of the formula that depends on it.
+    lengths: Vec<f64>,
+}
+
+impl Statistics {
+    /// No rows.
+    pub(super) fn none(index: &TextIndex) -> Self {
+        let (slots, counts, lengths) = (Bits::default(), Counts::default(), Vec::new());
+        Self { held: Arc::clone(&index.held), slots, rows: 0, tokens: 0, counts, lengths }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The number of tokens of all rows.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Return new statistics with slots added and removed; equal to counting from scratch.
+    ///
+    /// # Errors
+    /// [`Error::ForeignStatistics`]; [`Error::OutOfRange`] for a slot; [`Error::Repeated`] for one that is counted
+    /// already, [`Error::NotCounted`] for one to be removed that is not.
+    pub fn moved(&self, index: &TextIndex, added: &[i64], removed: &[i64]) -> Result<Self> {
+        self.check_index(index)?;
+        let held = index.read();
+        let mut moved = Self {
+            held: Arc::clone(&self.held),
+            slots: self.slots.clone(),
+            rows: self.rows,
+            tokens: self.tokens,
+            counts: self.counts.clone(),
+            lengths: Vec::new(),
+        };
+        moved.counts.grow(held.postings.len());
+        for &slot in removed {
+            let at = check_slot(&held, slot)?;
+            if !moved.slots.contains(at) {
+                return Err(Error::NotCounted { slot });
+            }
+            moved.slots.remove(at);
+            moved.rows -= 1;
+            moved.tokens -= u64::from(held.details.tokens[at]);
+            moved.counts.step(held.forward.get(at), false);
+        }
+        for &slot in added {
+            let at = check_slot(&held, slot)?;
+            if moved.slots.contains(at) {
+                return Err(Error::Repeated { slot });
+            }
+            moved.slots.insert(at);
+            moved.rows += 1;
+            moved.tokens += u64::from(held.details.tokens[at]);
+            moved.counts.step(held.forward.get(at), true);
+        }
+        moved.lengths = (0..COMMON_LENGTHS).map(|tokens| moved.length_part(tokens)).collect();
+        Ok(moved)
+    }
+
+    /// Return the number of rows that hold an index term in any column.
+    pub fn document_frequency(&self, term: &[u8]) -> u32 {
+        let held = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.term(term).map_or(0, |term| self.count(term))
+    }
+
+    /// Return every index term that a row holds with its document frequency, in no particular order.
+    pub fn to_vec(&self) -> Vec<(Vec<u8>, u32)> {
+        let held = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        held.terms().map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
+    }
+
+    /// Fail unless the statistics were made from the index.
+    pub(super) fn check_index(&self, index: &TextIndex) -> Result<()> {
+        if Arc::ptr_eq(&self.held, &index.held) { Ok(()) } else { Err(Error::ForeignStatistics) }
+    }
+
+    /// The slots of the rows.
+    pub(super) fn slots(&self) -> &Bits {
+        &self.slots
+    }
+
+    /// The number of rows that hold a term.
+    pub(super) fn count(&self, term: u32) -> u32 {
+        self.counts.get(term)
+    }
+
+    /// FTS5's inverse document frequency of a term that so many rows hold.
+    pub(super) fn idf(&self, count: u32) -> f64 {
+        let others = self.rows - u64::from(count);
+        let idf = ((others as f64 + 0.5) / (f64::from(count) + 0.5)).ln();
+        if idf <= 0.0 { LEAST_IDF } else { idf }
+    }
+
+    /// `k1 * (1 - b + b * tokens / average)`, in FTS5's order of operations.
+    pub(super) fn length(&self, tokens: u32) -> f64 {
+        match self.lengths.get(tokens as usize) {
+            Some(&length) => length,
+            None => self.length_part(tokens),
+        }
+    }
+
+    fn length_part(&self, tokens: u32) -> f64 {
+        let average = self.tokens as f64 / self.rows as f64;
+        K1 * (1.0 - B + B * f64::from(tokens) / average)
+    }
+}
+
+/// A slot as an index, if there is one.
+pub(super) fn check_slot(held: &Held, slot: i64) -> Result<usize> {
+    let len = held.forward.len();
+    match usize::try_from(slot) {
+        Ok(at) if at < len => Ok(at),
+        _ => Err(Error::OutOfRange { what: "slot", index: slot, len }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_move() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red green red"], ["green blue"], [""], ["red"]]).unwrap();
+        let all = index.statistics(&[0, 1, 2, 3]).unwrap();
+        assert_eq!((all.rows(), all.tokens(), all.document_frequency(b"red")), (4, 6, 2));
+        assert_eq!(all.document_frequency(b"none"), 0);
+        index.append(&[["violet red"]]).unwrap();
+        let moved = all.moved(&index, &[4], &[0, 1]).unwrap();
+        let fresh = index.statistics(&[2, 3, 4]).unwrap();
+        assert_eq!((moved.rows(), moved.tokens()), (3, 3));
+        assert_eq!((&moved.counts, &moved.slots), (&fresh.counts, &fresh.slots));
+        let mut terms = moved.to_vec();
+        terms.sort();
+        assert_eq!(terms, [(b"red".to_vec(), 2), (b"violet".to_vec(), 1)]);
+        // A slot may go and come back in one step.
+        assert_eq!(all.moved(&index, &[0], &[0]).unwrap().rows(), 4);
+    }
+
+    #[test]
+    fn the_formula_has_ftss_floor() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red"], ["red"], ["blue"]]).unwrap();
+        let all = index.statistics(&[0, 1, 2]).unwrap();
+        assert_eq!((all.idf(1), all.idf(2)), ((2.5_f64 / 1.5).ln(), LEAST_IDF));
+        assert_eq!(all.length(1), K1);
+        assert_eq!(all.length(5_000), K1 * (0.25 + 3_750.0));
+    }
+
+    #[test]
+    fn faults() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red"], ["green"]]).unwrap();
+        let fault = |statistics: Result<Statistics>| statistics.unwrap_err();
+        assert_eq!(fault(index.statistics(&[2])), Error::OutOfRange { what: "slot", index: 2, len: 2 });
+        assert_eq!(fault(index.statistics(&[1, 0, 1])), Error::Repeated { slot: 1 });
+        let one = index.statistics(&[0]).unwrap();
+        assert_eq!(fault(one.moved(&index, &[0], &[])), Error::Repeated { slot: 0 });
+        assert_eq!(fault(one.moved(&index, &[], &[1])), Error::NotCounted { slot: 1 });
+        assert_eq!(fault(one.moved(&TextIndex::new(1).unwrap(), &[], &[])), Error::ForeignStatistics);
+    }
+}

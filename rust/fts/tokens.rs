@@ -1,0 +1,45 @@
+//! FTS5's `porter unicode61 remove_diacritics 2`: from text to index terms.
+
+use super::{porter, unicode61};
+
+/// FTS5 keeps so many bytes of a token (`FTS5_MAX_TOKEN_SIZE`), be it in the middle of a letter.
+const MOST_BYTES: usize = 32_768;
+
+/// Pass on the folded words of a text, not stemmed yet. `buffer` is scratch.
+pub(super) fn for_each_word(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(&[u8])) {
+    unicode61::split(text, buffer, |word| each(word));
+}
+
+/// Turn a folded word into its index term.
+pub(super) fn word_to_term(word: &mut Vec<u8>) {
+    porter::stem(word);
+    word.truncate(MOST_BYTES);
+}
+
+/// Return the index terms of a text in order, as FTS5 makes them.
+///
+/// Terms are bytes: stemming and the cut at 32,768 bytes may end in the middle of a letter.
+pub fn index_terms(text: &str) -> Vec<Vec<u8>> {
+    let mut terms = Vec::new();
+    unicode61::split(text, &mut Vec::new(), |word| {
+        word_to_term(word);
+        terms.push(word.clone());
+    });
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::index_terms;
+
+    #[test]
+    fn terms() {
+        assert_eq!(index_terms("The Renewals, renewed!"), [&b"the"[..], b"renew", b"renew"]);
+        assert_eq!(index_terms("... !"), Vec::<Vec<u8>>::new());
+        let long = "é".repeat(20_000) + "ß".repeat(20_000).as_str();
+        assert_eq!(
+            index_terms(&long),
+            [["e".repeat(20_000).as_bytes(), &"ß".repeat(6_384).as_bytes()[..12_768]].concat()]
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! `Codes`: exact top-k from 8-bit codes.
+
+use numpy::prelude::*;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+
+use super::{Doubles, Input, Integers, Matrix, Vector, count, integers};
+use crate::Error;
+use crate::vectors::{self, Hits, Level, Request};
+
+type Best<'py> = (Integers<'py>, Doubles<'py>);
+type BestOfMany<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>);
+
+/// 8-bit codes of float32 rows, append-only.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Codes(vectors::Codes);
+
+#[pymethods]
+impl Codes {
+    #[new]
+    fn new(dimensions: i64) -> PyResult<Self> {
+        Ok(Self(vectors::Codes::new(count("dimensions", dimensions)?)?))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.len())
+    }
+
+    /// The number of components of a row.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.d()
+    }
+
+    /// The memory the codes take.
+    #[getter]
+    fn size_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.size_bytes())
+    }
+
+    /// Code the rows `(n, d)`, add them at the end, and return the index of the first.
+    fn append(&self, rows: Matrix<'_, f32>) -> PyResult<usize> {
+        let (py, rows) = (rows.py(), rows.rows()?);
+        Ok(py.detach(|| self.0.append(rows))?)
+    }
+
+    /// Find the `k` rows with the largest dot product, exactly.
+    #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None))]
+    fn top_k<'py>(
+        &self,
+        query: Vector<'py, f32>,
+        rows: Matrix<'py, f32>,
+        k: i64,
+        mask: Option<Vector<'py, bool>>,
+        kernel: Option<&str>,
+        threads: Option<i64>,
+    ) -> PyResult<Best<'py>> {
+        let mask = mask.map(|mask| mask.bytes()).transpose()?;
+        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
+        let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request))?;
+        Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
+    }
+
+    /// Find the `k` best rows of each query `(q, d)`.
+    #[pyo3(signature = (queries, rows, k, mask=None, *, kernel=None, threads=None))]
+    fn top_k_batch<'py>(
+        &self,
+        queries: Matrix<'py, f32>,
+        rows: Matrix<'py, f32>,
+        k: i64,
+        mask: Option<Vector<'py, bool>>,
+        kernel: Option<&str>,
+        threads: Option<i64>,
+    ) -> PyResult<BestOfMany<'py>> {
+        let mask = mask.map(|mask| mask.bytes()).transpose()?;
+        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
+        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request))?;
+        let width = found.first().map_or(0, |hits| hits.rows.len());
+        let (mut ids, mut scores) = (Vec::with_capacity(found.len() * width), Vec::with_capacity(found.len() * width));
+        for Hits { rows, scores: own } in found {
+            ids.extend(rows.into_iter().map(|row| row as i64));
+            scores.extend(own);
+        }
+        let shape = [queries.n(), width];
+        Ok((PyArray1::from_vec(py, ids).reshape(shape)?, PyArray1::from_vec(py, scores).reshape(shape)?))
+    }
+}
+
+fn request<'a>(
+    k: i64,
+    mask: Option<&'a Input<'_, u8, numpy::Ix1>>,
+    kernel: Option<&str>,
+    threads: Option<i64>,
+) -> PyResult<Request<'a>> {
+    let k = count("k", k)?;
+    let threads = match threads.map(usize::try_from) {
+        None => None,
+        Some(Ok(threads)) if threads > 0 => Some(threads),
+        _ => {
+            let got = threads.unwrap_or_default() as f64;
+            return Err(Error::Parameter { what: "threads", wanted: "at least 1", got }.into());
+        }
+    };
+    let level = kernel.map_or(Ok(Level::best()), Level::named)?;
+    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads })
+}

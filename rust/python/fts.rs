@@ -1,0 +1,129 @@
+//! FTS5's ranking from memory.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
+
+use super::{Doubles, Input, Integers, Vector, array, count, integers};
+use crate::fts::{self, Hits, Wanted};
+
+/// Return the terms that FTS5 makes of a text, in order.
+#[pyfunction]
+pub(super) fn index_terms<'py>(py: Python<'py>, text: &str) -> Vec<Bound<'py, PyBytes>> {
+    fts::index_terms(text).iter().map(|term| PyBytes::new(py, term)).collect()
+}
+
+/// Postings of texts by slot, append-only.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct TextIndex(fts::TextIndex);
+
+#[pymethods]
+impl TextIndex {
+    #[new]
+    fn new(columns: i64) -> PyResult<Self> {
+        Ok(Self(fts::TextIndex::new(count("columns", columns)?)?))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.len())
+    }
+
+    /// The number of texts a row has.
+    #[getter]
+    fn columns(&self) -> usize {
+        self.0.columns()
+    }
+
+    /// Cut the rows' texts into terms, in order, into new slots and return the first new slot.
+    fn append(&self, py: Python<'_>, rows: Vec<Vec<PyBackedStr>>) -> PyResult<usize> {
+        Ok(py.detach(|| self.0.append(&rows))?)
+    }
+
+    /// Count the rows of the given slots `(m,)`.
+    fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<Statistics> {
+        let (py, slots) = (slots.py(), slots.slice()?);
+        Ok(Statistics(py.detach(|| self.0.statistics(slots))?))
+    }
+}
+
+/// The rows that count at one moment: immutable, made from a `TextIndex`.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Statistics(fts::Statistics);
+
+#[pymethods]
+impl Statistics {
+    /// The number of rows.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.0.rows()
+    }
+
+    /// The number of tokens of all rows.
+    #[getter]
+    fn tokens(&self) -> u64 {
+        self.0.tokens()
+    }
+
+    /// Return new statistics with slots added and removed.
+    fn moved(
+        &self,
+        index: &Bound<'_, TextIndex>,
+        added: Vector<'_, i64>,
+        removed: Vector<'_, i64>,
+    ) -> PyResult<Statistics> {
+        let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
+        Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
+    }
+
+    /// Return the number of rows that hold an index term.
+    fn document_frequency(&self, py: Python<'_>, term: &[u8]) -> u32 {
+        py.detach(|| self.0.document_frequency(term))
+    }
+
+    /// Return every index term that a row holds, and how many do.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let terms = py.detach(|| self.0.to_vec());
+        terms.iter().map(|(term, rows)| (PyBytes::new(py, term), rows)).into_py_dict(py)
+    }
+}
+
+/// An index, its statistics, and the weights of its columns.
+type Part<'py> = (Bound<'py, TextIndex>, Bound<'py, Statistics>, Vector<'py, f64>);
+
+fn borrowed<'a>(parts: &'a [Part<'_>]) -> PyResult<Vec<fts::Part<'a>>> {
+    let part = |(index, statistics, weights): &'a Part<'_>| {
+        Ok(fts::Part { index: &index.get().0, statistics: &statistics.get().0, weights: weights.slice()? })
+    };
+    parts.iter().map(part).collect()
+}
+
+/// Find the best `k` slots for query terms by FTS5's `bm25()`.
+#[pyfunction]
+#[pyo3(signature = (parts, terms, k, mask=None, *, ties=None))]
+pub(super) fn bm25_top_k<'py>(
+    py: Python<'py>,
+    parts: Vec<Part<'py>>,
+    terms: Vec<PyBackedStr>,
+    k: i64,
+    mask: Option<Vector<'py, bool>>,
+    ties: Option<Vector<'py, i64>>,
+) -> PyResult<(Integers<'py>, Doubles<'py>, usize)> {
+    let (k, parts) = (count("k", k)?, borrowed(&parts)?);
+    let mask = mask.map(|mask| mask.bytes()).transpose()?;
+    let mask = mask.as_ref().map(Input::slice).transpose()?;
+    let ties = ties.as_ref().map(Input::slice).transpose()?;
+    let Hits { slots, scores, matches } = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }))?;
+    Ok((integers(py, &slots), array(py, scores), matches))
+}
+
+/// Return the scores `(m,)` of slots for query terms by FTS5's `bm25()`.
+#[pyfunction]
+pub(super) fn bm25_at<'py>(
+    py: Python<'py>,
+    parts: Vec<Part<'py>>,
+    terms: Vec<PyBackedStr>,
+    slots: Vector<'py, i64>,
+) -> PyResult<Doubles<'py>> {
+    let (parts, slots) = (borrowed(&parts)?, slots.slice()?);
+    Ok(array(py, py.detach(|| fts::bm25_at(&parts, &terms, slots))?))
+}

@@ -1,0 +1,113 @@
+//! The border to Python: checks of arguments, release of the interpreter lock, errors. `_core.pyi` documents it.
+
+use numpy::prelude::*;
+use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::Error;
+use crate::vectors::Rows;
+
+mod codes;
+mod fts;
+mod fusion;
+mod terms;
+mod vectors;
+
+type Doubles<'py> = Bound<'py, PyArray1<f64>>;
+type Integers<'py> = Bound<'py, PyArray1<i64>>;
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        PyValueError::new_err(error.to_string())
+    }
+}
+
+/// A C-contiguous array of one dtype and number of dimensions.
+struct Input<'py, T: Element, D: ndarray::Dimension>(PyReadonlyArray<'py, T, D>);
+
+type Vector<'py, T> = Input<'py, T, Ix1>;
+type Matrix<'py, T> = Input<'py, T, Ix2>;
+
+impl<'py, T: Element, D: ndarray::Dimension> FromPyObject<'_, 'py> for Input<'py, T, D> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let fault = |text: String| Err(PyTypeError::new_err(text));
+        let Ok(array) = object.cast::<PyUntypedArray>() else {
+            return fault(format!("expected a numpy array, got {}", object.get_type().name()?));
+        };
+        let (seen, wanted) = (array.dtype(), dtype::<T>(object.py()));
+        if !seen.is_equiv_to(&wanted) {
+            return fault(format!("expected an array of {wanted}, got {seen}; convert it with .astype"));
+        }
+        if Some(array.ndim()) != D::NDIM {
+            return fault(format!("expected {} dimensions, got {}", D::NDIM.unwrap_or(0), array.ndim()));
+        }
+        if !(array.is_c_contiguous() && array.is_aligned()) {
+            return fault("the array is not C-contiguous and aligned; use numpy.ascontiguousarray".to_owned());
+        }
+        Ok(Self(object.cast::<PyArray<T, D>>()?.try_readonly()?))
+    }
+}
+
+impl<'py, T: Element, D: ndarray::Dimension> Input<'py, T, D> {
+    fn slice(&self) -> PyResult<&[T]> {
+        Ok(self.0.as_slice()?)
+    }
+
+    fn py(&self) -> Python<'py> {
+        self.0.py()
+    }
+}
+
+impl Matrix<'_, f32> {
+    fn rows(&self) -> PyResult<Rows<'_>> {
+        let &[n, d] = self.0.shape() else { return Err(PyTypeError::new_err("expected 2 dimensions")) };
+        Ok(Rows::new(self.slice()?, n, d)?)
+    }
+}
+
+impl<'py> Vector<'py, bool> {
+    /// The same memory as bytes: numpy does not promise that a bool is 0 or 1, and Rust demands it.
+    fn bytes(&self) -> PyResult<Vector<'py, u8>> {
+        self.0.call_method1("view", ("uint8",))?.extract()
+    }
+}
+
+fn integers<'py>(py: Python<'py>, indices: &[usize]) -> Integers<'py> {
+    PyArray1::from_iter(py, indices.iter().map(|&i| i as i64))
+}
+
+fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyArray1<T>> {
+    PyArray1::from_vec(py, values)
+}
+
+/// A number of things, which Python may give as less than nothing.
+fn count(what: &'static str, got: i64) -> PyResult<usize> {
+    usize::try_from(got).map_err(|_| Error::Parameter { what, wanted: "at least 0", got: got as f64 }.into())
+}
+
+/// Kernels of Septet.
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::codes::Codes;
+    #[pymodule_export]
+    use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
+    #[pymodule_export]
+    use super::fusion::{decay, jaccard, order, rrf, weighted_sum};
+    #[pymodule_export]
+    use super::terms::{
+        Frequencies, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize, trigrams, words,
+    };
+    #[pymodule_export]
+    use super::vectors::{cosine_at, kernel, kernels, top_k, unit_rows};
+    use pyo3::prelude::*;
+
+    /// The stub lists the names; a second list would have to be kept equal to it.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.delattr("__all__")
+    }
+}

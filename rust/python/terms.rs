@@ -1,0 +1,175 @@
+//! Terms: words, folding, grams, TF-IDF.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet};
+
+use super::{Doubles, Integers, Vector, array};
+use crate::terms::{self, Csr, Tokens};
+
+type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
+
+/// Split text into lower-case words.
+#[pyfunction]
+pub(super) fn words(text: &str) -> Vec<String> {
+    terms::words(text)
+}
+
+/// Return the search form of a word.
+#[pyfunction]
+pub(super) fn fold(word: &str) -> String {
+    terms::fold(word)
+}
+
+/// Return the extra index terms of a text.
+#[pyfunction]
+pub(super) fn grams(text: &str) -> Vec<String> {
+    terms::grams(text)
+}
+
+/// Return the extra query terms of a text.
+#[pyfunction]
+pub(super) fn query_grams(text: &str) -> Vec<String> {
+    terms::query_grams(text)
+}
+
+/// Return the TF-IDF tokens of a text.
+#[pyfunction]
+pub(super) fn tokenize(text: &str) -> Vec<String> {
+    terms::tokenize(text)
+}
+
+/// Return the 95 English stop words that `tokenize` drops.
+#[pyfunction]
+pub(super) fn stop_words(py: Python<'_>) -> PyResult<Bound<'_, PyFrozenSet>> {
+    PyFrozenSet::new(py, terms::STOP_WORDS)
+}
+
+/// Return how much of a query's spelling each text shares `(m,)`, 0..1.
+#[pyfunction]
+pub(super) fn trigrams<'py>(py: Python<'py>, query: &str, texts: Vec<PyBackedStr>) -> Doubles<'py> {
+    array(py, py.detach(|| terms::trigrams(query, &texts)))
+}
+
+/// Token counts of texts by slot, append-only.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct TermIndex(terms::TermIndex);
+
+#[pymethods]
+impl TermIndex {
+    #[new]
+    fn new() -> Self {
+        Self(terms::TermIndex::new())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.len())
+    }
+
+    /// Tokenise the texts in order into new slots and return the first new slot.
+    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> usize {
+        py.detach(|| self.0.append(&texts))
+    }
+
+    /// Count document frequencies over the given slots `(m,)`.
+    fn frequencies(&self, slots: Vector<'_, i64>) -> PyResult<Frequencies> {
+        let (py, slots) = (slots.py(), slots.slice()?);
+        Ok(Frequencies(py.detach(|| self.0.frequencies(slots))?))
+    }
+
+    /// Return the TF-IDF cosine of the query with each slot `(m,)`, in 0..1.
+    fn cosines<'py>(
+        &self,
+        frequencies: &Bound<'py, Frequencies>,
+        query: &str,
+        slots: Vector<'py, i64>,
+    ) -> PyResult<Doubles<'py>> {
+        let (py, slots, frequencies) = (slots.py(), slots.slice()?, &frequencies.get().0);
+        Ok(array(py, py.detach(|| self.0.cosines(frequencies, query, slots))?))
+    }
+}
+
+/// Document frequencies at one moment: immutable, made from a `TermIndex`.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Frequencies(terms::Frequencies);
+
+#[pymethods]
+impl Frequencies {
+    /// The number of documents counted.
+    #[getter]
+    fn documents(&self) -> usize {
+        self.0.documents()
+    }
+
+    /// Return new frequencies with slots added and removed.
+    fn moved(
+        &self,
+        index: &Bound<'_, TermIndex>,
+        added: Vector<'_, i64>,
+        removed: Vector<'_, i64>,
+    ) -> PyResult<Frequencies> {
+        let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
+        Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
+    }
+
+    /// Return the number of counted documents that hold the term.
+    fn document_frequency(&self, py: Python<'_>, term: &str) -> u32 {
+        py.detach(|| self.0.document_frequency(term))
+    }
+
+    /// Return `ln((N + 1) / (df + 1)) + 1`.
+    fn idf(&self, py: Python<'_>, term: &str) -> f64 {
+        py.detach(|| self.0.idf(term))
+    }
+
+    /// Return every term with a document frequency of at least 1.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        py.detach(|| self.0.to_vec()).into_py_dict(py)
+    }
+}
+
+/// TF-IDF of whole corpora, numerically equal to scikit-learn's `TfidfVectorizer`.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct TfidfVectorizer(terms::TfidfVectorizer);
+
+#[pymethods]
+impl TfidfVectorizer {
+    #[new]
+    #[pyo3(signature = (*, tokens="signals"))]
+    fn new(tokens: &str) -> PyResult<Self> {
+        Ok(Self(terms::TfidfVectorizer::new(Tokens::named(tokens)?)))
+    }
+
+    /// Learn vocabulary and document frequencies; replaces what was learned before.
+    fn fit(&self, py: Python<'_>, texts: Vec<PyBackedStr>) {
+        py.detach(|| self.0.fit(&texts));
+    }
+
+    /// Return unit-length rows in CSR form: data, column indices, row offsets.
+    fn transform<'py>(&self, py: Python<'py>, texts: Vec<PyBackedStr>) -> PyResult<CsrArrays<'py>> {
+        Ok(csr_arrays(py, py.detach(|| self.0.transform(&texts))?))
+    }
+
+    /// Return `transform` of the same texts after `fit`, tokenising them once.
+    fn fit_transform<'py>(&self, py: Python<'py>, texts: Vec<PyBackedStr>) -> CsrArrays<'py> {
+        csr_arrays(py, py.detach(|| self.0.fit_transform(&texts)))
+    }
+
+    /// The terms, by column.
+    #[getter]
+    fn vocabulary(&self) -> PyResult<Vec<String>> {
+        Ok(self.0.vocabulary()?)
+    }
+
+    /// `ln((1 + n) / (1 + df)) + 1` by column.
+    #[getter]
+    fn idf<'py>(&self, py: Python<'py>) -> PyResult<Doubles<'py>> {
+        Ok(array(py, self.0.idf()?))
+    }
+}
+
+fn csr_arrays(py: Python<'_>, csr: Csr) -> CsrArrays<'_> {
+    let Csr { data, columns, offsets } = csr;
+    (array(py, data), array(py, columns), array(py, offsets))
+}

@@ -1,0 +1,58 @@
+//! Vectors: unit rows, exact top-k, cosines.
+
+use numpy::PyArray2;
+use numpy::prelude::*;
+use pyo3::prelude::*;
+
+use super::{Doubles, Input, Integers, Matrix, Vector, array, count, integers};
+use crate::vectors::{self, Level};
+
+/// Return the SIMD levels this machine can run, fastest first.
+#[pyfunction]
+pub(super) fn kernels() -> Vec<&'static str> {
+    Level::available().iter().map(|level| level.name()).collect()
+}
+
+/// Return the level the dispatch uses by default.
+#[pyfunction]
+pub(super) fn kernel() -> &'static str {
+    Level::best().name()
+}
+
+/// Return the rows `(n, d)` scaled to Euclidean length 1.
+#[pyfunction]
+pub(super) fn unit_rows<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let (py, rows) = (rows.py(), rows.rows()?);
+    let scaled = py.detach(|| vectors::unit_rows(rows))?;
+    array(py, scaled).reshape([rows.n(), rows.d()])
+}
+
+/// Find the `k` rows with the largest dot product, exactly.
+#[pyfunction]
+#[pyo3(signature = (query, rows, k, mask=None, *, kernel=None))]
+pub(super) fn top_k<'py>(
+    query: Vector<'py, f32>,
+    rows: Matrix<'py, f32>,
+    k: i64,
+    mask: Option<Vector<'py, bool>>,
+    kernel: Option<&str>,
+) -> PyResult<(Integers<'py>, Doubles<'py>)> {
+    let k = count("k", k)?;
+    let level = kernel.map_or(Ok(Level::best()), Level::named)?;
+    let mask = mask.map(|mask| mask.bytes()).transpose()?;
+    let mask = mask.as_ref().map(Input::slice).transpose()?;
+    let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
+    let hits = py.detach(|| vectors::top_k(query, rows, k, mask, level))?;
+    Ok((integers(py, &hits.rows), array(py, hits.scores)))
+}
+
+/// Return the float64 cosines `(m,)` of the query `(d,)` with the rows at the indices `at`.
+#[pyfunction]
+pub(super) fn cosine_at<'py>(
+    query: Vector<'py, f64>,
+    rows: Matrix<'py, f32>,
+    at: Vector<'py, i64>,
+) -> PyResult<Doubles<'py>> {
+    let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);
+    Ok(array(py, py.detach(|| vectors::cosine_at(query, rows, at))?))
+}

@@ -1,0 +1,69 @@
+//! Products of bytes with NEON's dot product: sixteen at a time, four rows side by side.
+
+use std::arch::aarch64::*;
+use std::arch::{asm, is_aarch64_feature_detected};
+
+use super::line::{At, LINE, Line, ZERO};
+use super::quantise::CodedQuery;
+
+const WIDTH: usize = 4;
+const LANES: usize = 16;
+
+/// Proof that this processor has NEON and its dot product.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token(());
+
+impl Token {
+    /// A token, where the processor has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        (is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod")).then_some(Self(()))
+    }
+
+    /// As `Kernel::products`.
+    pub(super) fn products(self, query: &CodedQuery, rows: &[Line], at: At<'_>, out: &mut [i32]) {
+        let lines = query.lines.len();
+        at.check(out.len(), rows.len() / lines);
+        let last = out.len().saturating_sub(1);
+        for (group, out) in out.chunks_mut(WIDTH).enumerate() {
+            // A short last group computes its last row again rather than having a loop of its own.
+            let four = [0, 1, 2, 3].map(|j| {
+                let row = at.row((group * WIDTH + j).min(last));
+                &rows[row * lines..(row + 1) * lines]
+            });
+            // SAFETY: a token exists only where the features were detected; the rows are as long as the query.
+            let sums = unsafe { four_rows(&query.lines, four) };
+            out.copy_from_slice(&sums[..out.len()]);
+        }
+    }
+}
+
+/// # Safety
+/// Every row must have as many lines as the query.
+#[target_feature(enable = "neon,dotprod")]
+unsafe fn four_rows(query: &[Line], rows: [&[Line]; WIDTH]) -> [i32; WIDTH] {
+    let zero = vdupq_n_u8(ZERO);
+    let mut sums = [vdupq_n_s32(0); WIDTH];
+    for i in 0..query.len() * (LINE / LANES) {
+        // SAFETY: i counts sixteens of codes, of which the query and every row have this many.
+        unsafe {
+            let q = vld1q_s8(query.as_ptr().cast::<i8>().add(i * LANES));
+            for j in 0..WIDTH {
+                let x = vld1q_u8(rows[j].as_ptr().cast::<u8>().add(i * LANES));
+                sums[j] = dot(sums[j], vreinterpretq_s8_u8(veorq_u8(x, zero)), q);
+            }
+        }
+    }
+    sums.map(|sum| vaddvq_s32(sum))
+}
+
+/// `vdotq_s32`, which Rust does not offer yet.
+#[target_feature(enable = "neon,dotprod")]
+fn dot(sum: int32x4_t, a: int8x16_t, b: int8x16_t) -> int32x4_t {
+    let mut out = sum;
+    // SAFETY: one instruction on registers, part of the features this function demands.
+    unsafe {
+        asm!("sdot {out:v}.4s, {a:v}.16b, {b:v}.16b", out = inout(vreg) out, a = in(vreg) a, b = in(vreg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    out
+}

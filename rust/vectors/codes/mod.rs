@@ -1,0 +1,124 @@
+//! Exact top-k from 8-bit codes: a quarter of the bytes of the float32 rows, and the same answer.
+//!
+//! A scan of the codes bounds every row's score from both sides ([`quantise`]); rows whose upper bound reaches the k-th
+//! best lower bound are scored from the float32 rows, in float64. So ids, order and scores are those of
+//! [`super::top_k`].
+
+mod allowed;
+#[cfg(target_arch = "aarch64")]
+mod dotprod;
+mod keep;
+mod kernel;
+mod line;
+#[cfg(target_arch = "x86_64")]
+mod maddubs;
+mod plain;
+mod pool;
+mod quantise;
+mod search;
+mod segment;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
+mod work;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use search::{Request, top_k_batch_coded, top_k_coded};
+
+use super::dispatch::Level;
+use super::rows::Rows;
+use crate::error::{Error, Result};
+use kernel::Kernel;
+use segment::Segment;
+
+/// More components than this could overflow the 32-bit sum of 255 * 127 each.
+pub const MOST_DIMENSIONS: usize = 1 << 16;
+
+/// Codes of float32 rows, append-only. Searches see the rows that were there when they began and wait for no append.
+#[derive(Debug)]
+pub struct Codes {
+    d: usize,
+    /// Held while rows are coded and added, so that appends come one after the other.
+    appending: Mutex<()>,
+    /// Held only to take a reference or to publish new rows.
+    published: Mutex<Arc<Vec<Arc<Segment>>>>,
+}
+
+impl Codes {
+    /// No rows yet, of `d` components.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for more than [`MOST_DIMENSIONS`].
+    pub fn new(d: usize) -> Result<Self> {
+        if d > MOST_DIMENSIONS {
+            return Err(Error::Parameter { what: "dimensions", wanted: "at most 65536", got: d as f64 });
+        }
+        Ok(Self { d, appending: Mutex::default(), published: Mutex::default() })
+    }
+
+    /// The number of components of a row.
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.segments().last().map_or(0, |last| last.end())
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory that the codes take.
+    pub fn size_bytes(&self) -> usize {
+        self.segments().iter().map(|segment| segment.size_bytes()).sum()
+    }
+
+    /// Code the rows and add them at the end; return the index of the first. All are added, or on an error none.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for rows of another width, [`Error::NotFinite`] naming the first row at fault.
+    pub fn append(&self, rows: Rows<'_>) -> Result<usize> {
+        if rows.d() != self.d {
+            return Err(Error::Length { what: "a row", got: rows.d(), wanted: self.d });
+        }
+        let finite = |row: usize| rows.row(row).iter().all(|x| x.is_finite());
+        if let Some(at) = (0..rows.n()).find(|&row| !finite(row)) {
+            return Err(Error::NotFinite { what: "row", at });
+        }
+        let _turn = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = Kernel::of(Level::best());
+        let (first, room) = {
+            let segments = self.segments();
+            segments.last().map_or((0, 0), |last| (last.end(), last.room()))
+        };
+        // Everything is coded before anything is published, so the lock is held for no longer than a small copy takes.
+        let filling = room.min(rows.n());
+        let filler = Segment::coded(first, rows, 0, filling, kernel);
+        let mut fresh = Vec::new();
+        let mut next = filling;
+        while next < rows.n() {
+            let end = rows.n().min(next + Segment::most_rows(self.d));
+            fresh.push(Arc::new(Segment::coded(first + next, rows, next, end, kernel)));
+            next = end;
+        }
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where a search still holds the old list or its last segment, `make_mut` copies it and leaves theirs alone.
+        let segments = Arc::make_mut(&mut published);
+        if filling > 0
+            && let Some(last) = segments.last_mut()
+        {
+            Arc::make_mut(last).extend(&filler);
+        }
+        segments.extend(fresh);
+        Ok(first)
+    }
+
+    fn segments(&self) -> Arc<Vec<Arc<Segment>>> {
+        Arc::clone(&self.published.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

@@ -1,0 +1,184 @@
+//! From a query to the k best rows.
+
+use std::sync::Arc;
+
+use super::Codes;
+use super::allowed::Allowed;
+use super::keep::{Kept, prune};
+use super::kernel::Kernel;
+use super::line::{LINE, lines};
+use super::pool;
+use super::quantise::CodedQuery;
+use super::work::{Task, Work};
+use crate::error::{Error, Result};
+use crate::vectors::{Hits, Level, Mask, Rows};
+
+/// Codes that one thread scans in about a millisecond; a second one is not woken for less.
+const ALONE_BYTES: usize = 32 << 20;
+/// How many rows ahead of the one being scored memory is asked.
+const AHEAD: usize = 4;
+
+/// What is wanted of a search, besides its queries.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// How many rows.
+    pub k: usize,
+    /// Which rows may be returned; `None` allows all.
+    pub mask: Option<Mask<'a>>,
+    /// The instructions to use.
+    pub level: Level,
+    /// How many threads; `None` for as many as there are cores, or one where there is little to do.
+    pub threads: Option<usize>,
+}
+
+/// As [`crate::vectors::top_k`] of the same rows, from codes that hold them (and maybe later ones).
+///
+/// # Errors
+/// [`Error::Length`] for a query, mask or number of rows that does not fit, [`Error::NotFinite`] for the query.
+pub fn top_k_coded(codes: &Codes, query: &[f32], rows: Rows<'_>, request: Request<'_>) -> Result<Hits> {
+    Ok(top_k_batch_coded(codes, Rows::new(query, 1, query.len())?, rows, request)?.pop().unwrap_or_default())
+}
+
+/// [`top_k_coded`] of each row of `queries`, passing over the codes once for many queries.
+///
+/// # Errors
+/// As [`top_k_coded`].
+pub fn top_k_batch_coded(codes: &Codes, queries: Rows<'_>, rows: Rows<'_>, request: Request<'_>) -> Result<Vec<Hits>> {
+    let segments = codes.segments();
+    check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
+    let each = || (0..queries.n()).map(|query| queries.row(query));
+    let mask = request.mask.map(Allowed::new);
+    let allowed = mask.as_ref().map_or(rows.n(), Allowed::count);
+    let k = request.k.min(allowed);
+    if k == 0 {
+        return Ok(vec![Hits::default(); queries.n()]);
+    }
+    let level = request.level;
+    let coded: Vec<CodedQuery> = each().map(|query| CodedQuery::new(query, level)).collect();
+    let units: Vec<f64> = coded.iter().map(|query| query.unit).collect();
+    let work = Arc::new(Work::new(Task {
+        kernel: Kernel::of(level),
+        segments,
+        n: rows.n(),
+        mask,
+        allowed,
+        queries: coded,
+        k,
+    }));
+    let bytes = allowed * lines(rows.d()) * LINE;
+    let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
+    pool::run(&work, threads.min(work.units()) - 1);
+    let found = work.finish();
+    Ok(each()
+        .zip(found)
+        .zip(units)
+        .map(|((query, (kept, floor)), unit)| Best { query, rows, k, level, unit }.of(kept, floor))
+        .collect())
+}
+
+fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Rows<'_>, request: Request<'_>) -> Result<()> {
+    if rows.d() != codes.d() {
+        return Err(Error::Length { what: "a row", got: rows.d(), wanted: codes.d() });
+    }
+    if rows.n() > coded {
+        return Err(Error::Length { what: "rows", got: rows.n(), wanted: coded });
+    }
+    match request.mask {
+        Some(mask) if mask.len() != rows.n() => {
+            return Err(Error::Length { what: "mask", got: mask.len(), wanted: rows.n() });
+        }
+        _ => {}
+    }
+    if queries.d() != rows.d() {
+        return Err(Error::Length { what: "query", got: queries.d(), wanted: rows.d() });
+    }
+    (0..queries.n()).try_for_each(|query| rows.check_query(queries.row(query)))
+}
+
+/// Every core, unless the work takes one thread less than about a millisecond. From the second query of a batch on the
+/// codes come from a cache, so a query costs about a third.
+fn threads(bytes: usize, queries: usize) -> usize {
+    if bytes.saturating_mul(queries.div_ceil(3)) < ALONE_BYTES { 1 } else { pool::cores() }
+}
+
+/// The exact end of a search.
+struct Best<'a> {
+    query: &'a [f32],
+    rows: Rows<'a>,
+    k: usize,
+    level: Level,
+    unit: f64,
+}
+
+impl Best<'_> {
+    /// Score what the scan left in float64 and return the k best.
+    ///
+    /// The k rows with the highest upper bounds come first: their exact scores set a floor one error margin higher than
+    /// the scan could, and most of the others never have to be read.
+    fn of(self, mut kept: Vec<Kept>, floor: f32) -> Hits {
+        prune(&mut kept, self.k, floor);
+        let mut scored = Vec::with_capacity(2 * self.k);
+        if kept.len() > self.k {
+            kept.select_nth_unstable_by(self.k - 1, |a, b| b.upper.total_cmp(&a.upper));
+            let rest = kept.split_off(self.k);
+            self.score(&mut kept, f64::NEG_INFINITY, &mut scored);
+            let mut least = self.least(&scored);
+            let mut rest: Vec<Kept> = rest.into_iter().filter(|kept| self.reaches(kept, least)).collect();
+            rest.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper));
+            // In ever larger parts, so that a better floor found on the way spares the later ones.
+            let mut part = self.k.max(32);
+            while !rest.is_empty() {
+                let mut now: Vec<Kept> = rest.drain(..part.min(rest.len())).collect();
+                self.score(&mut now, least, &mut scored);
+                self.cut(&mut scored);
+                least = self.least(&scored);
+                rest.retain(|kept| self.reaches(kept, least));
+                part *= 2;
+            }
+        } else {
+            self.score(&mut kept, f64::NEG_INFINITY, &mut scored);
+        }
+        self.cut(&mut scored);
+        let (scores, rows) = scored.into_iter().unzip();
+        Hits { rows, scores }
+    }
+
+    /// Whether a row can have this score. Not a number: it can.
+    fn reaches(&self, kept: &Kept, least: f64) -> bool {
+        let upper = f64::from(kept.upper) * self.unit;
+        upper >= least || upper.is_nan()
+    }
+
+    /// Add the float64 scores of rows that can reach the least, in the order in which they lie in memory.
+    fn score(&self, kept: &mut [Kept], least: f64, scored: &mut Vec<(f64, usize)>) {
+        kept.sort_unstable_by_key(|kept| kept.row);
+        let kernel = Kernel::of(self.level);
+        for kept in kept.iter().take(AHEAD) {
+            kernel.fetch(self.rows.row(kept.row));
+        }
+        for (j, here) in kept.iter().enumerate() {
+            if let Some(next) = kept.get(j + AHEAD) {
+                kernel.fetch(self.rows.row(next.row));
+            }
+            let score = self.level.dot(self.query, self.rows.row(here.row));
+            // Rows that changed after they were coded must not upset the order of the others.
+            if score >= least || (least == f64::NEG_INFINITY && !score.is_nan()) {
+                scored.push((score, here.row));
+            }
+        }
+    }
+
+    /// The k-th best score, once there are k.
+    fn least(&self, scored: &[(f64, usize)]) -> f64 {
+        if scored.len() < self.k {
+            return f64::NEG_INFINITY;
+        }
+        scored.iter().take(self.k).map(|&(score, _)| score).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Keep the k best, in order.
+    fn cut(&self, scored: &mut Vec<(f64, usize)>) {
+        scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        scored.truncate(self.k);
+    }
+}

@@ -1,0 +1,238 @@
+"""Top-k from 8-bit codes against the float64 scan, at every SIMD level of the machine."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from septet import _core
+
+steady = settings(derandomize=True, deadline=None, max_examples=250)
+levels = pytest.mark.parametrize("level", _core.kernels())
+
+components = st.one_of(
+    st.integers(-2, 2).map(float),
+    st.floats(-1, 1, width=32),
+    st.integers(0, 3).map(lambda i: 1 + i * 2.0**-23),
+    st.sampled_from([3e38, -3e38, 1e20, -1e20, 1e-26, 1e-38, 1e-45]).map(lambda x: float(np.float32(x))),
+)
+
+
+def matrices(n, d):
+    return hnp.arrays(np.float32, (n, d), elements=components, fill=st.nothing())
+
+
+def slow_dots(query, rows):
+    """Sum exact products in eight lanes, component i in lane i mod 8: the documented order."""
+    n, d = rows.shape
+    products = np.zeros((n, -(-d // 8) * 8))
+    products[:, :d] = rows.astype(np.float64) * query.astype(np.float64)
+    lanes = np.zeros((n, 8))
+    for block in range(0, products.shape[1], 8):
+        lanes += products[:, block : block + 8]
+    even = (lanes[:, 0] + lanes[:, 4]) + (lanes[:, 2] + lanes[:, 6])
+    odd = (lanes[:, 1] + lanes[:, 5]) + (lanes[:, 3] + lanes[:, 7])
+    return even + odd
+
+
+def slow_top_k(query, rows, k, mask=None):
+    scores = slow_dots(query, rows)
+    best = np.argsort(-scores, kind="stable")
+    if mask is not None:
+        best = best[mask[best]]
+    return best[:k], scores[best[:k]]
+
+
+def same(found, wanted):
+    assert (found[0].dtype, found[1].dtype) == (np.int64, np.float64)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1], wanted[1])
+
+
+def coded(rows):
+    codes = _core.Codes(rows.shape[1])
+    assert codes.append(rows) == 0
+    assert len(codes) == len(rows)
+    return codes
+
+
+@levels
+@steady
+@given(st.data())
+def test_any_numbers(level, data):
+    n, d = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))
+    rows, query = data.draw(matrices(n, d)), data.draw(matrices(1, d))[0]
+    mask = data.draw(st.one_of(st.none(), hnp.arrays(np.bool_, n)))
+    k = data.draw(st.integers(0, 50))
+    threads = data.draw(st.sampled_from([None, 1, 3]))
+    same(coded(rows).top_k(query, rows, k, mask, kernel=level, threads=threads), slow_top_k(query, rows, k, mask))
+
+
+def shaped(rng, shape, n, d):
+    """A corpus that some bound would find hard."""
+    rows = rng.standard_normal((n, d), dtype=np.float32)
+    if shape == "clusters":
+        rows = rows[rng.integers(0, 5, n)] + 0.05 * rows
+    elif shape == "duplicates":
+        rows = rows[rng.integers(0, 1 + n // 3, n)]
+    elif shape == "equal":
+        rows[:] = rows[0]
+    elif shape == "one-hot":
+        rows = np.zeros((n, d), np.float32)
+        rows[np.arange(n), rng.integers(0, d, n)] = rng.choice([-1, 1, 0.5], n)
+    elif shape == "grid":
+        rows = rng.integers(-2, 3, (n, d)).astype(np.float32)
+    elif shape == "lengths":
+        rows *= np.float32(10) ** rng.integers(-45, 38, (n, 1)).astype(np.float32)
+        rows[rng.random(n) < 0.2] = 0
+    elif shape == "last bits":
+        rows = np.tile(rows[:1], (n, 1))
+        rows[np.arange(n), rng.integers(0, d, n)] *= np.float32(1 + 2.0**-23)
+    elif shape == "one large":
+        rows[:, 0] = 1e4
+    return np.nan_to_num(rows, nan=0, posinf=3e38, neginf=-3e38)
+
+
+SHAPES = ["gaussian", "clusters", "duplicates", "equal", "one-hot", "grid", "lengths", "last bits", "one large"]
+
+
+@levels
+@pytest.mark.parametrize("shape", SHAPES)
+def test_corpora_of_every_shape(level, shape):
+    rng = np.random.default_rng(SHAPES.index(shape))
+    with np.errstate(over="ignore"):
+        for case in range(75):
+            n, d = int(rng.integers(1, 400)), int(rng.choice([1, 2, 7, 31, 63, 64, 65, 100, 128, 200]))
+            rows = shaped(rng, shape, n, d)
+            query = rows[rng.integers(n)] if case % 3 else rng.standard_normal(d, dtype=np.float32)
+            query = (query * np.float32(10.0 ** int(rng.integers(-20, 3)))).astype(np.float32)
+            query = np.nan_to_num(query, posinf=3e38, neginf=-3e38)
+            mask = None if case % 2 else rng.random(n) < rng.choice([0, 0.01, 0.1, 0.5, 1])
+            k = int(rng.choice([1, 2, 10, 50, n, n + 5]))
+            codes = coded(rows)
+            wanted = slow_top_k(query, rows, k, mask)
+            same(codes.top_k(query, rows, k, mask, kernel=level, threads=1 + case % 3), wanted)
+            same(_core.top_k(query, rows, k, mask, kernel=level), wanted)
+
+
+@levels
+@pytest.mark.parametrize("d", [*range(1, 20), 48, 63, 64, 65, 127, 129, 384, 1000, 1536, 2047, 2048])
+def test_every_width(level, d):
+    rng = np.random.default_rng(d)
+    rows = _core.unit_rows(rng.standard_normal((700, d), dtype=np.float32))
+    rows[1::5] = rows[0]
+    codes = coded(rows)
+    assert codes.size_bytes >= 700 * d
+    for query in rows[:2]:
+        same(codes.top_k(query, rows, 12, kernel=level), slow_top_k(query, rows, 12))
+
+
+@levels
+@pytest.mark.parametrize("q", [0, 1, 3, 64, 65, 150])
+def test_a_batch_equals_single_queries_on_any_number_of_threads(level, q):
+    rng = np.random.default_rng(q)
+    rows = _core.unit_rows(rng.standard_normal((3000, 50), dtype=np.float32))
+    queries = rng.standard_normal((q, 50), dtype=np.float32)
+    queries[q // 2 : q // 2 + 1] = 0
+    codes = coded(rows)
+    for mask in (None, rng.random(3000) < 0.1, np.zeros(3000, bool)):
+        width = min(7, 3000 if mask is None else int(mask.sum()))
+        for threads in (1, 4, None):
+            ids, scores = codes.top_k_batch(queries, rows, 7, mask, kernel=level, threads=threads)
+            assert ids.shape == scores.shape == ((q, width) if q else (0, 0))
+            for query, found in zip(queries, zip(ids, scores, strict=True), strict=True):
+                same(found, slow_top_k(query, rows, 7, mask))
+
+
+def test_many_rows_on_any_number_of_threads():
+    rng = np.random.default_rng(3)
+    rows = _core.unit_rows(rng.standard_normal((60_000, 64), dtype=np.float32))
+    rows[rng.integers(0, 60_000, 9_000)] = rows[7]
+    codes = coded(rows)
+    for query in rows[5:9]:
+        for mask in (None, rng.random(60_000) < 0.01, rng.random(60_000) < 0.5):
+            for k in (1, 100, 20_000):
+                wanted = _core.top_k(query, rows, k, mask)
+                for threads in (1, 2, 8):
+                    same(codes.top_k(query, rows, k, mask, threads=threads), wanted)
+
+
+def test_searches_while_rows_are_appended():
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((6_000, 24), dtype=np.float32)
+    codes = coded(rows[:50])
+    wrong = []
+
+    def search():
+        while (n := len(codes)) < len(rows):
+            query = rows[n // 2]
+            found, wanted = codes.top_k(query, rows[:n], 9, threads=2), _core.top_k(query, rows[:n], 9)
+            if not all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)):
+                wrong.append(n)
+
+    readers = [threading.Thread(target=search) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    first = 50
+    while first < len(rows):
+        last = first + int(rng.integers(1, 40))
+        assert codes.append(rows[first:last]) == first
+        first = min(last, len(rows))
+    for reader in readers:
+        reader.join()
+    assert not wrong
+    assert len(codes) == len(rows)
+
+
+# Python warns of what is tested here: a fork while other threads sleep.
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_has_threads_of_its_own():
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((5_000, 32), dtype=np.float32)
+    codes = coded(rows)
+    wanted = codes.top_k(rows[0], rows, 5, threads=3)
+    child = os.fork()
+    if child == 0:
+        found = codes.top_k(rows[0], rows, 5, threads=3)
+        os._exit(0 if all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_arguments_that_do_not_fit():
+    codes = _core.Codes(2)
+    two = np.ones((3, 2), np.float32)
+    with pytest.raises(ValueError, match="row 1 is NaN"):
+        codes.append(np.array([[1, 1], [1, np.inf]], np.float32))
+    assert (len(codes), codes.dimensions) == (0, 2)
+    codes.append(two)
+    for bad in (
+        lambda: codes.append(np.ones((1, 3), np.float32)),
+        lambda: _core.Codes(-1),
+        lambda: _core.Codes(65_537),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            bad()
+    query = two[0]
+    calls = [
+        ((query, np.ones((4, 2), np.float32), 1), {}),
+        ((query, np.ones((3, 1), np.float32), 1), {}),
+        ((query[:1], two, 1), {}),
+        ((query * np.nan, two, 1), {}),
+        ((query, two, -1), {}),
+        ((query, two, 1, np.ones(2, bool)), {}),
+        ((query, two, 1), {"threads": 0}),
+        ((query, two, 1), {"kernel": "mmx"}),
+    ]
+    for arguments, more in calls:
+        with pytest.raises(ValueError):
+            codes.top_k(*arguments, **more)
+        if arguments[0].shape == (2,):
+            with pytest.raises(ValueError):
+                codes.top_k_batch(arguments[0][None], *arguments[1:], **more)
+    with pytest.raises(TypeError):
+        codes.top_k(query.astype(float), two, 1)

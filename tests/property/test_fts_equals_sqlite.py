@@ -1,0 +1,262 @@
+"""Row ids and scores from memory against FTS5 itself, to the last bit."""
+
+import random
+import sqlite3
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from septet import _core
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+COMMON = "the of and red green blue fox foxes running runs jumped ÉTÉ été straße Straße мир МИРУ 東京 ガ ½ 42".split()
+WEIGHTS = [(1.0,), (10.0, 5.0, 2.0), (0.1, 0.7, 3.3), (0.0, 1.0, 0.3), (1.0, 2.5, 0.5, 5.0, 0.1)]
+
+
+@dataclass
+class Table:
+    """One FTS5 table and its twin in memory; slots are given out in the order of writing."""
+
+    columns: int
+    weights: tuple[float, ...]
+    rows: dict[int, tuple[list[str], int]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.names = ", ".join(f"c{i}" for i in range(self.columns))
+        self.sql = sqlite3.connect(":memory:")
+        self.sql.execute(f"CREATE VIRTUAL TABLE t USING fts5({self.names}, tokenize = '{TOKENIZER}')")
+        self.sql.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, 'row')")
+        self.index = _core.TextIndex(self.columns)
+        self.statistics = self.index.statistics(np.empty(0, dtype=np.int64))
+        self.row_of = []
+
+    def write(self, written, removed=()):
+        """Write rows, replacing those with the same id, and remove others."""
+        gone = [self.rows[row][1] for row in {*written, *removed} & set(self.rows)]
+        first = self.index.append(list(written.values()))
+        for row in {*written, *removed} & set(self.rows):
+            self.sql.execute("DELETE FROM t WHERE rowid = ?", (row,))
+            del self.rows[row]
+        for slot, (row, texts) in enumerate(written.items(), first):
+            marks = ", ".join("?" * self.columns)
+            self.sql.execute(
+                f"INSERT INTO t (rowid, {self.names}) VALUES (?, {marks})",
+                (row, *texts),
+            )
+            self.rows[row] = texts, slot
+            self.row_of.append(row)
+        fresh = np.arange(first, first + len(written), dtype=np.int64)
+        self.statistics = self.statistics.moved(self.index, fresh, np.array(gone, dtype=np.int64))
+
+    @property
+    def part(self):
+        return self.index, self.statistics, np.array(self.weights)
+
+    def bm25(self, terms):
+        """SQLite's scores by row, turned positive."""
+        match = " OR ".join(f'"{t}"' for t in terms)
+        weights = ", ".join(map(repr, self.weights))
+        return dict(self.sql.execute(f"SELECT rowid, -bm25(t, {weights}) FROM t WHERE t MATCH ?", (match,)))
+
+
+def words_of(rng, corpus):
+    return (
+        rng.choice(corpus) if rng.random() < 0.8 else chr(rng.randrange(0x61, 0x180)) + chr(rng.randrange(0x61, 0x180))
+    )
+
+
+def texts_of(rng, columns, corpus, longest):
+    return [
+        " ".join(words_of(rng, corpus) for _ in range(rng.choice((0, 0, 1, 1, rng.randrange(longest)))))
+        for _ in range(columns)
+    ]
+
+
+def corpus_of(rng):
+    corpus = rng.sample(COMMON, rng.randrange(1, len(COMMON)))
+    return corpus + corpus[:2] * rng.randrange(8)
+
+
+def single(terms):
+    return [t for t in terms if len(_core.index_terms(t)) <= 1]
+
+
+def random_terms(rng, corpus):
+    terms = [words_of(rng, corpus) for _ in range(rng.randrange(1, 7))]
+    terms += rng.sample(terms, rng.randrange(len(terms) + 1)) if rng.random() < 0.3 else []
+    terms += ["☃", "never"] * (rng.random() < 0.2)
+    return single(terms)
+
+
+def assert_same_ranking(tables, terms, rng):
+    """Compare the best k under a random mask, and every score, with SQLite."""
+    row_of = tables[0].row_of
+    ties = np.array(row_of, dtype=np.int64)
+    wanted = {}
+    for table in tables:
+        for row, score in table.bm25(terms).items():
+            wanted[row] = wanted.get(row, 0.0) + score
+    live = {slot for table in tables for _, slot in table.rows.values()}
+    mask = None
+    if rng.random() < 0.5:
+        mask = np.array([rng.random() < rng.choice((0.1, 0.5, 1.0)) for _ in row_of], dtype=bool)
+    slot_of = {row: slot for table in tables for row, (_, slot) in table.rows.items()}
+    parts = [table.part for table in tables]
+    passing = sorted((-s, r) for r, s in wanted.items() if mask is None or mask[slot_of[r]])
+    for k in {1, rng.randrange(1, 9), len(passing) + 1}:
+        slots, scores, matches = _core.bm25_top_k(parts, terms, k, mask, ties=ties)
+        assert [(-s, row_of[i]) for i, s in zip(slots, scores.tolist())] == passing[:k]
+        assert matches == len(passing)
+    every = np.arange(len(row_of), dtype=np.int64)
+    scores = _core.bm25_at(parts, terms, every).tolist()
+    assert {row_of[i]: s for i, s in enumerate(scores) if s == s} == wanted
+    assert all(s != s for i, s in enumerate(scores) if i not in live)
+
+
+def check_totals(table):
+    counted = dict(table.sql.execute("SELECT CAST(term AS BLOB), doc FROM v"))
+    tokens = table.sql.execute("SELECT total(cnt) FROM v").fetchone()[0]
+    assert table.statistics.to_dict() == counted
+    assert (table.statistics.rows, table.statistics.tokens) == (len(table.rows), tokens)
+
+
+@pytest.mark.parametrize("seed", range(250))
+def test_ranking_equals_fts5(seed):
+    rng = random.Random(seed)
+    weights = rng.choice(WEIGHTS)
+    table = Table(len(weights), weights)
+    corpus = corpus_of(rng)
+    longest = rng.choice((3, 10, 40))
+    for step in range(3):
+        ids = rng.sample(range(40), rng.randrange(1, 30))
+        removed = rng.sample(range(40), rng.randrange(10)) if step else []
+        table.write({row: texts_of(rng, len(weights), corpus, longest) for row in ids}, removed)
+        check_totals(table)
+        for _ in range(4):
+            assert_same_ranking([table], random_terms(rng, corpus) or ["red"], rng)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_two_tables_equal_their_sum(seed):
+    rng = random.Random(1_000 + seed)
+    entries, grams = Table(3, (10.0, 5.0, 0.3)), Table(1, (1.0,))
+    corpus = corpus_of(rng)
+    for _ in range(2):
+        ids = rng.sample(range(30), 20)
+        entries.write({row: texts_of(rng, 3, corpus, 8) for row in ids})
+        # Every row has a slot in both, but only some are rows of the second table.
+        texts = {row: [" ".join(rng.sample(corpus, 1))] for row in ids}
+        grams.write(texts, [])
+        empty = [row for row in ids if rng.random() < 0.6]
+        slots = np.array([grams.rows[row][1] for row in empty], dtype=np.int64)
+        grams.statistics = grams.statistics.moved(grams.index, np.empty(0, dtype=np.int64), slots)
+        for row in empty:
+            grams.sql.execute("DELETE FROM t WHERE rowid = ?", (row,))
+            del grams.rows[row]
+        for _ in range(4):
+            assert_same_ranking([entries, grams], random_terms(rng, corpus) or ["red"], rng)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_corpus_of_many_windows_equals_fts5(seed):
+    """Large enough for bits, blocks, windows and bounds to be used; terms from rare to everywhere; ties all over."""
+    rng = random.Random(2_000 + seed)
+    table = Table(2, (10.0, 0.7))
+    lexicon = [f"{a}{b}o" for a in "bdfgklmnprstv" for b in "aeiou"]
+    odds = [1 / (i + 1) for i in range(len(lexicon))]
+
+    def text(n):
+        return " ".join(rng.choices(lexicon, odds, k=n))
+
+    table.write({row: [text(rng.randrange(4)), "every " + text(rng.randrange(1, 20))] for row in range(9_000)})
+    again = rng.sample(range(9_000), 800)
+    table.write({row: [text(2), text(6)] for row in again[:400]}, again[400:])
+    check_totals(table)
+    for _ in range(10):
+        terms = ["every"] * rng.randrange(3) + rng.choices(lexicon, k=rng.randrange(1, 7))
+        assert_same_ranking([table], terms, rng)
+
+
+def test_a_document_of_100_000_words_and_one_of_one():
+    table = Table(2, (0.1, 0.3))
+    table.write({1: ["fox " * 60_000, "red fox " * 20_000], 2: ["fox", ""], 3: ["", "red"], 4: ["", ""]})
+    for terms in (["fox"], ["red", "fox", "fox"], ["foxes", "never"]):
+        assert_same_ranking([table], terms, random.Random(1))
+
+
+def test_a_term_in_every_row_has_the_least_idf():
+    table = Table(1, (1.0,))
+    table.write({row: ["red fox" if row % 2 else "red"] for row in range(10)})
+    assert_same_ranking([table], ["red"], random.Random(1))
+    assert_same_ranking([table], ["red", "fox"], random.Random(1))
+
+
+def test_terms_without_a_token_match_nothing():
+    table = Table(1, (1.0,))
+    table.write({1: ["red"], 2: ["green"]})
+    assert_same_ranking([table], ["☃", "red"], random.Random(1))
+    slots, scores, matches = _core.bm25_top_k([table.part], ["☃"], 3)
+    assert (len(slots), len(scores), matches) == (0, 0, 0)
+
+
+def test_a_term_of_several_tokens_is_refused():
+    table = Table(1, (1.0,))
+    table.write({1: ["हिन्दी"]})
+    assert len(_core.index_terms("हिन्दी")) == 3
+    with pytest.raises(ValueError, match="several index terms"):
+        _core.bm25_top_k([table.part], ["red", "हिन्दी"], 3)
+
+
+def test_faults_say_what_is_wrong():
+    index, other = _core.TextIndex(2), _core.TextIndex(2)
+    index.append([("red", "fox"), ("", "fox")])
+    slots = np.arange(2, dtype=np.int64)
+    every, weights = index.statistics(slots), np.ones(2)
+    with pytest.raises(ValueError, match="another TextIndex"):
+        _core.bm25_top_k([(other, every, weights)], ["red"], 1)
+    with pytest.raises(ValueError, match="weights has length 1, expected 2"):
+        _core.bm25_at([(index, every, np.ones(1))], ["red"], slots)
+    with pytest.raises(ValueError, match="a weight is -1, expected finite and at least 0"):
+        _core.bm25_at([(index, every, -weights)], ["red"], slots)
+    with pytest.raises(ValueError, match="ties has length 1, expected 2"):
+        _core.bm25_top_k([(index, every, weights)], ["red"], 1, ties=slots[:1])
+    with pytest.raises(ValueError, match="k is -1"):
+        _core.bm25_top_k([(index, every, weights)], ["red"], -1)
+    with pytest.raises(ValueError, match="slot 2 is out of range"):
+        _core.bm25_at([(index, every, weights)], ["red"], slots + 1)
+    with pytest.raises(ValueError, match="a row has length 1, expected 2"):
+        index.append([("red",)])
+    with pytest.raises(ValueError, match="columns is 0"):
+        _core.TextIndex(0)
+
+
+def test_old_statistics_do_not_see_later_rows():
+    table = Table(1, (1.0,))
+    table.write({1: ["red fox"], 2: ["fox"]})
+    part, before = table.part, _core.bm25_top_k([table.part], ["fox"], 5)
+    table.write({3: ["fox fox fox"], 1: ["blue"]})
+    after = _core.bm25_top_k([part], ["fox"], 5, np.ones(3, dtype=bool))
+    assert [a.tolist() for a in after[:2]] == [b.tolist() for b in before[:2]]
+    assert after[2] == before[2] == 2
+
+
+def test_searches_while_rows_are_appended_see_their_own_statistics():
+    table = Table(1, (1.0,))
+    table.write({row: ["red fox" if row % 3 else "red owl fox"] for row in range(2_000)})
+    part = table.part
+    wanted = [a.tolist() for a in _core.bm25_top_k([part], ["owl", "fox"], 20)[:2]]
+    seen = []
+
+    def search():
+        seen.extend([a.tolist() for a in _core.bm25_top_k([part], ["owl", "fox"], 20)[:2]] for _ in range(200))
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        table.index.append([["owl fox blue yak"]] * 100)
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 600 and all(found == wanted for found in seen)
