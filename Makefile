@@ -34,7 +34,9 @@ test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 
 bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searches
 	cargo bench
+	$(BIN)/python -m pip install --quiet faiss-cpu simsimd usearch
 	$(BIN)/python benches/fulltext.py
+	$(BIN)/python benches/vectors.py
 	$(BIN)/python benches/search.py
 
 eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements

@@ -22,6 +22,7 @@ from septet.errors import (
     VectorError,
 )
 from septet.federation import Federation
+from septet.index import VectorIndex, top_k
 from septet.profiles import Profile
 from septet.ranking.adaptive import Weights
 from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
@@ -56,8 +57,10 @@ __all__ = [
     "TierReport",
     "Vault",
     "VectorError",
+    "VectorIndex",
     "Weights",
     "__version__",
+    "top_k",
 ]
 
 __version__ = "0.1.0"

@@ -82,7 +82,7 @@ def run(out: Console, path: Path | None) -> None:
         out.print(asked.append(f"   {results.took_ms:.1f} ms", style="dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
-    out.print(Text(f'  {_command()} search "walk a directory tree" --vault {shown(target)}', style="bold"))
+    out.print(Text(f'  {_command()} search "parse command line arguments" --vault {shown(target)}', style="bold"))
 
 
 _TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."

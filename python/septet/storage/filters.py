@@ -9,7 +9,7 @@ from septet.profiles.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.profiles.plan import Plan
 from septet.ranking.pool import json_text
 
-__all__ = ["Condition", "conditions", "conjunction", "validity"]
+__all__ = ["Condition", "chosen", "conditions", "conjunction", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -35,6 +35,11 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     # Whoever asks for memories gets them, also next to entries of certain kinds.
     out.update((name, _translate(f)) for name, f in plan.filters.items() if not (memories and name == "kinds"))
     return out
+
+
+def chosen(plan: Plan) -> Condition | None:
+    """Return the caller's own filters joined, without validity and kinds; None when there are none."""
+    return conjunction([_translate(f) for f in plan.filters.values()]) if plan.filters else None
 
 
 def validity(now: float) -> Condition:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from septet import _core
+from septet.errors import SeptetError
 from septet.ranking.pool import tag_words
 from septet.storage.entries import purged_at
+from septet.storage.forks import renew_in_children
 from septet.storage.growing import Growing
+from septet.storage.postings import PostingsBuffers, agrees
 from septet.storage.snapshot import Mask, Slots, Snapshot, Terms, VectorRows
-from septet.storage.store import Reading
+from septet.storage.store import Reading, Store
 from septet.storage.vectors import Space, key_sql
 
 __all__ = ["Keeper"]
@@ -38,6 +44,11 @@ class _VectorBuffers:
     space: Space
     rows: Growing
     slots: Growing
+    codes: _core.Codes
+
+    def view(self) -> VectorRows:
+        """Return what was appended so far."""
+        return VectorRows(self.rows.view(), self.slots.view(), self.codes)
 
 
 @dataclass(slots=True)
@@ -48,8 +59,8 @@ class _Buffers:
     searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
     valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
     valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
-    terms: _core.TermIndex | None = None
     vectors: dict[int, _VectorBuffers] = field(default_factory=dict)
+    postings: PostingsBuffers | None = None
 
     def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
         """Add a slot for every row of a page of `_FACTS` and return the new slots."""
@@ -68,6 +79,16 @@ class Keeper:
         self._lock = threading.Lock()
         self._newest: Snapshot | None = None
         self._buffers = _Buffers()
+        self._searches = 0
+        self._building = False
+        #: Postings were found to differ from FTS5's totals: FTS5 answers from then on.
+        self.mistrusted = False
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """Begin from nothing in a forked child: the thread that builds is not there, and may have held the lock."""
+        self._lock = threading.Lock()
+        self._newest, self._buffers, self._building = None, _Buffers(), False
 
     def view(self, read: Reading, now: float, *, terms: bool = False, space: Space | None = None) -> Snapshot | None:
         """Return the snapshot of exactly the generation that a read transaction sees.
@@ -95,12 +116,32 @@ class Keeper:
                 raise
             return self._newest
 
-    @staticmethod
-    def _serves(newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
+    def build_postings(self, store: Store) -> None:
+        """Begin to build postings in the background, unless they are there, on their way, or mistrusted.
+
+        The first search of a process does not: a command that asks once has nothing to gain.
+        """
+        self._searches += 1
+        if self._searches < 2 or self._building or self.mistrusted or self._buffers.postings is not None:
+            return
+        with self._lock:
+            if not self._building and self._newest is not None:
+                self._building = True
+                _Build(self, store, self._buffers, self._newest).begin()
+
+    def _built(self, buffers: _Buffers, postings: PostingsBuffers | None) -> None:
+        """Take over what the background built, for the search that comes next to complete."""
+        with self._lock:
+            self._building = False
+            if postings is not None and buffers is self._buffers:
+                self._buffers.postings = postings
+
+    def _serves(self, newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
         return (
             newest.generation == read.generation
             and (not terms or newest.counted_at(now))
             and (space is None or space.space in newest.vectors)
+            and (newest.postings is not None or self._buffers.postings is None)
         )
 
     def _completed(
@@ -112,7 +153,19 @@ class Keeper:
             newest = replace(newest, terms=self._counted(newest, read, now))
         if space is not None and space.space not in newest.vectors:
             newest = replace(newest, vectors={**newest.vectors, space.space: self._loaded(newest, read, space)})
+        if newest.postings is None and self._buffers.postings is not None:
+            newest = self._with_postings(newest, read, self._buffers.postings)
         return newest
+
+    def _with_postings(self, snapshot: Snapshot, read: Reading, buffers: PostingsBuffers) -> Snapshot:
+        """Take up postings that the background built: add what came since, and check them against FTS5's totals."""
+        rest = snapshot.rows[len(buffers) :]
+        buffers.append(read, rest.tolist())
+        postings = buffers.counted(snapshot.alive & snapshot.searchable)
+        if not agrees(read, postings):
+            self._buffers.postings, self.mistrusted = None, True
+            return snapshot
+        return replace(snapshot, postings=postings)
 
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
         if old is not None and purged_at(read) <= old.generation:
@@ -142,8 +195,14 @@ class Keeper:
         vectors = {}
         for number, layer in self._buffers.vectors.items():
             _append_vectors(read, layer, snapshot.rows[fresh], fresh)
-            vectors[number] = VectorRows(layer.rows.view(), layer.slots.view())
-        return replace(snapshot, terms=terms, vectors=vectors)
+            vectors[number] = layer.view()
+        postings, buffers = old.postings, self._buffers.postings
+        if postings is not None and buffers is not None:
+            buffers.append(read, snapshot.rows[fresh].tolist())
+            postings = postings.moved(buffers, snapshot.searchable, fresh, gone[gone >= 0])
+            if not agrees(read, postings):
+                postings, self._buffers.postings, self.mistrusted = None, None, True
+        return replace(snapshot, terms=terms, vectors=vectors, postings=postings)
 
     def _published(self, generation: int, alive: Mask) -> Snapshot:
         b = self._buffers
@@ -168,13 +227,56 @@ class Keeper:
         return terms.moved(snapshot.valid(now) & snapshot.searchable, now)
 
     def _loaded(self, snapshot: Snapshot, read: Reading, space: Space) -> VectorRows:
-        layer = _VectorBuffers(space, Growing(np.float32, space.dimensions), Growing(np.int64))
+        d = space.dimensions
+        layer = _VectorBuffers(space, Growing(np.float32, d), Growing(np.int64), _core.Codes(d))
         current = np.flatnonzero(snapshot.alive)
         for start in range(0, len(current), PAGE_ROWS):
             part = current[start : start + PAGE_ROWS]
             _append_vectors(read, layer, snapshot.rows[part], part)
         self._buffers.vectors[space.space] = layer
-        return VectorRows(layer.rows.view(), layer.slots.view())
+        return layer.view()
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Postings in the making: one page of slots a task, so that nothing waits long for it, not even the exit."""
+
+    keeper: Keeper
+    store: Store
+    buffers: _Buffers
+    snapshot: Snapshot
+    postings: PostingsBuffers = field(default_factory=PostingsBuffers)
+
+    def begin(self) -> None:
+        try:
+            _background().submit(self._page)
+        except RuntimeError:
+            # The interpreter is on its way out.
+            self.keeper._building = False
+
+    def _page(self) -> None:
+        done = len(self.postings)
+        rows = self.snapshot.rows[done : done + PAGE_ROWS]
+        try:
+            if len(rows):
+                with self.store.reading() as read:
+                    self.postings.append(read, rows.tolist())
+                self.begin()
+            else:
+                self.keeper._built(self.buffers, self.postings)
+        except (SeptetError, MemoryError):
+            # The vault was closed or is out of reach: FTS5 answers, or says why it cannot.
+            self.keeper._built(self.buffers, None)
+
+
+@cache
+def _executor(_process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="septet-postings")
+
+
+def _background() -> ThreadPoolExecutor:
+    """Return the one thread that builds postings; after a fork a new one, threads do not survive it."""
+    return _executor(os.getpid())
 
 
 def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator[Slots]:
@@ -201,5 +303,7 @@ def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Sl
     found = read.sql.execute(sql, (json.dumps(rows.tolist()), layer.space.space)).fetchall()
     if found:
         matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype="<f4").astype(np.float32, copy=False)
-        layer.rows.append(_core.unit_rows(matrix.reshape(len(found), layer.space.dimensions)))
+        unit = _core.unit_rows(matrix.reshape(len(found), layer.space.dimensions))
+        layer.rows.append(unit)
+        layer.codes.append(unit)
         layer.slots.append(slots[[position for position, _ in found]])

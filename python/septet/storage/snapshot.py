@@ -6,16 +6,22 @@ successive snapshots, so a change costs what it changes and never disturbs a sea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
 
+if TYPE_CHECKING:
+    from septet.storage.postings import Postings
+
 __all__ = ["Mask", "Slots", "Snapshot", "Terms", "VectorRows"]
+
+MOST_MASKS = 32
 
 Slots = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -23,10 +29,15 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors of one space: unit rows ``(v, d)`` and the slot that each belongs to ``(v,)``, ascending."""
+    """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, ascending."""
 
     rows: NDArray[np.float32]
     slots: Slots
+    codes: _core.Codes
+
+    def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask) -> tuple[Slots, NDArray[np.float64]]:
+        """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly."""
+        return self.codes.top_k(query, self.rows, k, allowed[self.slots])
 
     def at(self, slots: Slots) -> Slots:
         """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
@@ -69,6 +80,8 @@ class Snapshot:
         valid_from, valid_until: epoch seconds, infinite where there is no limit ``(s,)``.
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
+        postings: full text, once it has been built.
+        masks: which slots pass a filter of searches, kept while they may be asked again.
     """
 
     generation: int
@@ -79,10 +92,24 @@ class Snapshot:
     valid_until: NDArray[np.float64]
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
+    postings: Postings | None = None
+    masks: dict[object, Mask] = field(default_factory=dict)
 
     def valid(self, now: float) -> Mask:
         """Return which slots are alive and valid at a moment ``(s,)``."""
         return self.alive & (self.valid_from <= now) & (self.valid_until > now)
+
+    def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
+        """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
+        found = self.masks.get(key)
+        if found is None:
+            found = np.zeros(len(self.rows), dtype=bool)
+            slots = self.slots_of(rows())
+            found[slots[slots >= 0]] = True
+            if len(self.masks) >= MOST_MASKS:
+                self.masks.clear()
+            self.masks[key] = found
+        return found
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""

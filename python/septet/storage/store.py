@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,13 @@ from pathlib import Path
 
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
+from septet.storage.forks import renew_in_children
 
 __all__ = ["Reading", "Store", "Writing"]
 
 IDLE_READERS = 8
+#: How long closing waits for reads that other threads have not finished.
+CLOSE_WAIT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,7 @@ class Store:
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        self._pool_lock = threading.Lock()
-        self._write_lock = threading.RLock()
+        self._renew_locks()
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
         self._inherited: list[sqlite3.Connection] = []
@@ -56,14 +59,27 @@ class Store:
             first.close()
             raise
         self._writer = first
+        renew_in_children(self)
 
     def close(self) -> None:
-        """Close every connection; reads still running finish first. Closing twice is fine."""
-        with self._write_lock, self._pool_lock:
+        """Close every connection; reads of other threads finish first. Closing twice is fine."""
+        with self._write_lock, self._returned:
             self._closed = True
+            # Whoever closes last removes SQLite's log, and the caller may expect that to be us.
+            self._returned.wait_for(lambda: not set(self._readers) - {threading.get_ident()}, CLOSE_WAIT_S)
             for connection in (self._writer, *self._idle):
                 connection.close()
             self._idle.clear()
+
+    def after_fork(self) -> None:
+        """Make the locks anew in a forked child; connections are replaced when the first is needed."""
+        self._renew_locks()
+
+    def _renew_locks(self) -> None:
+        self._write_lock = threading.RLock()
+        self._pool_lock = threading.Lock()
+        self._returned = threading.Condition(self._pool_lock)
+        self._readers: Counter[int] = Counter()
 
     @property
     def in_memory(self) -> bool:
@@ -163,14 +179,30 @@ class Store:
         with self._pool_lock:
             self._open_or_raise()
             connection = self._idle.pop() if self._idle else None
-        return self._connect() if connection is None else connection
+            self._readers[threading.get_ident()] += 1
+        try:
+            return self._connect() if connection is None else connection
+        except BaseException:
+            self._leave()
+            raise
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
+        kept = False
         with self._pool_lock:
             if not self._closed and len(self._idle) < IDLE_READERS:
                 self._idle.append(connection)
-                return
-        connection.close()
+                kept = True
+        if not kept:
+            connection.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        with self._returned:
+            reader = threading.get_ident()
+            self._readers[reader] -= 1
+            if not self._readers[reader]:
+                del self._readers[reader]
+                self._returned.notify_all()
 
 
 def _generation(sql: sqlite3.Connection) -> int:

@@ -84,6 +84,9 @@ class LocalTier:
         if hits.fallback:
             cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
             notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.name))
+        if self.keeper.mistrusted:
+            cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
+            notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", self.name))
         if moment.plan.asks_vectors and moment.space is None and moment.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", self.name))
@@ -102,7 +105,7 @@ def _text(moment: Moment) -> tuple[fulltext.TextHits, int]:
         return fulltext.TextHits([], [], False), 0
     # To know whether the small-corpus guard fires, look far enough to count.
     take = plan.taken if plan.limit is not None else max(plan.taken, plan.profile.cuts.guard_below)
-    hits = fulltext.recall(moment.read, plan, take)
+    hits = moment.text(take)
     matches = len(hits.rows)
     kept = fulltext.taken(plan, matches)
     return hits._replace(rows=hits.rows[:kept], scores=hits.scores[:kept]), matches

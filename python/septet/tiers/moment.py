@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,9 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
-from septet.ranking.pool import Pool
+from septet.ranking.pool import Candidate, Pool
 from septet.storage import entries, fulltext
-from septet.storage.filters import conditions, conjunction
+from septet.storage.filters import chosen
 from septet.storage.keeper import Keeper
 from septet.storage.snapshot import Snapshot, VectorRows
 from septet.storage.store import Reading, Store
@@ -24,7 +26,7 @@ from septet.vector import QueryVector
 __all__ = ["Moment", "open_moment"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Moment:
     """A read transaction with the snapshot of exactly its generation.
 
@@ -44,26 +46,48 @@ class Moment:
         """The rows of the space."""
         return None if self.space is None else self.snapshot.vectors[self.space.space]
 
+    @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """Return which slots pass every filter ``(s,)``; those named by the caller are asked of SQLite."""
+        """Which slots pass every filter ``(s,)``; those named by the caller are asked of SQLite, once a generation."""
         snapshot, plan = self.snapshot, self.plan
         allowed = (snapshot.alive if plan.include_expired else snapshot.valid(plan.now)) & snapshot.searchable
-        if plan.filters:
-            passing = conjunction(conditions(plan))
-            sql = f"SELECT e.row FROM entries e WHERE {passing.sql}"
-            rows = np.array([r[0] for r in self.read.sql.execute(sql, passing.parameters)], dtype=np.int64)
-            slots = snapshot.slots_of(rows)
-            chosen = np.zeros(len(allowed), dtype=bool)
-            chosen[slots[slots >= 0]] = True
-            allowed &= chosen
+        own = chosen(plan)
+        if own is not None:
+            sql = f"SELECT e.row FROM entries e WHERE e.live AND {own.sql}"
+            allowed &= snapshot.mask(own, lambda: [r[0] for r in self.read.sql.execute(sql, own.parameters)])
         return allowed
+
+    @cached_property
+    def _parts(self) -> list[tuple[_core.TextIndex, _core.Statistics, NDArray[np.float64]]] | None:
+        """What ranks full text in memory; None while FTS5 has to: no postings yet, or a term that is a phrase."""
+        postings, query = self.snapshot.postings, self.plan.query
+        if postings is None or any(len(_core.index_terms(t)) > 1 for t in set(query.terms)):
+            return None
+        return postings.parts(self.plan.profile.text.weights, grams=query.grams)
+
+    def text(self, take: int) -> fulltext.TextHits:
+        """Return the best ``take`` rows by BM25 among those that pass the filters; ties by row."""
+        parts, snapshot = self._parts, self.snapshot
+        if parts is None:
+            return fulltext.recall(self.read, self.plan, take)
+        terms = self.plan.query.terms
+        slots, scores, _ = _core.bm25_top_k(parts, terms, take, self.allowed, ties=snapshot.rows)
+        return fulltext.TextHits(snapshot.rows[slots].tolist(), scores.tolist(), False)
+
+    def _bm25(self, slots: NDArray[np.int64], candidates: Sequence[Candidate], known: Mapping[int, float]) -> Any:
+        """Return the scores of candidates ``(m,)``, 0 where no term matches."""
+        if self._parts is not None:
+            return np.nan_to_num(_core.bm25_at(self._parts, self.plan.query.terms, slots), nan=0.0)
+        missing = [c.row for c in candidates if c.row not in known]
+        scores = {**known, **fulltext.score_rows(self.read, self.plan, missing)}
+        return np.array([scores.get(c.row, 0.0) for c in candidates], dtype=np.float64)
 
     def nearest(self) -> list[int]:
         """Return the rows of the vectors nearest to the query's, among those that pass the filters."""
         vectors, query = self.vectors, self.plan.vector
         if vectors is None or query is None:
             return []
-        found, _ = _core.top_k(query.scan, vectors.rows, self.plan.taken, self.allowed()[vectors.slots])
+        found, _ = vectors.nearest(query.scan, self.plan.taken, self.allowed)
         rows: list[int] = self.snapshot.rows[vectors.slots[found]].tolist()
         return rows
 
@@ -79,9 +103,7 @@ class Moment:
         columns: dict[str, NDArray[np.float64]] = {}
         if plan.asks_text:
             if "bm25" in plan.fill:
-                missing = [c.row for c in candidates if c.row not in bm25]
-                scores = {**bm25, **fulltext.score_rows(self.read, plan, missing)}
-                columns["bm25"] = np.array([scores.get(c.row, 0.0) for c in candidates], dtype=np.float64)
+                columns["bm25"] = self._bm25(slots, candidates, bm25)
             if "tfidf" in plan.fill:
                 columns["tfidf"] = self._tfidf(slots)
             if "trigram" in plan.fill:
@@ -107,6 +129,8 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
             space, mismatch = _space(read, plan)
             snapshot = keeper.view(read, plan.now, terms="tfidf" in plan.fill, space=space)
             if snapshot is not None:
+                if plan.asks_text:
+                    keeper.build_postings(store)
                 yield Moment(plan, read, snapshot, space, mismatch)
                 return
 

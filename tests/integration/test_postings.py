@@ -1,0 +1,135 @@
+"""Full text from memory: built in the background, equal to FTS5 through every change, given up when it is not."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from septet import Vault
+from septet.storage import fulltext
+from septet.tiers.moment import open_moment
+
+NOW = 1_760_000_000.0
+WORDS = "alpha beta gamma delta epsilon zeta getUserName Straße 数据库 索引 naïve running the of".split()
+QUERIES = ["alpha", "beta beta gamma", "user name", "strasse", "数据库索引", "runs the", "naive zeta delta", "absent"]
+
+
+def entry(rng: random.Random, number: int) -> dict:
+    return {
+        "id": f"e{number}",
+        "title": " ".join(rng.choices(WORDS, k=3)),
+        "description": " ".join(rng.choices(WORDS, k=rng.randrange(12))),
+        "tags": rng.sample(WORDS, 2),
+        "kind": rng.choice(["entry", "entry", "entry", "memory"]),
+        "domain": rng.choice(["a", "b"]),
+        "valid_until": rng.choice([None, None, NOW - 1, NOW + 1]),
+        "created_at": 1.0,
+    }
+
+
+@pytest.fixture
+def vault() -> Iterator[Vault]:
+    rng = random.Random(5)
+    with Vault(":memory:", clock=lambda: NOW) as made:
+        made.add_many(entry(rng, i) for i in range(300))
+        yield made
+
+
+def built(vault: Vault) -> None:
+    """Search until the background has built the postings."""
+    patience = threading.Event()
+    for _ in range(500):
+        vault.search("alpha")
+        newest = vault._tier.keeper._newest
+        if newest is not None and newest.postings is not None:
+            return
+        patience.wait(0.02)
+    pytest.fail("the postings were not built within ten seconds")
+
+
+def assert_memory_equals_fts5(vault: Vault) -> None:
+    matched = 0
+    for query in QUERIES:
+        for options in ({}, {"domain": "a"}, {"include_expired": True}, {"profile": "seven-signals"}):
+            plan = vault._plan(query, {"limit": 20, **options})
+            with open_moment(vault._store, vault._tier.keeper, plan) as moment:
+                assert moment.snapshot.postings is not None
+                found, wanted = moment.text(20), fulltext.recall(moment.read, plan, 20)
+                assert (found.rows, found.scores) == (wanted.rows, wanted.scores), (query, options)
+                pool = moment.pool("vault", wanted.rows, {})
+                if "bm25" in plan.fill:
+                    assert pool.columns["bm25"].tolist() == wanted.scores
+            matched += len(found.rows)
+    assert matched > 100
+
+
+def test_the_first_search_is_answered_by_fts5_and_a_later_one_from_memory(vault):
+    first = vault.search("alpha", limit=20)
+    assert vault._tier.keeper._newest.postings is None
+    built(vault)
+    later = vault.search("alpha", limit=20)
+    assert [(h.id, h.score) for h in later] == [(h.id, h.score) for h in first]
+    assert len(later) > 5
+
+
+def test_rows_and_scores_stay_those_of_fts5_through_every_change(vault):
+    built(vault)
+    rng = random.Random(11)
+    assert_memory_equals_fts5(vault)
+    for step in range(12):
+        for _ in range(10):
+            number = rng.randrange(340)
+            if rng.random() < 0.7:
+                vault.add(**entry(rng, number))
+            else:
+                vault.delete(f"e{number}")
+        if step == 6:
+            vault.purge()
+            built(vault)
+        assert_memory_equals_fts5(vault)
+        assert not vault._tier.keeper.mistrusted
+
+
+def test_changes_made_while_the_postings_are_built_are_in_them(vault):
+    for i in range(5):
+        vault.search("alpha")
+        vault.add(id=f"late{i}", title=f"latecomer alpha {i}")
+        vault.delete(f"e{i}")
+    built(vault)
+    assert_memory_equals_fts5(vault)
+    assert sorted(vault.search("latecomer", limit=9).ids) == [f"late{i}" for i in range(5)]
+
+
+def test_postings_that_differ_from_fts5s_totals_are_given_up_with_a_note(vault):
+    vault._store._writer.execute(
+        "INSERT INTO entries_fts (rowid, id, title, description, context, tags) VALUES (99999, 'x', 'y', '', '', '')"
+    )
+    patience = threading.Event()
+    for _ in range(500):
+        results = vault.search("alpha", limit=20)
+        if results.notes:
+            break
+        patience.wait(0.02)
+    assert [n.code for n in results.notes] == ["index_mismatch"]
+    assert len(results) > 5
+
+
+def test_a_word_that_fts5_takes_for_a_phrase_is_still_found(vault):
+    vault.add(id="hindi", title="हिन्दी खोज")
+    built(vault)
+    assert vault.search("हिन्दी").ids == ["hindi"]
+
+
+def test_a_vault_can_be_closed_while_its_postings_are_built(tmp_path):
+    rng = random.Random(3)
+    vault = Vault(tmp_path / "v.db", clock=lambda: NOW)
+    vault.add_many(entry(rng, i) for i in range(12_000))
+    vault.search("alpha")
+    vault.search("alpha")
+    vault.close()
+    with Vault(tmp_path / "v.db", clock=lambda: NOW) as again:
+        built(again)
+        assert_memory_equals_fts5(again)
