@@ -88,7 +88,7 @@ def run(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Ex
 
 def rank(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Executor | None = None) -> Ranking:
     """Rank every candidate of the tiers; see `run`."""
-    plan = replace(plan, comparable=len(tiers) > 1)
+    plan = replace(plan, comparable=len(tiers) > 1 and plan.asks_text and "bm25" in plan.fill)
     answers = _ask(tiers, plan, pool)
     hybrid = any(r.with_vectors for _, r in answers.recalled)
     _check_vectors(answers, hybrid)

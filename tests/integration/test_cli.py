@@ -344,3 +344,9 @@ def test_without_the_extra_it_says_what_to_install(septet):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=septet.env, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "the command line needs the extra: pip install 'septet[cli]'\n"
+
+
+@pytest.mark.parametrize(("args", "stdin"), [(["import", "-"], "{bad\n"), (["add", " "], "")])
+def test_a_first_write_that_fails_leaves_no_vault_behind(septet, args, stdin):
+    assert septet(*args, "--vault", "new.db", stdin=stdin).returncode == 2
+    assert not list(septet.home.glob("new.db*"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from septet.errors import StoreError
@@ -41,15 +43,27 @@ def existing(path: Path | None, *, read_only: bool = True) -> Vault:
     return Vault(wanted, read_only=read_only)
 
 
-def writable(path: Path | None) -> Vault:
+@contextmanager
+def writable(path: Path | None) -> Iterator[Vault]:
     """Open a vault for writing; it is made, with its folder, when it is not there.
+
+    A vault that was made for a command that then failed without storing anything is removed again.
 
     Raises:
         StoreError: the folder cannot be made, or the file not opened.
     """
     wanted = path or default_vault()
+    new = not wanted.exists()
     make_folder(wanted)
-    return Vault(wanted)
+    with Vault(wanted) as vault:
+        try:
+            yield vault
+        except BaseException:
+            empty = new and vault.stats().generation == 0
+            vault.close()
+            if empty:
+                wanted.unlink(missing_ok=True)
+            raise
 
 
 def make_folder(path: Path) -> None:

@@ -43,7 +43,7 @@ class LocalTier:
                 with_vectors=moment.space is not None,
                 mismatch=moment.mismatch,
                 memories=_memories(moment),
-                counts=fulltext.counts(moment.read, plan) if plan.comparable and plan.asks_text else None,
+                counts=fulltext.counts(moment.read, plan) if plan.comparable else None,
                 notes=self._notes(moment, hits),
             )
 
