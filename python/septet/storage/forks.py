@@ -1,12 +1,20 @@
-"""After a fork the child has one thread: locks that others held stay locked for ever, unless they are made anew."""
+"""After a fork the child has one thread: locks that others held stay locked for ever.
+
+Septet's own locks are made anew in the child. SQLite's cannot be, so no fork happens while Septet's background thread
+is inside SQLite.
+"""
 
 from __future__ import annotations
 
 import os
+import threading
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["Forked", "renew_in_children"]
+__all__ = ["Forked", "background", "renew_in_children"]
+
+#: Held by the background thread while it uses SQLite, and by a fork.
+background = threading.Lock()
 
 
 class Forked(Protocol):
@@ -30,4 +38,8 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
+    # Called in reverse order before the fork and in order after it: the lock is free again when owners are renewed.
+    os.register_at_fork(
+        before=background.acquire, after_in_parent=background.release, after_in_child=background.release
+    )
     os.register_at_fork(after_in_child=_after_fork)

@@ -17,7 +17,7 @@ from septet import _core
 from septet.errors import SeptetError
 from septet.ranking.pool import tag_words
 from septet.storage.entries import purged_at
-from septet.storage.forks import renew_in_children
+from septet.storage.forks import background, renew_in_children
 from septet.storage.growing import Growing
 from septet.storage.postings import PostingsBuffers, agrees
 from septet.storage.snapshot import Mask, Slots, Snapshot, Terms, VectorRows
@@ -259,7 +259,7 @@ class _Build:
         rows = self.snapshot.rows[done : done + PAGE_ROWS]
         try:
             if len(rows):
-                with self.store.reading() as read:
+                with background, self.store.reading() as read:
                     self.postings.append(read, rows.tolist())
                 self.begin()
             else:
