@@ -154,13 +154,22 @@ def test_a_forked_child_that_closes_the_vault_does_not_disturb_the_parent(tmp_pa
     check_sound(path)
 
 
-# Not strict: a child forked before the pool's threads have gone idle starts threads of its own, and answers.
 def test_a_forked_child_can_search_a_federation(tmp_path):
     with Vault(tmp_path / "a.db") as one, Vault(tmp_path / "b.db") as two, Federation({"a": one, "b": two}) as mind:
         one.add(id="x", title="word")
         mind.search("word")
         two.add_many({"title": f"word {i}"} for i in range(1_000))
         assert forked(lambda: mind.search("word"), timeout_s=2)
+
+
+def test_a_child_forked_while_full_text_is_built_in_the_background_answers(tmp_path):
+    with Vault(tmp_path / "large.db") as large, Vault(tmp_path / "v.db") as vault:
+        large.add_many({"title": f"word {i}"} for i in range(20_000))
+        vault.add(id="x", title="word")
+        for _ in range(8):
+            large.add(title="one more word")
+            large.search("word", limit=1)
+            assert forked(lambda: vault.search("word")[0], timeout_s=10)
 
 
 @pytest.mark.parametrize("where", ["file", "memory"])
