@@ -13,8 +13,10 @@ help:  ## list what can be made
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Septet needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
 	@command -v cargo > /dev/null || { echo "Septet needs cargo, the Rust build tool, on the PATH"; exit 1; }
-	# Debian's python3 may come without ensurepip; virtualenv brings its own.
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); $(PYTHON) -m virtualenv $(VENV); }
+	# Debian keeps venv in a package of its own.
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); } || \
+	  { rm -rf $(VENV); echo "$(PYTHON) cannot make a virtual environment: install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.tools: pyproject.toml | $(BIN)/python

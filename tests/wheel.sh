@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$bin/maturin" build --release --quiet --interpreter "$bin/python" --out "$work/dist"
-"$bin/python" -m venv "$work/empty" 2>/dev/null || "$bin/python" -m virtualenv --quiet "$work/empty"
+"$bin/python" -m venv "$work/empty"
 "$work/empty/bin/python" -m pip install --quiet "$work"/dist/*.whl
 
 cd "$work"
