@@ -3,7 +3,6 @@
 import ast
 import graphlib
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -203,7 +202,3 @@ def test_ranking_numbers_live_in_profiles_only(path):
     # Documented constants of the model: defaults of a node, the half in the adaptive formula, units, "nothing",
     # FTS5's k1 and least IDF.
     assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 1e-6)]
-
-
-def test_the_floors_are_in_order():
-    assert all(not below & above for below, above in pairwise(FLOORS))

@@ -55,9 +55,7 @@ def _text_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport
     hit = [t for t in asked if fulltext.score_rows(read, _one_term(moment, t), [candidate.row])]
     detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(asked)}"
     taken = fulltext.taken(plan, of)
-    if rank is None or not passes:
-        return LegReport("text", rank is not None, None, of, taken, score, detail)
-    return LegReport("text", True, rank, of, taken, score, detail)
+    return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
 
 def _one_term(moment: Moment, term: str) -> Plan:

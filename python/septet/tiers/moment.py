@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from septet.storage.vectors import Space, choose
 from septet.vector import QueryVector
 
 __all__ = ["Moment", "open_moment"]
+
+Column: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,14 @@ class Moment:
         slots, scores, _ = _core.bm25_top_k(parts, terms, take, self.allowed, ties=snapshot.rows)
         return fulltext.TextHits(snapshot.rows[slots].tolist(), scores.tolist(), False)
 
-    def _bm25(self, slots: NDArray[np.int64], candidates: Sequence[Candidate], known: Mapping[int, float]) -> Any:
+    def _bm25(self, slots: NDArray[np.int64], candidates: Sequence[Candidate], known: Mapping[int, float]) -> Column:
         """Return the scores of candidates ``(m,)``, 0 where no term matches."""
         if self._parts is not None:
-            return np.nan_to_num(_core.bm25_at(self._parts, self.plan.query.terms, slots), nan=0.0)
+            scores = _core.bm25_at(self._parts, self.plan.query.terms, slots)
+            return np.where(np.isnan(scores), 0.0, scores)
         missing = [c.row for c in candidates if c.row not in known]
-        scores = {**known, **fulltext.score_rows(self.read, self.plan, missing)}
-        return np.array([scores.get(c.row, 0.0) for c in candidates], dtype=np.float64)
+        found = {**known, **fulltext.score_rows(self.read, self.plan, missing)}
+        return np.array([found.get(c.row, 0.0) for c in candidates], dtype=np.float64)
 
     def nearest(self) -> list[int]:
         """Return the rows of the vectors nearest to the query's, among those that pass the filters."""
