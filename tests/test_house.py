@@ -22,6 +22,7 @@ FLOORS = (
     {"text", "ranking"},
     {"profiles"},
     {"storage"},
+    {"embedding"},
     {"tiers"},
     {"search", "explain", "searchable"},
     {"portable", "vault", "federation", "index"},

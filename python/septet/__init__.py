@@ -8,6 +8,10 @@ from septet.entry import Entry, Span
 from septet.errors import (
     BatchError,
     Closed,
+    EmbeddingConfigError,
+    EmbeddingError,
+    EmbeddingRefused,
+    EmbeddingUnavailable,
     EntryError,
     EntryNotFound,
     NotAVault,
@@ -32,6 +36,10 @@ from septet.vault import Stats, Vault
 __all__ = [
     "BatchError",
     "Closed",
+    "EmbeddingConfigError",
+    "EmbeddingError",
+    "EmbeddingRefused",
+    "EmbeddingUnavailable",
     "Entry",
     "EntryError",
     "EntryNotFound",

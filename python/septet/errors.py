@@ -10,6 +10,10 @@
     ├── QueryError (ValueError)         a search that cannot be understood: limit, field, mode, leg, time
     │   └── ProfileError                an unknown or malformed profile
     ├── TierError (ValueError)          a federation's tier: unknown, taken, or a weight out of range
+    ├── EmbeddingError                  vectors from a provider
+    │   ├── EmbeddingConfigError (ValueError)   a configuration that cannot be understood, or none that works
+    │   ├── EmbeddingRefused            final: a wrong key, no quota, a request the provider does not take
+    │   └── EmbeddingUnavailable        passing: no network, a rate limit, a failing server, a timeout
     └── StoreError                      the file
         ├── NotAVault                   no SQLite database, or one that belongs to another program
         ├── SchemaTooNew                written by a newer Septet
@@ -25,6 +29,10 @@ from __future__ import annotations
 __all__ = [
     "BatchError",
     "Closed",
+    "EmbeddingConfigError",
+    "EmbeddingError",
+    "EmbeddingRefused",
+    "EmbeddingUnavailable",
     "EntryError",
     "EntryNotFound",
     "NotAVault",
@@ -83,6 +91,32 @@ class ProfileError(QueryError):
 
 class TierError(SeptetError, ValueError):
     """A tier of a federation: an unknown or taken name, or a weight out of range."""
+
+
+class EmbeddingError(SeptetError):
+    """Vectors that a provider did not give. No message, repr or attribute holds a key.
+
+    Attributes:
+        provider: whose vectors they were to be, or an empty text.
+        status: the HTTP status, or None.
+    """
+
+    def __init__(self, message: str, *, provider: str = "", status: int | None = None) -> None:
+        super().__init__(message)
+        self.provider = provider
+        self.status = status
+
+
+class EmbeddingConfigError(EmbeddingError, ValueError):
+    """An embedding configuration that cannot be understood, or one that names no provider that could work."""
+
+
+class EmbeddingRefused(EmbeddingError):
+    """The provider does not take the request, now or later: a wrong key, no quota, a malformed request."""
+
+
+class EmbeddingUnavailable(EmbeddingError):
+    """The provider did not answer in time, or not well; trying again later may help."""
 
 
 class StoreError(SeptetError):
