@@ -2,7 +2,10 @@
 
 import ast
 import graphlib
+import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,11 +177,26 @@ def test_all_tells_the_truth(path):
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             defined |= {t.id for t in targets if isinstance(t, ast.Name)}
+    if "__getattr__" in defined:
+        # Named for type checkers, loaded when asked for; the next test asks.
+        defined |= {a.name for n in typing_only(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
     if not public and not listed:
         return
     assert listed, "the module has public names and no __all__"
     assert len(listed[0]) == len(set(listed[0]))
     assert set(listed[0]) <= defined, f"not defined: {set(listed[0]) - defined}"
+
+
+@pytest.mark.parametrize("module", ["septet", "septet.embedding"])
+def test_names_that_are_loaded_late_are_there(module):
+    loaded = importlib.import_module(module)
+    assert [name for name in loaded.__all__ if not hasattr(loaded, name)] == []
+    assert not hasattr(loaded, "no_such_name")
+
+
+def test_importing_the_package_loads_no_http_client_and_no_event_loop():
+    code = "import sys, septet; print([m for m in ('httpx', 'asyncio', 'ssl', 'openai') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 @named([p for p in RUST if p.parent.name != "python"])

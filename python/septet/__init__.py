@@ -4,6 +4,12 @@ Full text, TF-IDF, dense vectors and the facts about an entry (severity, age, ta
 explained score, across several vaults at once.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from septet import embedding as _embedding
+from septet.embedding import Embedder
 from septet.entry import Entry, Span
 from septet.errors import (
     BatchError,
@@ -33,9 +39,25 @@ from septet.results import Explanation, Hit, LegReport, Note, Results, TierRepor
 from septet.storage.links import Link
 from septet.vault import Stats, Vault
 
+if TYPE_CHECKING:
+    from septet.embedding import (
+        CallableEmbedder,
+        EmbeddingConfig,
+        FallbackEmbedder,
+        GeminiEmbedder,
+        OllamaEmbedder,
+        OpenAICompatibleEmbedder,
+        OpenAIEmbedder,
+        VoyageEmbedder,
+        embedder_from,
+    )
+
 __all__ = [
     "BatchError",
+    "CallableEmbedder",
     "Closed",
+    "Embedder",
+    "EmbeddingConfig",
     "EmbeddingConfigError",
     "EmbeddingError",
     "EmbeddingRefused",
@@ -44,12 +66,17 @@ __all__ = [
     "EntryError",
     "EntryNotFound",
     "Explanation",
+    "FallbackEmbedder",
     "Federation",
+    "GeminiEmbedder",
     "Hit",
     "LegReport",
     "Link",
     "NotAVault",
     "Note",
+    "OllamaEmbedder",
+    "OpenAICompatibleEmbedder",
+    "OpenAIEmbedder",
     "Profile",
     "ProfileError",
     "QueryError",
@@ -66,9 +93,18 @@ __all__ = [
     "Vault",
     "VectorError",
     "VectorIndex",
+    "VoyageEmbedder",
     "Weights",
     "__version__",
+    "embedder_from",
     "top_k",
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # What needs an HTTP client is loaded when it is first asked for.
+    if name in _embedding.__all__:
+        return getattr(_embedding, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

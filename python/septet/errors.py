@@ -26,6 +26,12 @@ A message says what was seen, what was wanted, and what to do.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = [
     "BatchError",
     "Closed",
@@ -99,7 +105,11 @@ class EmbeddingError(SeptetError):
     Attributes:
         provider: whose vectors they were to be, or an empty text.
         status: the HTTP status, or None.
+        rows: float32 ``(m, d)``, the vectors of the first `m` texts, which had come in before; None when there is
+            nothing to say about that.
     """
+
+    rows: NDArray[np.float32] | None = None
 
     def __init__(self, message: str, *, provider: str = "", status: int | None = None) -> None:
         super().__init__(message)

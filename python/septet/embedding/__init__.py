@@ -1,5 +1,57 @@
 """Embeddings: providers behind one protocol, the pipeline that fills a vault's spaces, the cache, batch jobs."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from septet.embedding.embedder import Embedder, Kind, space_name
 
-__all__ = ["Embedder", "Kind", "space_name"]
+if TYPE_CHECKING:
+    from septet.embedding.choose import embedder_from
+    from septet.embedding.config import EmbeddingConfig
+    from septet.embedding.fallback import FallbackEmbedder
+    from septet.embedding.function import CallableEmbedder
+    from septet.embedding.providers import (
+        GeminiEmbedder,
+        OllamaEmbedder,
+        OpenAICompatibleEmbedder,
+        OpenAIEmbedder,
+        VoyageEmbedder,
+    )
+
+__all__ = [
+    "CallableEmbedder",
+    "Embedder",
+    "EmbeddingConfig",
+    "FallbackEmbedder",
+    "GeminiEmbedder",
+    "Kind",
+    "OllamaEmbedder",
+    "OpenAICompatibleEmbedder",
+    "OpenAIEmbedder",
+    "VoyageEmbedder",
+    "embedder_from",
+    "space_name",
+]
+
+#: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
+_LAZY = {
+    "CallableEmbedder": "function",
+    "EmbeddingConfig": "config",
+    "FallbackEmbedder": "fallback",
+    "GeminiEmbedder": "providers",
+    "OllamaEmbedder": "providers",
+    "OpenAICompatibleEmbedder": "providers",
+    "OpenAIEmbedder": "providers",
+    "VoyageEmbedder": "providers",
+    "embedder_from": "choose",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = found
+    return found

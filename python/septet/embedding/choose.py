@@ -1,0 +1,115 @@
+"""From a configuration to an embedder: by name, by what is there (``auto``), with those that stand in for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from septet.embedding.client import Outside
+from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
+from septet.embedding.embedder import Embedder
+from septet.embedding.fallback import FallbackEmbedder
+from septet.embedding.providers import (
+    GeminiEmbedder,
+    OllamaEmbedder,
+    OpenAICompatibleEmbedder,
+    OpenAIEmbedder,
+    VoyageEmbedder,
+)
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["embedder_from"]
+
+_BY_NAME = {
+    made._name: made
+    for made in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)
+}
+#: The order in which ``auto`` looks.
+_AUTO = ("local", "openai", "gemini", "voyage")
+#: What belongs to one provider, and says nothing while none is named.
+_NEEDS_A_NAME = ("model", "api_key", "api_keys", "api_key_env", "base_url", "dimensions")
+
+
+def embedder_from(
+    config: ConfigLike, *, environment: Mapping[str, str] | None = None, outside: Outside | None = None
+) -> Embedder | None:
+    """Return the embedder that a configuration describes; None when it asks for none. Nothing is sent anywhere.
+
+    Args:
+        config: as `config_of` reads it: a configuration, a dict, a file, a provider's name, or None.
+        environment: where keys and addresses are looked for; the process's own if None.
+        outside: clock, sleep, chance and transport; the real ones if None.
+
+    Raises:
+        EmbeddingConfigError: it cannot be understood, no key or model is there, or a fallback gives other vectors.
+    """
+    read = config_of(config)
+    env = os.environ if environment is None else environment
+    if read.provider == "none":
+        return None
+    if read.provider == "auto":
+        return _first(read, env, outside)
+    if not read.fallback:
+        return _made(read, env, outside)
+    return _chain(read, env, outside)
+
+
+def _made(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+    if config.provider == "local":
+        return _local(config)
+    return _BY_NAME[config.provider].of(config, env, outside)
+
+
+def _chain(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+    """Return the embedder with those that stand in for it; one that has no key is left out while another has."""
+    made: list[Embedder] = []
+    faults: list[str] = []
+    for one in (config, *config.fallback):
+        try:
+            made.append(_made(one, env, outside))
+        except EmbeddingConfigError as fault:
+            faults.append(str(fault))
+    if not made:
+        raise EmbeddingConfigError("; ".join(faults))
+    return FallbackEmbedder(made, clock=(outside or Outside()).clock)
+
+
+def _first(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+    """Return the first embedder that is configured."""
+    named = [name for name in _NEEDS_A_NAME if getattr(config, name)]
+    if named or config.fallback:
+        raise EmbeddingConfigError(
+            f"provider auto and {named[0] if named else 'fallback'} do not go together: name the provider it is for"
+        )
+    faults: list[str] = []
+    for name in _AUTO:
+        fields = {field: getattr(config, field) for field in config.model_fields_set - {"model_path", "fallback"}}
+        path = {"model_path": config.model_path} if name == "local" else {}
+        try:
+            return _made(EmbeddingConfig.model_validate({**fields, **path, "provider": name}), env, outside)
+        except EmbeddingConfigError as fault:
+            faults.append(f"{name}: {fault}")
+    raise EmbeddingConfigError("no embedding provider is configured. " + "; ".join(faults))
+
+
+def _local(config: EmbeddingConfig) -> Embedder:
+    path = config.model_path or config.model
+    if path is None:
+        raise EmbeddingConfigError("no model: give modelPath, a folder or an installed package", provider="local")
+    # Nothing is ever downloaded, so a name that is neither must not reach a loader that might.
+    if not (Path(path).expanduser().is_dir() or (path.replace("-", "_").isidentifier() and _installed(path))):
+        raise EmbeddingConfigError(f"{path} is neither a folder nor an installed package", provider="local")
+    try:
+        module = import_module("septet.embedding.local")
+    except ImportError as missing:
+        said = f"a local model needs the extra: pip install 'septet[local]' ({missing.name} is missing)"
+        raise EmbeddingConfigError(said, provider="local") from None
+    made: Embedder = module.LocalEmbedder(path)
+    return made
+
+
+def _installed(name: str) -> bool:
+    return find_spec(name.replace("-", "_")) is not None

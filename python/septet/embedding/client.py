@@ -1,0 +1,235 @@
+"""Client: the steps of an exchange done over one httpx client, with threads or with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import SecretStr
+
+from septet.embedding.deadline import within
+from septet.embedding.exchange import Desk, Send, Steps, exchange
+from septet.embedding.keys import KeyRing
+from septet.embedding.wire import Answer, Broken, Call, Wire
+from septet.errors import EmbeddingUnavailable
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["ATTEMPT_TIMEOUT_S", "Client", "Outside"]
+
+Result = TypeVar("Result")
+
+ATTEMPT_TIMEOUT_S = 60.0
+_AGENT = {"user-agent": "septet"}
+#: A proxy of the environment is for the network, not for a server on this machine.
+_NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The world beyond the process, as values, so that a test can bring its own.
+
+    Attributes:
+        clock: seconds that only grow.
+        now: seconds since 1970.
+        sleep: lets seconds pass; `asleep` does so in asyncio.
+        random: a number from 0 to 1.
+        transport: what sends requests; None for the network. Must be both of httpx's kinds to serve `aembed` too.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = random.random
+    transport: httpx.MockTransport | None = None
+
+
+class Client:
+    """Sends calls to one provider, with its keys. Threads and event loops may share it."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        keys: Sequence[SecretStr],
+        *,
+        outside: Outside | None = None,
+        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+    ) -> None:
+        self._outside = outside or Outside()
+        self.desk = Desk(
+            provider=wire.provider,
+            keys=KeyRing(keys, self._outside.clock),
+            authorise=wire.authorise,
+            clock=self._outside.clock,
+            now=self._outside.now,
+            random=self._outside.random,
+            attempt_timeout_s=attempt_timeout_s,
+        )
+        self._lock = threading.Lock()
+        self._sync: httpx.Client | None = None
+        self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._async = weakref.WeakKeyDictionary()
+        self._pid = os.getpid()
+
+    def __repr__(self) -> str:
+        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
+
+    def ends_at(self, timeout_s: float | None) -> float:
+        """Return the moment, by the clock, that lies `timeout_s` ahead."""
+        return float("inf") if timeout_s is None else self._outside.clock() + timeout_s
+
+    def send(self, call: Call, *, timeout_s: float | None = None) -> Answer:
+        """Send a call, try again as the rules say, and return the answer, whose status is below 300.
+
+        Raises:
+            EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
+        """
+        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, self.ends_at(timeout_s)), timeout_s)
+
+    def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
+        if timeout_s is None:
+            return self._drive(steps())
+        return within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
+
+    async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Do steps in the running event loop."""
+        try:
+            return await asyncio.wait_for(self._adrive(steps()), timeout_s)
+        except asyncio.TimeoutError:
+            pass
+        provider = self.desk.provider
+        raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
+
+    def close(self) -> None:
+        """Let go of the connections. The next call opens new ones. Those of event loops are closed by `aclose`."""
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None and self._pid == os.getpid():
+            client.close()
+
+    async def aclose(self) -> None:
+        """Let go of the connections of the running event loop, and of those of threads."""
+        client = self._async.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+        self.close()
+
+    def _drive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | Broken | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = self._send(step)
+            else:
+                self._outside.sleep(step.seconds)
+                reply = None
+
+    async def _adrive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | Broken | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = await self._asend(step)
+            else:
+                await self._outside.asleep(step.seconds)
+                reply = None
+
+    def _send(self, step: Send) -> Answer | Broken:
+        import httpx
+
+        late_at = self._outside.clock() + step.timeout_s
+        call = step.call
+        try:
+            with self._client().stream(
+                call.method,
+                call.url,
+                content=call.body,
+                headers={**call.headers, **step.key_headers},
+                timeout=step.timeout_s,
+            ) as response:
+                body = bytearray()
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    # The timeout of httpx is one of silence: a body that trickles would go on for ever.
+                    if self._outside.clock() > late_at:
+                        return _broken(httpx.ReadTimeout(""), step.timeout_s)
+                return Answer(response.status_code, _lower(response.headers), bytes(body))
+        except httpx.RequestError as error:
+            return _broken(error, step.timeout_s)
+
+    async def _asend(self, step: Send) -> Answer | Broken:
+        import httpx
+
+        call = step.call
+        try:
+            request = self._async_client().request(
+                call.method,
+                call.url,
+                content=call.body,
+                headers={**call.headers, **step.key_headers},
+                timeout=step.timeout_s,
+            )
+            response = await asyncio.wait_for(request, step.timeout_s)
+            return Answer(response.status_code, _lower(response.headers), response.content)
+        except httpx.RequestError as error:
+            return _broken(error, step.timeout_s)
+        except asyncio.TimeoutError:
+            return _broken(httpx.ReadTimeout(""), step.timeout_s)
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._sync is None or self._pid != os.getpid():
+                # A forked child must not write on its parent's connections.
+                self._pid = os.getpid()
+                self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
+            return self._sync
+
+    def _async_client(self) -> httpx.AsyncClient:
+        import httpx
+
+        # Connections belong to the event loop that opened them.
+        loop = asyncio.get_running_loop()
+        if loop not in self._async:
+            self._async[loop] = httpx.AsyncClient(
+                transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
+            )
+        return self._async[loop]
+
+    def _mounts(self) -> Mapping[str, None]:
+        return _NO_PROXY if self._outside.transport is None else {}
+
+
+def _broken(error: httpx.RequestError, timeout_s: float) -> Broken:
+    """Say in words what broke; the error itself holds the request, and with it the key."""
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return Broken(f"gave no answer within {timeout_s:g} s")
+    words = str(error) or "no reason given"
+    if isinstance(error, httpx.ConnectError):
+        return Broken(f"cannot be reached: {words}")
+    return Broken(f"broke off: {type(error).__name__}: {words}")
+
+
+def _lower(headers: httpx.Headers) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

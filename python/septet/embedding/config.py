@@ -1,0 +1,222 @@
+"""EmbeddingConfig: the ``embedding`` block of a configuration, from a file or a dict."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic.alias_generators import to_camel
+
+from septet.embedding.embedder import Kind
+from septet.errors import EmbeddingConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["ConfigLike", "EmbeddingConfig", "ProviderName", "config_of"]
+
+ProviderName: TypeAlias = Literal["none", "auto", "local", "openai", "openai-compatible", "voyage", "gemini", "ollama"]
+
+_OTHER_NAMES = {"google": "gemini", "off": "none", "openai_compatible": "openai-compatible", "voyageai": "voyage"}
+
+
+def _provider_name(value: Any) -> Any:
+    # YAML reads a bare `off` or `no` as false.
+    if value is None or value is False:
+        return "none"
+    name = value.strip().lower() if isinstance(value, str) else value
+    return _OTHER_NAMES.get(name, name) if isinstance(name, str) else name
+
+
+def _key(value: Any) -> Any:
+    """Take a key without the blanks that files put around it; a header holds printable ASCII only."""
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    if not isinstance(value, str):
+        raise ValueError("a key is a text")
+    key = value.strip()
+    if not (key and key.isascii() and key.isprintable()) or " " in key:
+        raise ValueError("a key is printable ASCII without blanks; this one is empty or holds something else")
+    return key
+
+
+Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_key)]
+
+
+class EmbeddingConfig(BaseModel):
+    """Which provider embeds, and how. Field names may be written ``snake_case`` or ``camelCase``.
+
+    No key shows in a repr, in a dump or in an error. A key given here wins over `api_keys`, these win over the
+    environment.
+
+    Attributes:
+        provider: ``none`` (the default: no vectors are made), ``auto``, or a name. ``auto`` takes the first that is
+            configured of local (`model_path`), OpenAI, Gemini and Voyage (a key in the environment).
+        model: the provider's own default if None.
+        api_key: the one key to use.
+        api_keys: a pool: when one key is limited, the next is used.
+        api_key_env: the environment variable that holds the key, in place of the provider's own.
+        base_url: where the provider is, when it is not where it usually is.
+        batch_size: the most texts of one request; the provider's default if None.
+        input_type: what a text is to be when the caller does not say. A vault always says, so this never makes a
+            document a query.
+        dimensions: the length of the vectors, for models that can make shorter ones.
+        max_input_tokens: longer texts are cut into pieces whose vectors are averaged.
+        query_prefix: put before each question; `document_prefix` before each document. For models trained so.
+        model_path: the folder, or installed package, of a local model.
+        attempt_timeout_s: how long one attempt may take.
+        query_timeout_s: how long a search waits for its question's vector, all attempts together.
+        fallback: configurations to use, in order, when this one does not work. They must give the same vectors: the
+            same model and dimensions elsewhere, or with another key.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+    )
+
+    provider: Annotated[ProviderName, BeforeValidator(_provider_name)] = "none"
+    model: str | None = None
+    api_key: Secret | None = None
+    api_keys: tuple[Secret, ...] = ()
+    api_key_env: str | None = None
+    base_url: str | None = None
+    batch_size: int | None = Field(default=None, ge=1)
+    input_type: Kind | None = None
+    dimensions: int | None = Field(default=None, ge=1)
+    max_input_tokens: int | None = Field(default=None, ge=1)
+    query_prefix: str = ""
+    document_prefix: str = ""
+    model_path: str | None = None
+    attempt_timeout_s: float = Field(default=60.0, gt=0)
+    query_timeout_s: float = Field(default=3.0, gt=0)
+    fallback: tuple[EmbeddingConfig, ...] = ()
+
+    @field_validator("model", "api_key", "api_key_env", "base_url", "model_path", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        # A template often leaves a field empty.
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("model_path", mode="before")
+    @classmethod
+    def _path_is_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, Path) else value
+
+    @field_validator("base_url")
+    @classmethod
+    def _an_address_without_secrets(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value if "://" in value else f"//{value}")
+        if parts.username or parts.password or parts.query:
+            raise ValueError("holds a name, a password or a query: keys go into apiKey, where no error shows them")
+        return value.strip()
+
+    @field_validator("fallback", mode="before")
+    @classmethod
+    def _one_fallback_or_several(cls, value: Any) -> Any:
+        if value is None or value == "none":
+            return ()
+        return [value] if isinstance(value, (str, Mapping, EmbeddingConfig)) else value
+
+    @field_validator("fallback")
+    @classmethod
+    def _no_chain_in_a_chain(cls, value: tuple[EmbeddingConfig, ...]) -> tuple[EmbeddingConfig, ...]:
+        if any(one.fallback or one.provider in ("none", "auto") for one in value):
+            raise ValueError("each fallback names a provider, and has no fallback of its own")
+        return value
+
+
+ConfigLike: TypeAlias = "str | Path | Mapping[str, Any] | EmbeddingConfig | None"
+
+
+def config_of(source: ConfigLike) -> EmbeddingConfig:
+    """Return the configuration that is meant.
+
+    Args:
+        source: a configuration; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json`` file; a provider's
+            name; None for none. A dict or file is the block itself, or has it under ``embedding``; without such a
+            block nothing is embedded.
+
+    Raises:
+        EmbeddingConfigError: an unreadable file, or a field that does not fit; the message names it, never its value.
+    """
+    if source is None:
+        return EmbeddingConfig()
+    if isinstance(source, EmbeddingConfig):
+        return source
+    if isinstance(source, Path) or (isinstance(source, str) and Path(source).suffix in _READERS):
+        data = _read(Path(source))
+        # A file may hold anything else beside the block.
+        return _validated(data.get("embedding", data if "provider" in data else {}))
+    if isinstance(source, str):
+        return _validated({"provider": source})
+    return _validated(source.get("embedding", source))
+
+
+def _validated(data: Any) -> EmbeddingConfig:
+    if data is None:
+        return EmbeddingConfig()
+    try:
+        return EmbeddingConfig.model_validate(data)
+    except ValidationError as fault:
+        first = fault.errors(include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        kind, said = first["type"], first["msg"]
+    if kind == "extra_forbidden":
+        known = ", ".join(sorted(to_camel(name) for name in EmbeddingConfig.model_fields))
+        raise EmbeddingConfigError(f"embedding has no field {where}: there are {known}")
+    raise EmbeddingConfigError(f"embedding does not fit at {where or 'the top'}: {said.removeprefix('Value error, ')}")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    reader = _READERS.get(path.suffix)
+    if reader is None:
+        raise EmbeddingConfigError(f"{path}: a configuration file ends in {', '.join(_READERS)}")
+    try:
+        data = reader(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise EmbeddingConfigError(f"{path} cannot be read: {fault.strerror or fault}") from None
+    except ValueError as fault:
+        # The lines that a parser quotes may hold a key; what it says before them does not.
+        where = getattr(fault, "lineno", None)
+        raise EmbeddingConfigError(
+            f"{path} is no {path.suffix[1:].upper()}{f' at line {where}' if where else ''}"
+        ) from None
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise EmbeddingConfigError(f"{path} holds no mapping")
+    return data
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise EmbeddingConfigError(
+            "reading YAML needs the extra: pip install 'septet[yaml]'; TOML and JSON do not"
+        ) from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as fault:
+        mark = getattr(fault, "problem_mark", None)
+        error = ValueError("no YAML")
+        if mark is not None:
+            error.lineno = mark.line + 1  # type: ignore[attr-defined]
+        raise error from None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}

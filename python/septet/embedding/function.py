@@ -1,0 +1,122 @@
+"""CallableEmbedder: the user's own function as an embedder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.embedding.deadline import within
+from septet.embedding.embedder import Kind
+from septet.embedding.rows import finish, matrix_of
+from septet.errors import EmbeddingError, EmbeddingUnavailable
+
+__all__ = ["CallableEmbedder", "Function"]
+
+#: Takes texts, returns one row of numbers for each.
+Function: TypeAlias = Callable[[list[str]], Any]
+
+
+class CallableEmbedder:
+    """An `Embedder` around a function.
+
+    ::
+
+        CallableEmbedder(model.encode, model="my-model", queries=lambda texts: model.encode(texts, prompt="query"))
+
+    Args:
+        function: takes a list of texts, returns one row of numbers for each, as anything numpy reads.
+        model: names the space that the vectors live in; take another name when the function changes.
+        dimensions: the length of the rows, when it is known.
+        queries: a function for questions, when they are embedded otherwise.
+        batch_size: how many texts a call of the function brings.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        *,
+        model: str,
+        dimensions: int | None = None,
+        queries: Function | None = None,
+        provider: str = "function",
+        batch_size: int = 100,
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}: wanted 1 or more")
+        self._functions: dict[Kind, Function] = {"document": function, "query": queries or function}
+        self._model = model
+        self._provider = provider
+        self._dimensions = dimensions
+        self._batch_size = batch_size
+
+    def __repr__(self) -> str:
+        return f"CallableEmbedder({self._provider!r}, {self._model!r}, dimensions={self._dimensions})"
+
+    @property
+    def provider(self) -> str:
+        """``function``, unless it was given another name."""
+        return self._provider
+
+    @property
+    def model(self) -> str:
+        """The name that the function was given."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int | None:
+        """The length of the rows; None until the first call when nothing told it before."""
+        return self._dimensions
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts a call of the function brings."""
+        return self._batch_size
+
+    def embed(
+        self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
+    ) -> NDArray[np.float32]:
+        """Return one vector of unit length for each text, in order, shape ``(n, d)``.
+
+        Raises:
+            EmbeddingRefused: rows of another dimension than before, or than was said.
+            EmbeddingUnavailable: the function raised, took too long, or returned too few rows, or one of only zeros.
+        """
+        if isinstance(texts, str):
+            raise TypeError("texts is one str: wanted a sequence of them")
+        if timeout_s is None:
+            return self._rows(texts, kind)
+        return within(timeout_s, lambda: self._rows(texts, kind), self._provider)
+
+    async def aembed(
+        self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
+    ) -> NDArray[np.float32]:
+        """Do as `embed` does, on a thread."""
+        return await asyncio.to_thread(self.embed, texts, kind, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Do nothing: the function is its owner's."""
+
+    def _rows(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        found = [np.empty((0, self._dimensions or 0), np.float32)]
+        for start in range(0, len(texts), self._batch_size):
+            rows = self._call(list(texts[start : start + self._batch_size]), kind)
+            if self._dimensions is None:
+                found = []
+            self._dimensions = rows.shape[1]
+            found.append(rows)
+        return np.concatenate(found)
+
+    def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
+        try:
+            values = self._functions[kind](texts)
+        except EmbeddingError:
+            raise
+        except Exception as error:
+            said = f"the embedding function raised {type(error).__name__}: {error}"
+            raise EmbeddingUnavailable(said, provider=self._provider) from error
+        rows = values if isinstance(values, (list, np.ndarray)) else list(values)
+        return finish(matrix_of(rows, len(texts), self._provider), self._provider, self._dimensions)

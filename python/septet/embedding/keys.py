@@ -1,0 +1,89 @@
+"""KeyRing: the keys of one provider, and which of them to use next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+__all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
+
+#: After so many failures in a row a key is left alone for so long.
+FAILURES = 3
+COOL_DOWN_S = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Key:
+    """A key with its health. Its text shows in no repr."""
+
+    secret: SecretStr
+    failures: int = 0
+    rests_until: float = field(default=float("-inf"))
+
+
+class KeyRing:
+    """Keys in a ring: one is used until the provider limits it, then the next healthy one. Threads may share it."""
+
+    def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
+        self._keys = [Key(secret) for secret in secrets]
+        self._clock = clock
+        self._at = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"KeyRing({len(self)} keys)"
+
+    def take(self) -> Key | None:
+        """Return the key to use now: the current one, else the next healthy, else the one that rests shortest."""
+        with self._lock:
+            if not self._keys:
+                return None
+            now = self._clock()
+            ring = self._keys[self._at :] + self._keys[: self._at]
+            best = next((key for key in ring if key.rests_until <= now), None)
+            best = best or min(ring, key=lambda key: key.rests_until)
+            self._at = self._keys.index(best)
+            return best
+
+    def worked(self, key: Key | None) -> None:
+        """Note that a key was taken: its failures are forgotten."""
+        if key is not None:
+            with self._lock:
+                key.failures, key.rests_until = 0, float("-inf")
+
+    def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
+        """Note a rate limit, or that a key's quota is spent, and move on to the next healthy key.
+
+        Args:
+            wait_s: how long the provider wants this key to wait; None when it did not say.
+
+        Returns:
+            Whether another key is healthy, so that nobody has to wait for this one.
+        """
+        with self._lock:
+            if key is None:
+                return False
+            now = self._clock()
+            key.failures += 1
+            rest_s = wait_s or 0.0
+            if spent or key.failures >= FAILURES:
+                rest_s = max(rest_s, COOL_DOWN_S)
+            key.rests_until = max(key.rests_until, now + rest_s)
+            at = self._keys.index(key)
+            others = self._keys[at + 1 :] + self._keys[:at]
+            healthy = next((other for other in others if other.rests_until <= now), None)
+            if healthy is not None:
+                self._at = self._keys.index(healthy)
+            return healthy is not None
+
+    def scrub(self, text: str) -> str:
+        """Return a text in which no key stands."""
+        for key in self._keys:
+            text = text.replace(key.secret.get_secret_value(), "[key]")
+        return text

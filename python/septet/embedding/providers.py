@@ -1,0 +1,227 @@
+"""The providers as embedders, each with its defaults, its keys' environment variables and its address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from septet.embedding.client import Outside
+from septet.embedding.config import EmbeddingConfig, config_of
+from septet.embedding.embedder import Kind
+from septet.embedding.gemini import GEMINI_MODEL, GEMINI_URL, GeminiWire
+from septet.embedding.http import HttpEmbedder, Prefixes
+from septet.embedding.limits import DIMENSIONS, OPENAI, OPENAI_COMPATIBLE
+from septet.embedding.ollama import OLLAMA_URL, OllamaWire, ollama_url
+from septet.embedding.openai import OPENAI_MODEL, OPENAI_URL, OpenAIWire, embeddings_url
+from septet.embedding.voyage import VOYAGE_MODEL, VOYAGE_URL, VoyageWire
+from septet.embedding.wire import Wire
+from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "KEY_VARIABLES",
+    "Fields",
+    "GeminiEmbedder",
+    "OllamaEmbedder",
+    "OpenAICompatibleEmbedder",
+    "OpenAIEmbedder",
+    "VoyageEmbedder",
+    "key_source",
+]
+
+#: Where each provider's key is looked for when the configuration holds none, in order.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    # A key is never sent to an address that it was not meant for: these two take one only when it is named.
+    "openai-compatible": (),
+    "ollama": (),
+}
+
+
+class Fields(TypedDict, total=False):
+    """The fields of `EmbeddingConfig` that every provider over HTTP understands, as keyword arguments."""
+
+    api_key: str | SecretStr | None
+    api_keys: Sequence[str | SecretStr]
+    api_key_env: str | None
+    base_url: str | None
+    batch_size: int | None
+    input_type: Kind | None
+    dimensions: int | None
+    max_input_tokens: int | None
+    query_prefix: str
+    document_prefix: str
+    attempt_timeout_s: float
+
+
+def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return where the provider's key comes from: ``apiKey``, ``apiKeys``, or a variable's name; None for nowhere."""
+    if config.api_key is not None:
+        return "apiKey"
+    if config.api_keys:
+        return "apiKeys"
+    env = os.environ if environment is None else environment
+    names = (config.api_key_env,) if config.api_key_env else KEY_VARIABLES.get(config.provider, ())
+    return next((name for name in names if env.get(name, "").strip()), None)
+
+
+class _Provider(HttpEmbedder):
+    """An embedder made from a configuration.
+
+    Args:
+        model: the provider's default if None.
+        fields: those of `EmbeddingConfig`, in snake_case.
+        environment: where keys and addresses are looked for; the process's own if None.
+        outside: clock, sleep, chance and transport; the real ones if None.
+    """
+
+    _name: str
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        outside: Outside | None = None,
+        **fields: Unpack[Fields],
+    ) -> None:
+        config = config_of({**fields, "provider": self._name, "model": model})
+        env = os.environ if environment is None else environment
+        wire = self._wire(config, env)
+        known = DIMENSIONS.get(self._name, {})
+        super().__init__(
+            wire,
+            self._keys(config, env),
+            dimensions=config.dimensions or known.get(wire.model),
+            batch_size=config.batch_size,
+            max_input_tokens=config.max_input_tokens,
+            kind=config.input_type or "document",
+            prefixes=Prefixes(query=config.query_prefix, document=config.document_prefix),
+            attempt_timeout_s=config.attempt_timeout_s,
+            outside=outside,
+        )
+
+    @classmethod
+    def of(
+        cls, config: EmbeddingConfig, environment: Mapping[str, str] | None = None, outside: Outside | None = None
+    ) -> _Provider:
+        """Return the embedder that a configuration describes.
+
+        Raises:
+            EmbeddingConfigError: no key, no model where there is no default, or an address that is none.
+        """
+        given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
+        return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        raise NotImplementedError
+
+    def _keys(self, config: EmbeddingConfig, env: Mapping[str, str]) -> list[SecretStr]:
+        source = key_source(config, env)
+        if source == "apiKey" and config.api_key is not None:
+            return [config.api_key]
+        if source == "apiKeys":
+            return _distinct(config.api_keys)
+        if source is not None:
+            held = config_of({"provider": self._name, "api_key": env[source]}).api_key
+            return [held] if held else []
+        wanted = [config.api_key_env] if config.api_key_env else list(KEY_VARIABLES[self._name])
+        if wanted:
+            raise EmbeddingConfigError(
+                f"no API key for {self._name}: set {' or '.join(wanted)}, or give apiKey", provider=self._name
+            )
+        return []
+
+
+class OpenAIEmbedder(_Provider):
+    """OpenAI, or a server that speaks its format with the same models behind `base_url` (``OPENAI_BASE_URL``)."""
+
+    _name = "openai"
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+        home = _address(base, self._name) == _address(OPENAI_URL, self._name)
+        model = config.model or OPENAI_MODEL
+        # Elsewhere the part before the slash may belong to the model's name.
+        model = model.removeprefix("openai/") if home else model
+        # Every server knows numbers; base64 only some.
+        return OpenAIWire(model, embeddings_url(base), config.dimensions, packed=home, limits=OPENAI)
+
+
+class OpenAICompatibleEmbedder(_Provider):
+    """Any server that speaks OpenAI's format. Needs `base_url` and `model`; sends only a key that it is given."""
+
+    _name = "openai-compatible"
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        if config.base_url is None or config.model is None:
+            raise EmbeddingConfigError(
+                "openai-compatible has no address and no model of its own: give baseUrl and model", provider=self._name
+            )
+        url = embeddings_url(_checked(config.base_url, self._name))
+        return OpenAIWire(config.model, url, config.dimensions, provider=self._name, limits=OPENAI_COMPATIBLE)
+
+
+class VoyageEmbedder(_Provider):
+    """Voyage, with ``input_type`` for documents and queries."""
+
+    _name = "voyage"
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        base = _checked(config.base_url or VOYAGE_URL, self._name)
+        model = (config.model or VOYAGE_MODEL).removeprefix("voyage/")
+        return VoyageWire(model, embeddings_url(base), config.dimensions, packed=config.base_url is None)
+
+
+class GeminiEmbedder(_Provider):
+    """Gemini, with task types for documents and queries."""
+
+    _name = "gemini"
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        model = config.model or GEMINI_MODEL
+        for prefix in ("models/", "gemini/", "google/"):
+            model = model.removeprefix(prefix)
+        return GeminiWire(model, _checked(config.base_url or GEMINI_URL, self._name), config.dimensions)
+
+
+class OllamaEmbedder(_Provider):
+    """A model in Ollama, at `base_url`, ``OLLAMA_HOST`` or 127.0.0.1:11434. Needs `model`."""
+
+    _name = "ollama"
+
+    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        if config.model is None:
+            raise EmbeddingConfigError("ollama has no model of its own: give model, as all-minilm", provider=self._name)
+        base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
+        return OllamaWire(config.model, _checked(base, self._name), config.dimensions)
+
+
+def _distinct(keys: Iterable[SecretStr]) -> list[SecretStr]:
+    return list({key.get_secret_value(): key for key in keys}.values())
+
+
+def _checked(url: str, provider: str) -> str:
+    _address(url, provider)
+    return url
+
+
+def _address(url: str, provider: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise EmbeddingConfigError(
+            f"baseUrl of {provider} is no address: wanted http://host or https://host", provider=provider
+        )
+    return parts.hostname, str(port or "")

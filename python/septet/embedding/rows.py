@@ -1,0 +1,102 @@
+"""Rows: vectors as providers send them, made into float32 rows of unit length."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.errors import EmbeddingRefused, EmbeddingUnavailable
+
+__all__ = ["by_index", "finish", "matrix_of", "mean_row", "unit_rows"]
+
+#: Shorter vectors have no direction that rounding has left intact.
+_LEAST_NORM = 1e-10
+
+
+def unit_rows(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return rows ``(n, d)`` of unit length; what is not finite as float32 counts as 0.
+
+    A row shorter than 1e-10 stays as short as it is.
+    """
+    exact = values.astype(np.float64)
+    exact[~(np.abs(exact) <= np.finfo(np.float32).max)] = 0.0
+    norms = np.linalg.norm(exact, axis=1, keepdims=True)
+    np.divide(exact, norms, out=exact, where=norms >= _LEAST_NORM)
+    return exact.astype(np.float32)
+
+
+def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | None) -> NDArray[np.float32]:
+    """Return what a provider sent as rows of unit length, checked.
+
+    Raises:
+        EmbeddingRefused: another dimension than the one that was asked for, or seen before.
+        EmbeddingUnavailable: a row without direction.
+    """
+    found = values.shape[1]
+    if dimensions is not None and found != dimensions:
+        raise EmbeddingRefused(
+            f"{provider} sent vectors of {found} dimensions, wanted {dimensions}: check the model and `dimensions`",
+            provider=provider,
+        )
+    rows = unit_rows(values)
+    empty = np.flatnonzero(np.linalg.norm(rows, axis=1) < 0.5)
+    if empty.size:
+        raise EmbeddingUnavailable(
+            f"{provider} sent a vector that is all zero, or not a number, for text {empty[0]} of {len(rows)}",
+            provider=provider,
+        )
+    return rows
+
+
+def mean_row(rows: NDArray[np.float32], weights: Sequence[float]) -> NDArray[np.float32]:
+    """Return the vector ``(d,)`` of a text from those of its pieces ``(m, d)``, weighted by their lengths."""
+    mean = np.average(rows.astype(np.float64), axis=0, weights=weights)
+    row: NDArray[np.float32] = unit_rows(mean[np.newaxis, :])[0]
+    return row
+
+
+def by_index(data: Any, wanted: int, provider: str) -> list[Any]:
+    """Return the ``embedding`` of each item of a list, placed by its ``index``.
+
+    Raises:
+        EmbeddingUnavailable: not exactly the wanted items.
+    """
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
+    placed = {item.get("index", position): item.get("embedding") for position, item in enumerate(data)}
+    if len(data) != wanted or placed.keys() != set(range(wanted)):
+        raise EmbeddingUnavailable(
+            f"{provider} sent {len(data)} vectors, wanted one for each of {wanted} texts", provider=provider
+        )
+    return [placed[position] for position in range(wanted)]
+
+
+def matrix_of(rows: Any, wanted: int, provider: str) -> NDArray[np.floating[Any]]:
+    """Return vectors, as lists of numbers or as base64 of little-endian float32, as one matrix ``(wanted, d)``.
+
+    Raises:
+        EmbeddingUnavailable: another number of vectors, vectors of several lengths, or no numbers.
+    """
+    if not isinstance(rows, (list, np.ndarray)) or len(rows) != wanted:
+        found = len(rows) if isinstance(rows, (list, np.ndarray)) else "no list of"
+        raise EmbeddingUnavailable(f"{provider} sent {found} vectors, wanted {wanted}", provider=provider)
+    try:
+        matrix = np.stack([_row(row) for row in rows])
+    except (TypeError, ValueError, binascii.Error):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        raise EmbeddingUnavailable(
+            f"{provider} sent vectors that are empty, no numbers, or of several lengths", provider=provider
+        )
+    return matrix
+
+
+def _row(value: Any) -> NDArray[np.floating[Any]]:
+    if isinstance(value, str):
+        return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+    return np.asarray(value, dtype=np.float64)
