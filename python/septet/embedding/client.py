@@ -166,11 +166,14 @@ class Client:
                 timeout=step.timeout_s,
             ) as response:
                 body = bytearray()
+                late = False
                 for chunk in response.iter_bytes():
-                    body += chunk
-                    # The timeout of httpx is one of silence: a body that trickles would go on for ever.
-                    if self._outside.clock() > late_at:
+                    # The timeout of httpx is one of silence: a body that trickles would go on for ever. One that is
+                    # whole is taken, late or not: it is paid for.
+                    if late:
                         return _broken(httpx.ReadTimeout(""), step.timeout_s)
+                    body += chunk
+                    late = self._outside.clock() > late_at
                 return Answer(response.status_code, _lower(response.headers), bytes(body))
         except httpx.RequestError as error:
             return _broken(error, step.timeout_s)
