@@ -74,6 +74,23 @@ CHOICES: Mapping[str, str] = {
     "changed-text-drops-its-vector": "A vector belongs to the text it was given with; the recorded system keeps the "
     "old vector of a changed entry.",
     "missing-entries-are-errors": "A link to an entry that does not exist raises.",
+    "explicit-key-wins": "A key in the configuration wins over the pool, as documented; in the recorded system the "
+    "pool wins.",
+    "network-errors-are-tried-again": "A broken connection and a timeout pass as a 503 does; the recorded systems give "
+    "up at once.",
+    "vectors-in-base64": "OpenAI and Voyage are asked for vectors in base64, a quarter of the size; the recorded "
+    "requests name no format.",
+    "nothing-is-cut-in-silence": "Voyage is told to refuse a text that is too long, which is then embedded in pieces; "
+    "the recorded request lets its end be dropped.",
+    "rows-of-unit-length": "Every provider's rows have unit length; the recorded systems store remote rows as they "
+    "came.",
+    "directionless-rows-are-errors": "A row too short to have a direction raises; the recorded system stores it.",
+    "one-space-a-fallback": "A fallback gives the same vectors by another way; the recorded system falls back to "
+    "another model, and mixes two spaces or embeds everything again.",
+    "lengths-by-tokens": "A text goes whole when its estimated tokens fit, and is cut by bytes only when it is refused "
+    "all the same; the recorded system takes the token limit for one of bytes.",
+    "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
+    "is over its limit.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {
@@ -82,7 +99,6 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("graph", "suggestLinks"): "Septet stores the links it is given and makes up none.",
     ("vectors", "missingByModel"): "Which entries lack a vector is asked by the embedding pipeline, a later part.",
     ("vectors", "pipeline"): "The embedding pipeline is a later part; vectors are given by the caller so far.",
-    ("vectors", "providers"): "Embedding providers are a later part; vectors are given by the caller so far.",
 }
 
 _TEXT, _GRAPH, _HYBRID = "timestamps-fts", "timestamps-graph", "timestamps-hybrid-graph"

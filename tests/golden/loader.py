@@ -26,6 +26,12 @@ def recording(name: str) -> dict[str, Any]:
     return dict(json.loads((DATA / f"soleri-{name}.json").read_text(encoding="utf-8")))
 
 
+@cache
+def other_recording(name: str) -> dict[str, Any]:
+    """Return one recorded file of another system than the first, by its whole name without the ending."""
+    return dict(json.loads((DATA / f"{name}.json").read_text(encoding="utf-8")))
+
+
 def fields_of(entry: Raw) -> dict[str, Any]:
     """Return the arguments of `Vault.add` for a recorded entry."""
     fields: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from septet.embedding.client import Outside
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import Embedder
-from septet.embedding.fallback import FallbackEmbedder
+from septet.embedding.fallback import FallbackEmbedder, check_spaces
 from septet.embedding.providers import (
     GeminiEmbedder,
     OllamaEmbedder,
@@ -65,6 +65,9 @@ def _made(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | No
 
 def _chain(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
     """Return the embedder with those that stand in for it; one that has no key is left out while another has."""
+    # Before anything is made: whether the keys are there must not decide what the vectors mean.
+    remote = [one for one in (config, *config.fallback) if one.provider != "local"]
+    check_spaces([_BY_NAME[one.provider].space_of(one, env) for one in remote])
     made: list[Embedder] = []
     faults: list[str] = []
     for one in (config, *config.fallback):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,23 @@ from septet.embedding.embedder import Embedder, Kind
 from septet.embedding.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["FallbackEmbedder"]
+__all__ = ["FallbackEmbedder", "Space", "check_spaces"]
+
+
+class Space(Protocol):
+    """What says which vectors can be compared; every `Embedder` does."""
+
+    @property
+    def provider(self) -> str:
+        """Who makes the vectors."""
+
+    @property
+    def model(self) -> str:
+        """The model that makes them."""
+
+    @property
+    def dimensions(self) -> int | None:
+        """Their length; None when it is not known."""
 
 
 class FallbackEmbedder:
@@ -31,9 +48,7 @@ class FallbackEmbedder:
     def __init__(self, embedders: Sequence[Embedder], *, clock: Callable[[], float] = time.monotonic) -> None:
         if not embedders:
             raise EmbeddingConfigError("a fallback chain of no embedders: give at least one")
-        first = embedders[0]
-        for other in embedders[1:]:
-            _same_space(first, other)
+        check_spaces(embedders)
         self._embedders = tuple(embedders)
         self._clock = clock
         self._rests_until = [float("-inf")] * len(embedders)
@@ -121,17 +136,24 @@ class FallbackEmbedder:
             )
 
 
-def _same_space(first: Embedder, other: Embedder) -> None:
-    if first.model != other.model:
-        differ = f"models {first.model!r} and {other.model!r}"
-    elif None not in (first.dimensions, other.dimensions) and first.dimensions != other.dimensions:
-        differ = f"{first.dimensions} and {other.dimensions} dimensions"
-    else:
-        return
-    raise EmbeddingConfigError(
-        f"{other.provider} cannot stand in for {first.provider}: {differ} are different spaces, whose vectors cannot "
-        "be compared; a fallback is the same model elsewhere, or with another key"
-    )
+def check_spaces(spaces: Sequence[Space]) -> None:
+    """Check that all are the first one's space, as far as their dimensions are known.
+
+    Raises:
+        EmbeddingConfigError: they are not, so that their vectors cannot be compared.
+    """
+    for other in spaces[1:]:
+        first = spaces[0]
+        if first.model != other.model:
+            differ = f"models {first.model!r} and {other.model!r}"
+        elif None not in (first.dimensions, other.dimensions) and first.dimensions != other.dimensions:
+            differ = f"{first.dimensions} and {other.dimensions} dimensions"
+        else:
+            continue
+        raise EmbeddingConfigError(
+            f"{other.provider} cannot stand in for {first.provider}: {differ} are different spaces, whose vectors "
+            "cannot be compared; a fallback is the same model elsewhere, or with another key"
+        )
 
 
 def _joined(errors: Sequence[EmbeddingError], provider: str) -> EmbeddingError:

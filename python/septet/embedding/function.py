@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -113,10 +113,11 @@ class CallableEmbedder:
     def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         try:
             values = self._functions[kind](texts)
+            # A generator runs here, and a tensor comes to lists of rows.
+            rows = values if isinstance(values, np.ndarray) else list(values) if isinstance(values, Iterable) else None
         except EmbeddingError:
             raise
         except Exception as error:
             said = f"the embedding function raised {type(error).__name__}: {error}"
             raise EmbeddingUnavailable(said, provider=self._provider) from error
-        rows = values if isinstance(values, (list, np.ndarray)) else list(values)
         return finish(matrix_of(rows, len(texts), self._provider), self._provider, self._dimensions)

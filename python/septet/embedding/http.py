@@ -17,7 +17,7 @@ from septet.embedding.rows import finish, mean_row
 from septet.embedding.wire import Wire
 from septet.errors import EmbeddingError, EmbeddingRefused
 
-__all__ = ["HttpEmbedder", "Prefixes"]
+__all__ = ["HttpEmbedder", "Prefixes", "space_model"]
 
 Matrix = NDArray[np.float32]
 
@@ -27,6 +27,12 @@ _SHORT_BYTES = 64
 
 class Prefixes(dict[Kind, str]):
     """What is put before each text, by kind, for models that are told so what a text is to be."""
+
+
+def space_model(wire: Wire, prefixes: Prefixes) -> str:
+    """Return the name of a model in a space: a prefix of documents makes other vectors, so it belongs to it."""
+    prefix = prefixes.get("document", "")
+    return f"{wire.model} after {prefix!r}" if prefix else wire.model
 
 
 class HttpEmbedder:
@@ -74,8 +80,7 @@ class HttpEmbedder:
     @property
     def model(self) -> str:
         """The model's name, with the prefix of documents when there is one: it makes another space."""
-        prefix = self._prefixes.get("document", "")
-        return f"{self.wire.model} after {prefix!r}" if prefix else self.wire.model
+        return space_model(self.wire, self._prefixes)
 
     @property
     def dimensions(self) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict, cast
 from urllib.parse import urlsplit
 
@@ -13,7 +15,7 @@ from septet.embedding.client import Outside
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import Kind
 from septet.embedding.gemini import GEMINI_MODEL, GEMINI_URL, GeminiWire
-from septet.embedding.http import HttpEmbedder, Prefixes
+from septet.embedding.http import HttpEmbedder, Prefixes, space_model
 from septet.embedding.limits import DIMENSIONS, OPENAI, OPENAI_COMPATIBLE
 from septet.embedding.ollama import OLLAMA_URL, OllamaWire, ollama_url
 from septet.embedding.openai import OPENAI_MODEL, OPENAI_URL, OpenAIWire, embeddings_url
@@ -31,6 +33,7 @@ __all__ = [
     "OllamaEmbedder",
     "OpenAICompatibleEmbedder",
     "OpenAIEmbedder",
+    "PlannedSpace",
     "VoyageEmbedder",
     "key_source",
 ]
@@ -73,7 +76,16 @@ def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = 
     return next((name for name in names if env.get(name, "").strip()), None)
 
 
-class _Provider(HttpEmbedder):
+@dataclass(frozen=True, slots=True)
+class PlannedSpace:
+    """The space of an embedder that is not made yet, for want of a key."""
+
+    provider: str
+    model: str
+    dimensions: int | None
+
+
+class _Provider(HttpEmbedder, ABC):
     """An embedder made from a configuration.
 
     Args:
@@ -96,15 +108,14 @@ class _Provider(HttpEmbedder):
         config = config_of({**fields, "provider": self._name, "model": model})
         env = os.environ if environment is None else environment
         wire = self._wire(config, env)
-        known = DIMENSIONS.get(self._name, {})
         super().__init__(
             wire,
             self._keys(config, env),
-            dimensions=config.dimensions or known.get(wire.model),
+            dimensions=_dimensions(config, wire),
             batch_size=config.batch_size,
             max_input_tokens=config.max_input_tokens,
             kind=config.input_type or "document",
-            prefixes=Prefixes(query=config.query_prefix, document=config.document_prefix),
+            prefixes=_prefixes(config),
             attempt_timeout_s=config.attempt_timeout_s,
             outside=outside,
         )
@@ -121,8 +132,16 @@ class _Provider(HttpEmbedder):
         given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
         return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
-        raise NotImplementedError
+    @classmethod
+    def space_of(cls, config: EmbeddingConfig, environment: Mapping[str, str]) -> PlannedSpace:
+        """Return the space that the embedder of a configuration would have; no key is needed to know it."""
+        wire = cls._wire(config, environment)
+        return PlannedSpace(wire.provider, space_model(wire, _prefixes(config)), _dimensions(config, wire))
+
+    @classmethod
+    @abstractmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        """Return the provider's wire, with its defaults filled in."""
 
     def _keys(self, config: EmbeddingConfig, env: Mapping[str, str]) -> list[SecretStr]:
         source = key_source(config, env)
@@ -131,7 +150,10 @@ class _Provider(HttpEmbedder):
         if source == "apiKeys":
             return _distinct(config.api_keys)
         if source is not None:
-            held = config_of({"provider": self._name, "api_key": env[source]}).api_key
+            try:
+                held = config_of({"api_key": env[source]}).api_key
+            except EmbeddingConfigError as fault:
+                raise EmbeddingConfigError(f"{source} in the environment: {fault}", provider=self._name) from None
             return [held] if held else []
         wanted = [config.api_key_env] if config.api_key_env else list(KEY_VARIABLES[self._name])
         if wanted:
@@ -146,9 +168,10 @@ class OpenAIEmbedder(_Provider):
 
     _name = "openai"
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+    @classmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
         base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
-        home = _address(base, self._name) == _address(OPENAI_URL, self._name)
+        home = _address(base, cls._name) == _address(OPENAI_URL, cls._name)
         model = config.model or OPENAI_MODEL
         # Elsewhere the part before the slash may belong to the model's name.
         model = model.removeprefix("openai/") if home else model
@@ -161,13 +184,14 @@ class OpenAICompatibleEmbedder(_Provider):
 
     _name = "openai-compatible"
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+    @classmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
         if config.base_url is None or config.model is None:
             raise EmbeddingConfigError(
-                "openai-compatible has no address and no model of its own: give baseUrl and model", provider=self._name
+                "openai-compatible has no address and no model of its own: give baseUrl and model", provider=cls._name
             )
-        url = embeddings_url(_checked(config.base_url, self._name))
-        return OpenAIWire(config.model, url, config.dimensions, provider=self._name, limits=OPENAI_COMPATIBLE)
+        url = embeddings_url(_checked(config.base_url, cls._name))
+        return OpenAIWire(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
 
 
 class VoyageEmbedder(_Provider):
@@ -175,8 +199,9 @@ class VoyageEmbedder(_Provider):
 
     _name = "voyage"
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
-        base = _checked(config.base_url or VOYAGE_URL, self._name)
+    @classmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+        base = _checked(config.base_url or VOYAGE_URL, cls._name)
         model = (config.model or VOYAGE_MODEL).removeprefix("voyage/")
         return VoyageWire(model, embeddings_url(base), config.dimensions, packed=config.base_url is None)
 
@@ -186,11 +211,12 @@ class GeminiEmbedder(_Provider):
 
     _name = "gemini"
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+    @classmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
         model = config.model or GEMINI_MODEL
         for prefix in ("models/", "gemini/", "google/"):
             model = model.removeprefix(prefix)
-        return GeminiWire(model, _checked(config.base_url or GEMINI_URL, self._name), config.dimensions)
+        return GeminiWire(model, _checked(config.base_url or GEMINI_URL, cls._name), config.dimensions)
 
 
 class OllamaEmbedder(_Provider):
@@ -198,11 +224,20 @@ class OllamaEmbedder(_Provider):
 
     _name = "ollama"
 
-    def _wire(self, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
+    @classmethod
+    def _wire(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> Wire:
         if config.model is None:
-            raise EmbeddingConfigError("ollama has no model of its own: give model, as all-minilm", provider=self._name)
+            raise EmbeddingConfigError("ollama has no model of its own: give model, as all-minilm", provider=cls._name)
         base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
-        return OllamaWire(config.model, _checked(base, self._name), config.dimensions)
+        return OllamaWire(config.model, _checked(base, cls._name), config.dimensions)
+
+
+def _dimensions(config: EmbeddingConfig, wire: Wire) -> int | None:
+    return config.dimensions or DIMENSIONS.get(wire.provider, {}).get(wire.model)
+
+
+def _prefixes(config: EmbeddingConfig) -> Prefixes:
+    return Prefixes(query=config.query_prefix, document=config.document_prefix)
 
 
 def _distinct(keys: Iterable[SecretStr]) -> list[SecretStr]:
@@ -220,6 +255,10 @@ def _address(url: str, provider: str) -> tuple[str, str]:
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
+    if parts.username or parts.password or parts.query:
+        raise EmbeddingConfigError(
+            f"the address of {provider} holds a name, a password or a query: give the key as apiKey", provider=provider
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise EmbeddingConfigError(
             f"baseUrl of {provider} is no address: wanted http://host or https://host", provider=provider
