@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
 import numpy as np
 import openai
@@ -321,6 +323,22 @@ def test_closing_twice_is_fine_and_embedding_afterwards_connects_anew(server, ca
     one.embed(TEXTS)
     one.close()
     one.close()
+    assert len(one.embed(TEXTS)) == 4
+    one.close()
+
+
+def test_a_forked_child_asks_over_connections_of_its_own(server, calm):
+    one = made("openai", server.url, calm)
+    one.embed(TEXTS)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        code = 1
+        try:
+            code = len(one.embed(TEXTS)) - 4
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
     assert len(one.embed(TEXTS)) == 4
     one.close()
 

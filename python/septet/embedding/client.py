@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import threading
 import time
@@ -19,6 +18,7 @@ from septet.embedding.exchange import Desk, Send, Steps, exchange
 from septet.embedding.keys import KeyRing
 from septet.embedding.wire import Answer, Broken, Call, Wire
 from septet.errors import EmbeddingUnavailable
+from septet.storage.forks import renew_in_children
 
 if TYPE_CHECKING:
     import httpx
@@ -74,14 +74,18 @@ class Client:
             random=self._outside.random,
             attempt_timeout_s=attempt_timeout_s,
         )
+        self.after_fork()
+        renew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
+
+    def after_fork(self) -> None:
+        """Begin without connections: a child must not write on its parent's."""
         self._lock = threading.Lock()
         self._sync: httpx.Client | None = None
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._async = weakref.WeakKeyDictionary()
-        self._pid = os.getpid()
-
-    def __repr__(self) -> str:
-        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
 
     def ends_at(self, timeout_s: float | None) -> float:
         """Return the moment, by the clock, that lies `timeout_s` ahead."""
@@ -114,7 +118,7 @@ class Client:
         """Let go of the connections. The next call opens new ones. Those of event loops are closed by `aclose`."""
         with self._lock:
             client, self._sync = self._sync, None
-        if client is not None and self._pid == os.getpid():
+        if client is not None:
             client.close()
 
     async def aclose(self) -> None:
@@ -201,9 +205,7 @@ class Client:
         import httpx
 
         with self._lock:
-            if self._sync is None or self._pid != os.getpid():
-                # A forked child must not write on its parent's connections.
-                self._pid = os.getpid()
+            if self._sync is None:
                 self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
             return self._sync
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -110,6 +111,12 @@ class FallbackEmbedder:
             self._check(rows, number)
             return rows
         raise _joined(errors, self.provider)
+
+    async def aembed(
+        self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
+    ) -> NDArray[np.float32]:
+        """Do as `embed` does, on a thread."""
+        return await asyncio.to_thread(self.embed, texts, kind, timeout_s=timeout_s)
 
     def close(self) -> None:
         """Close all of them."""

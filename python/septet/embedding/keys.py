@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
+from septet.storage.forks import renew_in_children
+
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 
 #: After so many failures in a row a key is left alone for so long.
@@ -31,13 +33,18 @@ class KeyRing:
         self._keys = [Key(secret) for secret in secrets]
         self._clock = clock
         self._at = 0
-        self._lock = threading.Lock()
+        self.after_fork()
+        renew_in_children(self)
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def __repr__(self) -> str:
         return f"KeyRing({len(self)} keys)"
+
+    def after_fork(self) -> None:
+        """Make the lock anew."""
+        self._lock = threading.Lock()
 
     def take(self) -> Key | None:
         """Return the key to use now: the current one, else the next healthy, else the one that rests shortest."""
