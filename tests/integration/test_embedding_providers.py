@@ -12,6 +12,7 @@ import pytest
 
 from embedding_server import EmbeddingServer, faults, text_rows
 from septet import (
+    EmbeddingConfigError,
     EmbeddingError,
     EmbeddingRefused,
     EmbeddingUnavailable,
@@ -360,3 +361,12 @@ def test_a_proxy_of_the_environment_is_not_asked_for_a_server_on_this_machine(se
     one = made("ollama", server.url, calm)
     assert len(one.embed(TEXTS)) == 4
     one.close()
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@127.0.0.1:9", "gopher://me:secret@127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(server, calm, monkeypatch, proxy):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    one = made("openai", server.url, calm)
+    with pytest.raises(EmbeddingConfigError, match="a proxy that httpx cannot use") as raised:
+        one.embed(TEXTS)
+    assert "secret" not in str(raised.value)

@@ -105,11 +105,17 @@ def test_openai_may_be_moved_by_its_own_variable():
     assert made("openai").wire.packed
 
 
-@pytest.mark.parametrize("base", ["ftp://host", "host:8080", "https://", "http://host:port/"])
+@pytest.mark.parametrize("base", ["ftp://host", "host:8080", "https://", "http://host:port/", "http://a host"])
 @pytest.mark.parametrize("provider", ["openai", "voyage", "gemini", "openai-compatible"])
 def test_an_address_that_is_none_is_an_error(provider, base):
     with pytest.raises(EmbeddingConfigError, match=f"baseUrl of {provider} is no address"):
         made(provider, model="m", baseUrl=base)
+
+
+def test_an_address_in_the_environment_may_hold_no_password_either():
+    with pytest.raises(EmbeddingConfigError, match="the address of openai holds a name, a password") as raised:
+        made("openai", {"OPENAI_BASE_URL": "https://me:secret@host"})
+    assert "secret" not in str(raised.value)
 
 
 def test_a_server_of_ones_own_needs_an_address_and_a_model():

@@ -262,6 +262,13 @@ def test_the_time_that_is_set_ends_an_event_loops_wait():
         asyncio.run(ask())
 
 
+def test_a_request_larger_than_a_minute_allows_is_halved_and_not_waited_for():
+    said = "Request too large for text-embedding-3-small on tokens per min (TPM): Limit 40000, Requested 90000."
+    world = World(status(429, {"error": {"message": said, "code": "rate_limit_exceeded"}}, retry_after="60"))
+    assert len(world.embedder().embed(["a", "b", "c"])) == 3
+    assert (len(world.keys), world.waits) == (3, [])
+
+
 def test_a_body_that_trickles_is_given_up():
     def trickle():
         while True:

@@ -7,7 +7,8 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ from septet.embedding.deadline import within
 from septet.embedding.exchange import Desk, Send, Steps, exchange
 from septet.embedding.keys import KeyRing
 from septet.embedding.wire import Answer, Broken, Call, Wire
-from septet.errors import EmbeddingUnavailable
+from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.storage.forks import renew_in_children
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Client:
                     body += chunk
                     late = self._outside.clock() > late_at
                 return Answer(response.status_code, _lower(response.headers), bytes(body))
-        except httpx.RequestError as error:
+        except (httpx.RequestError, httpx.InvalidURL) as error:
             return _broken(error, step.timeout_s)
 
     async def _asend(self, step: Send) -> Answer | Broken:
@@ -196,7 +197,7 @@ class Client:
             )
             response = await asyncio.wait_for(request, step.timeout_s)
             return Answer(response.status_code, _lower(response.headers), response.content)
-        except httpx.RequestError as error:
+        except (httpx.RequestError, httpx.InvalidURL) as error:
             return _broken(error, step.timeout_s)
         except asyncio.TimeoutError:
             return _broken(httpx.ReadTimeout(""), step.timeout_s)
@@ -206,7 +207,8 @@ class Client:
 
         with self._lock:
             if self._sync is None:
-                self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
+                with _proxies_understood():
+                    self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
@@ -215,16 +217,27 @@ class Client:
         # Connections belong to the event loop that opened them.
         loop = asyncio.get_running_loop()
         if loop not in self._async:
-            self._async[loop] = httpx.AsyncClient(
-                transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
-            )
+            with _proxies_understood():
+                self._async[loop] = httpx.AsyncClient(
+                    transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
+                )
         return self._async[loop]
 
     def _mounts(self) -> Mapping[str, None]:
         return _NO_PROXY if self._outside.transport is None else {}
 
 
-def _broken(error: httpx.RequestError, timeout_s: float) -> Broken:
+@contextmanager
+def _proxies_understood() -> Iterator[None]:
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        # The address of a proxy may hold a password, so it is not repeated.
+        cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
+        raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
+
+
+def _broken(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> Broken:
     """Say in words what broke; the error itself holds the request, and with it the key."""
     import httpx
 

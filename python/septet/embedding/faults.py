@@ -22,6 +22,8 @@ _TOO_LONG = re.compile(
     r"|tokens per|exceeds? the (?:context|maximum|limit)",
     re.IGNORECASE,
 )
+#: A rate limit that no wait mends: the request alone holds more than a minute allows.
+_OVER_A_MINUTE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
 _MOST_SHOWN = 300
 
 
@@ -82,7 +84,8 @@ def fault_of(answer: Answer, now: float) -> Fault | None:
     body = _body(answer)
     said = _said(body) or _plain(answer)
     quota = bool(_QUOTA & set(_codes(body)))
-    passing = status in _PASSING or status >= 500
+    over = status == 429 and _OVER_A_MINUTE.search(said) is not None
+    passing = (status in _PASSING or status >= 500) and not over
     wish = answer.headers.get("x-should-retry", "").lower()
     if wish in ("true", "false"):
         passing = wish == "true"
@@ -91,8 +94,8 @@ def fault_of(answer: Answer, now: float) -> Fault | None:
         status=status,
         passing=passing and not quota,
         quota=quota,
-        limited=status == 429,
-        too_long=status in (400, 413, 422) and (status == 413 or _TOO_LONG.search(said) is not None),
+        limited=status == 429 and not over,
+        too_long=over or status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None),
         wait_s=_wait_s(answer.headers, body, now),
     )
 

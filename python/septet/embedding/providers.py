@@ -259,7 +259,7 @@ def _address(url: str, provider: str) -> tuple[str, str]:
         raise EmbeddingConfigError(
             f"the address of {provider} holds a name, a password or a query: give the key as apiKey", provider=provider
         )
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):
         raise EmbeddingConfigError(
             f"baseUrl of {provider} is no address: wanted http://host or https://host", provider=provider
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,7 +67,8 @@ def by_index(data: Any, wanted: int, provider: str) -> list[Any]:
     """
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
-    placed = {item.get("index", position): item.get("embedding") for position, item in enumerate(data)}
+    numbers = [item.get("index", position) for position, item in enumerate(data)]
+    placed = {number: item.get("embedding") for number, item in zip(numbers, data) if isinstance(number, int)}
     if len(data) != wanted or placed.keys() != set(range(wanted)):
         raise EmbeddingUnavailable(
             f"{provider} sent {len(data)} vectors, wanted one for each of {wanted} texts", provider=provider
@@ -87,7 +87,7 @@ def matrix_of(rows: Any, wanted: int, provider: str) -> NDArray[np.floating[Any]
         raise EmbeddingUnavailable(f"{provider} sent {found} vectors, wanted {wanted}", provider=provider)
     try:
         matrix = np.stack([_row(row) for row in rows])
-    except (TypeError, ValueError, binascii.Error):
+    except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.shape[1]:
         raise EmbeddingUnavailable(
