@@ -106,6 +106,27 @@ def test_shorter_vectors_can_be_asked_for_and_have_unit_length(name, server, cal
 
 
 @each_provider
+def test_each_provider_is_told_in_its_own_words_what_a_text_is_to_be(name, server, calm):
+    prefixes = {"query_prefix": "query: ", "document_prefix": "passage: "}
+    one = made(name, server.url, calm, **(prefixes if name in ("openai", "openai-compatible", "ollama") else {}))
+    one.embed(["a text"])
+    one.embed(["a text"], "query")
+    one.close()
+    told = [request.body.decode() for request in server.requests]
+    words = {"voyage": ('"document"', '"query"'), "gemini": ("RETRIEVAL_DOCUMENT", "RETRIEVAL_QUERY")}
+    for body, word in zip(told, words.get(name, ("passage: a text", "query: a text"))):
+        assert word in body
+
+
+def test_the_configured_kind_holds_only_where_none_is_named(server, calm):
+    one = made("voyage", server.url, calm, input_type="query")
+    for kind in (None, "document", "query"):
+        one.embed(["a text"], kind)
+    one.close()
+    assert [request.json()["input_type"] for request in server.requests] == ["query", "document", "query"]
+
+
+@each_provider
 @pytest.mark.parametrize("fault", [faults.shuffled, faults.one_short, faults.uneven_vectors, faults.all_nan])
 def test_rows_are_placed_by_index_and_wrong_answers_are_not_taken(name, fault, embedder, server):
     server.script(fault)

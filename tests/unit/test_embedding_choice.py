@@ -97,6 +97,23 @@ def test_each_provider_has_its_defaults(provider, fields, space, dimensions, bat
     assert (space_name(one), one.dimensions, one.batch_size) == (space, dimensions, batch_size)
 
 
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("voyage-4-lite", 1_000_000),
+        ("voyage-3.5-lite", 1_000_000),
+        ("voyage-4", 320_000),
+        ("voyage-3.5", 320_000),
+        ("voyage-4-large", 120_000),
+        ("voyage-code-3", 120_000),
+        ("a-model-of-tomorrow", 120_000),
+    ],
+)
+def test_voyages_tokens_depend_on_the_model(model, tokens):
+    limits = made("voyage", model=model).wire.limits
+    assert (limits.inputs, limits.tokens) == (1000, tokens)
+
+
 def test_openai_may_be_moved_by_its_own_variable():
     one = made("openai", {"OPENAI_BASE_URL": "https://eu.example/v1"})
     assert one.wire.url == "https://eu.example/v1/embeddings"
