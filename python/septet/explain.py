@@ -8,47 +8,49 @@ from contextlib import suppress
 from septet.errors import EntryNotFound, SeptetError
 from septet.profiles.plan import Plan
 from septet.results import Explanation, LegReport
-from septet.search import Ranking, breakdown, rank
+from septet.search import Ranking, rank
+from septet.tiers.asked import asking
 from septet.tiers.tier import Inspected, Tier
 
 __all__ = ["explain"]
 
 
-def explain(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], entry_id: str) -> Explanation:
+def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     """Run a search and say what became of one entry in it.
 
     Raises:
         EntryNotFound: no tier holds the entry.
     """
-    ranking = rank(tiers, plan, feedback)
-    inspected = []
-    for tier in tiers:
-        # A tier that fails is in the ranking's notes already.
-        with suppress(SeptetError):
-            if (found := tier.inspect(plan, entry_id)) is not None:
-                inspected.append((tier.name, found))
+    with asking(tiers, plan) as asked:
+        ranking = rank(asked)
+        inspected: dict[int, Inspected] = {}
+        for place, session, _ in asked.answers:
+            # A tier that fails is in the ranking's notes already.
+            with suppress(SeptetError):
+                if (found := session.inspect(entry_id)) is not None:
+                    inspected[place] = found
     if not inspected:
         raise EntryNotFound(
             f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
-    place = next((i for i, r in enumerate(ranking.ordered) if r.candidate.id == entry_id), None)
-    name, own = inspected[0]
+    rank_of = _rank_of(ranking, inspected)
+    tier, own = next(iter(inspected.items()))
+    name = tiers[tier].name
     parts: Mapping[str, float] = {}
     raw: Mapping[str, float | None] = {}
-    score = None
-    if place is not None:
-        ranked = ranking.ordered[place]
-        name, score = ranked.tier, ranked.score
-        own = next((i for other, i in inspected if other == name), own)
-        parts, raw = breakdown(ranked, ranking)
+    if rank_of is not None:
+        at = ranking.order[rank_of]
+        name = ranking.tier(at)
+        own = next((i for place, i in inspected.items() if tiers[place].name == name), own)
+        parts, raw = ranking.breakdown(at)
     return Explanation(
         id=entry_id,
         query=plan.query.text,
-        found=place is not None and place < ranking.shown,
-        rank=None if place is None else place + 1,
+        found=rank_of is not None and rank_of < len(ranking.shown),
+        rank=None if rank_of is None else rank_of + 1,
         limit=plan.wanted,
-        score=score,
-        reason=_reason(entry_id, ranking, place, own),
+        score=None if rank_of is None else ranking.scores[rank_of],
+        reason=_reason(entry_id, ranking, rank_of, own),
         tier=name,
         breakdown=parts,
         signals=raw,
@@ -59,24 +61,35 @@ def explain(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], entr
     )
 
 
+def _rank_of(ranking: Ranking, inspected: Mapping[int, Inspected]) -> int | None:
+    """Return the place of the entry among all candidates, from 0."""
+    wanted = {(tier, found.candidate.row) for tier, found in inspected.items()}
+    pool, memories = ranking.scored.pool, ranking.memories
+    for place, at in enumerate(ranking.order):
+        tier, row = (pool.tiers[at], pool.rows[at]) if at >= 0 else (memories[-at - 1][0], memories[-at - 1][1].row)
+        if (tier, row) in wanted:
+            return place
+    return None
+
+
 def _reason(entry_id: str, ranking: Ranking, place: int | None, own: Inspected) -> str:
     if place is None:
         return f"{entry_id} did not come back: {_why_no_candidate(ranking.plan, own)}."
-    ranked = ranking.ordered[place]
-    where = f"{entry_id} ranks {place + 1} of {len(ranking.ordered)} candidates with {ranked.score:.4f}"
-    if place < ranking.shown:
-        parts, _ = breakdown(ranked, ranking)
+    score, shown = ranking.scores[place], len(ranking.shown)
+    where = f"{entry_id} ranks {place + 1} of {len(ranking.order)} candidates with {score:.4f}"
+    if place < shown:
+        parts, _ = ranking.breakdown(ranking.order[place])
         top = sorted(parts.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     plan = ranking.plan
-    if plan.min_score is not None and ranked.score < plan.min_score:
+    if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
     cuts = plan.profile.cuts
-    if plan.max_tokens is not None and cuts.confident_score is not None and ranking.shown == cuts.confident_limit:
-        return f"{where}, after the {ranking.shown} that are enough when the best is as good as this (confident_score)."
+    if plan.max_tokens is not None and cuts.confident_score is not None and shown == cuts.confident_limit:
+        return f"{where}, after the {shown} that are enough when the best is as good as this (confident_score)."
     if plan.max_tokens is not None and place < plan.wanted:
         return f"{where}, but the results before it used up max_tokens {plan.max_tokens}."
-    return f"{where}, after the {ranking.shown} that were returned."
+    return f"{where}, after the {shown} that were returned."
 
 
 def _why_no_candidate(plan: Plan, own: Inspected) -> str:

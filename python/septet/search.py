@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from septet.errors import SeptetError
 from septet.profiles.model import Row
 from septet.profiles.plan import Plan
 from septet.ranking.adaptive import Weights, weights_of
@@ -18,20 +18,11 @@ from septet.ranking.pool import Candidate, Pool
 from septet.ranking.reach import factors
 from septet.ranking.score import Scored, score
 from septet.ranking.signals import fact_columns, graph_column
-from septet.results import Hit, Note, Results, TierReport
-from septet.tiers.tier import Neighbours, Recalled, Tier
+from septet.results import Hit, Note, Results
+from septet.tiers.asked import Asked, asking, passed_over, recall
+from septet.tiers.tier import Tier
 
-__all__ = ["Ranked", "Ranking", "breakdown", "rank", "run"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """One candidate in its final place; ``position`` is its place in the scored pool, -1 for a memory."""
-
-    candidate: Candidate
-    tier: str
-    score: float
-    position: int
+__all__ = ["Ranking", "rank", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,127 +30,116 @@ class Ranking:
     """Everything a search knows.
 
     Attributes:
-        ordered: all candidates, best first, memories merged in.
-        shown: how many of them the cuts let through (floor, guard, limit, budget).
+        order: all candidates, best first: positions in the scored pool, and -1, -2, … for the memories.
+        scores: in that order.
+        memories: the memories with the place of their tier.
+        shown: the candidates that the cuts let through (floor, guard, limit, budget), whole.
     """
 
-    plan: Plan
+    asked: Asked
     scored: Scored
     weights: Weights
-    ordered: Sequence[Ranked]
-    shown: int
+    order: Sequence[int]
+    scores: Sequence[float]
+    memories: Sequence[tuple[int, Candidate]]
+    shown: Sequence[Candidate]
     notes: Sequence[Note]
-    reports: Sequence[TierReport]
+
+    @property
+    def plan(self) -> Plan:
+        """What was asked."""
+        return self.asked.plan
+
+    def tier(self, at: int) -> str:
+        """Return the name of the tier of a candidate of the order."""
+        tiers = self.asked.tiers
+        return tiers[self.scored.pool.tiers[at] if at >= 0 else self.memories[-at - 1][0]].name
+
+    def breakdown(self, at: int) -> tuple[dict[str, float], dict[str, float | None]]:
+        """Return weight x signal and the raw signals of a candidate of the order."""
+        if at < 0:
+            return {"memory": self.plan.profile.memory_score}, dict.fromkeys(self.scored.names)
+        return self.scored.breakdown(at), self.scored.raw(at)
 
 
-@dataclass(slots=True)
-class _Answers:
-    """What the tiers answered: by tier in order of priority, and what to tell the caller."""
-
-    recalled: list[tuple[Tier, Recalled]] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    reports: list[TierReport] = field(default_factory=list)
-
-
-def run(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Executor | None = None) -> Results:
+def run(tiers: Sequence[Tier], plan: Plan, pool: Executor | None = None) -> Results:
     """Search the tiers and return the results.
 
     Args:
         tiers: from the highest priority to the lowest.
-        feedback: rows per action, for the adaptive weights.
         pool: asks the tiers in parallel; None asks one after the other.
 
     Raises:
         SeptetError: every tier failed; with at least one answer, failures become notes.
     """
     started = time.perf_counter()
-    ranking = rank(tiers, plan, feedback, pool)
+    with asking(tiers, plan) as asked:
+        ranking = rank(asked, pool)
     return Results(
-        hits=tuple(_hit(r, ranking) for r in ranking.ordered[: ranking.shown]),
+        hits=_hits(ranking),
         query=plan.query.text,
         profile=plan.profile.name,
         mode=plan.mode,
         weights=ranking.scored.named_weights(),
         notes=tuple(ranking.notes),
-        tiers=tuple(ranking.reports),
+        tiers=asked.reports(),
         took_ms=(time.perf_counter() - started) * 1e3,
     )
 
 
-def rank(tiers: Sequence[Tier], plan: Plan, feedback: Mapping[str, int], pool: Executor | None = None) -> Ranking:
-    """Rank every candidate of the tiers; see `run`."""
-    plan = replace(plan, comparable=len(tiers) > 1 and plan.asks_text and "bm25" in plan.fill)
-    answers = _ask(tiers, plan, pool)
-    hybrid = any(r.with_vectors for _, r in answers.recalled)
-    _check_vectors(answers, hybrid)
+def rank(asked: Asked, pool: Executor | None = None) -> Ranking:
+    """Rank every candidate of the tiers and read those that are shown; see `run`."""
+    plan = asked.plan
+    recall(asked, pool)
+    hybrid = any(r.with_vectors for _, _, r in asked.answers)
+    _check_vectors(asked, hybrid)
     row: Row = "hybrid" if hybrid else "text"
-    weights = weights_of(plan.profile, row, feedback)
-    found = _merged(answers, plan, [r.pool for _, r in answers.recalled])
+    weights = weights_of(plan.profile, row, _feedback(asked))
+    found = _merged(asked, [r.pool for _, _, r in asked.answers])
     scored = score(_with_facts(found, plan), plan.profile, weights.values)
     if len(found) and "graph" in plan.profile.columns:
-        scored = _with_graph(answers, plan, scored, weights)
-    ordered = _ordered(answers, plan, scored)
+        scored = _with_graph(asked, scored, weights)
+    memories = _memories(asked, scored.pool)
+    order, scores = _ordered(scored, memories, plan.profile.memory_score)
     return Ranking(
-        plan=plan,
+        asked=asked,
         scored=scored,
         weights=weights,
-        ordered=ordered,
-        shown=_shown(plan, ordered, matches=sum(r.matches for _, r in answers.recalled)),
-        notes=[*_query_notes(plan), *answers.notes],
-        reports=answers.reports,
+        order=order,
+        scores=scores,
+        memories=memories,
+        shown=_shown(asked, scored.pool, memories, order, scores),
+        notes=[*_query_notes(plan), *asked.notes],
     )
 
 
-def breakdown(ranked: Ranked, ranking: Ranking) -> tuple[dict[str, float], dict[str, float | None]]:
-    """Return weight x signal and the raw signals of a ranked candidate."""
-    if ranked.position < 0:
-        return {"memory": ranked.score}, dict.fromkeys(ranking.scored.names)
-    return ranking.scored.breakdown(ranked.position), ranking.scored.raw(ranked.position)
+def _feedback(asked: Asked) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for place, session, _ in asked.answers:
+        counts: Mapping[str, int] = passed_over(asked, place, session.feedback, {})
+        for action, count in counts.items():
+            total[action] = total.get(action, 0) + count
+    return total
 
 
-def _ask(tiers: Sequence[Tier], plan: Plan, pool: Executor | None) -> _Answers:
-    def timed(tier: Tier) -> tuple[Recalled | SeptetError, float]:
-        started = time.perf_counter()
-        try:
-            answer: Recalled | SeptetError = tier.recall(plan)
-        except SeptetError as fault:
-            answer = fault
-        return answer, (time.perf_counter() - started) * 1e3
-
-    timings = map(timed, tiers) if pool is None or len(tiers) == 1 else pool.map(timed, tiers)
-    answers = _Answers()
-    failures: list[SeptetError] = []
-    for tier, (answer, took_ms) in zip(tiers, timings):
-        if isinstance(answer, SeptetError):
-            failures.append(answer)
-            answers.notes.append(Note("tier_failed", str(answer), "the other tiers answered", tier.name))
-            answers.reports.append(TierReport(tier.name, tier.priority, 0, 0, took_ms, str(answer)))
-        else:
-            answers.recalled.append((tier, answer))
-            answers.notes += answer.notes
-            report = TierReport(tier.name, tier.priority, len(answer.pool), answer.generation, took_ms)
-            answers.reports.append(report)
-    if failures and not answers.recalled:
-        raise failures[0]
-    return answers
-
-
-def _check_vectors(answers: _Answers, hybrid: bool) -> None:
+def _check_vectors(asked: Asked, hybrid: bool) -> None:
     """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
-    for tier, recalled in answers.recalled:
+    for place, _, recalled in asked.answers:
         if recalled.mismatch is not None:
             if not hybrid:
                 raise recalled.mismatch
             cure = "use one model for all tiers"
-            answers.notes.append(Note("vector_mismatch", str(recalled.mismatch), cure, tier.name))
+            asked.notes.append(Note("vector_mismatch", str(recalled.mismatch), cure, asked.tiers[place].name))
 
 
 def _with_facts(pool: Pool, plan: Plan) -> Pool:
+    if not len(pool):
+        return pool
     facts = fact_columns(pool, plan.profile.facts, now=plan.now, tags=plan.tags, domain=plan.domain)
     return pool.with_columns(facts)
 
 
-def _merged(answers: _Answers, plan: Plan, pools: Sequence[Pool]) -> Pool:
+def _merged(asked: Asked, pools: Sequence[Pool]) -> Pool:
     """Join the tiers' pools: scores on one scale, and of equal ids the copy of the highest tier that holds one.
 
     A higher tier's copy stands in for a lower one's also when no leg found it; if it does not pass the filters,
@@ -167,94 +147,121 @@ def _merged(answers: _Answers, plan: Plan, pools: Sequence[Pool]) -> Pool:
     """
     if len(pools) < 2:
         return Pool.united(pools)
-    kept = [_scaled(answers, plan, i, pool) for i, pool in enumerate(pools)]
-    for i, (tier, _) in enumerate(answers.recalled[:-1]):
+    scales = _scales(asked)
+    kept = [_scaled(scales, i, pool) for i, pool in enumerate(pools)]
+    for i, (place, session, _) in enumerate(asked.answers[:-1]):
         own = set(kept[i].ids)
         lower = [c for pool in kept[i + 1 :] for c in pool.ids if c not in own]
         if not lower:
             continue
-        try:
-            held = tier.hold(plan, lower)
-        except SeptetError as fault:
-            answers.notes.append(Note("tier_failed", str(fault), "the other tiers answered", tier.name))
-            continue
-        kept[i] = Pool.united([kept[i], _scaled(answers, plan, i, held.pool)])
-        kept[i + 1 :] = [p.at([n for n, c in enumerate(p.ids) if c not in held.ids]) for p in kept[i + 1 :]]
+        held = passed_over(asked, place, partial(session.hold, lower), None)
+        if held is not None:
+            kept[i] = Pool.united([kept[i], _scaled(scales, i, held.pool)])
+            kept[i + 1 :] = [p.at([n for n, c in enumerate(p.ids) if c not in held.ids]) for p in kept[i + 1 :]]
     return Pool.united(kept)
 
 
-def _scaled(answers: _Answers, plan: Plan, tier: int, pool: Pool) -> Pool:
-    """Bring a tier's BM25 to the scale that all tiers share."""
-    counts = [r.counts for _, r in answers.recalled]
+def _scales(asked: Asked) -> Sequence[float] | None:
+    """Return what brings each answering tier's BM25 to the scale that all share; None when they have none."""
+    counts = [r.counts for _, _, r in asked.answers]
     known = [c for c in counts if c is not None]
-    if "bm25" not in pool.columns or len(known) < len(counts):
+    return factors(known, asked.plan.query.terms) if len(known) == len(counts) else None
+
+
+def _scaled(scales: Sequence[float] | None, tier: int, pool: Pool) -> Pool:
+    if scales is None or "bm25" not in pool.columns:
         return pool
-    factor = factors(known, plan.query.terms)[tier]
-    return pool.with_columns({"bm25": pool.columns["bm25"] * factor})
+    return pool.with_columns({"bm25": pool.columns["bm25"] * scales[tier]})
 
 
-def _with_graph(answers: _Answers, plan: Plan, first: Scored, weights: Weights) -> Scored:
+def _with_graph(asked: Asked, first: Scored, weights: Weights) -> Scored:
     """Walk the links from the best of the first pass, add what they reach, and score again."""
-    anchors = _anchors(plan, first)
-    if not anchors:
+    linked = any(passed_over(asked, place, session.linked, False) for place, session, _ in asked.answers)
+    at = _anchors(asked.plan, first) if linked else []
+    if not at:
         return first
-    known = frozenset(first.pool.ids)
-    linked = False
+    known = _with_ids(asked, first.pool)
+    anchors, ids = [known.ids[i] for i in at], frozenset(known.ids)
     distances: dict[str, int] = {}
     pulled: list[Pool] = []
-    for tier, _ in answers.recalled:
-        try:
-            near = tier.neighbours(plan, anchors, known)
-        except SeptetError as fault:
-            answers.notes.append(Note("tier_failed", f"its links: {fault}", "the other tiers answered", tier.name))
-            near = Neighbours(False, {}, Pool([], [], {}))
-        linked = linked or near.linked
-        pulled.append(near.pool)
-        for entry_id, distance in near.distances.items():
+    for place, session, recalled in asked.answers:
+        near = passed_over(asked, place, partial(session.neighbours, anchors, ids), None)
+        pulled.append(recalled.pool.at([]) if near is None else near.pool)
+        for entry_id, distance in ({} if near is None else near.distances).items():
             distances[entry_id] = min(distance, distances.get(entry_id, distance))
-    if not linked:
-        return first
-    pool = Pool.united([first.pool, _merged(answers, plan, pulled)])
-    pool = _with_facts(pool, plan) if len(pool) > len(first.pool) else pool
+    plan = asked.plan
+    pool = Pool.united([known, _merged(asked, pulled)])
+    pool = _with_facts(pool, plan) if len(pool) > len(known) else pool
     pool = pool.with_columns({"graph": graph_column(pool, distances, plan.profile.graph.proximity)})
     # Equal scores keep the order of the first pass; what the links added comes last.
-    order = np.concatenate([first.order, np.arange(len(first.pool), len(pool), dtype=np.int64)])
+    order = np.concatenate([first.order, np.arange(len(known), len(pool), dtype=np.int64)])
     return score(pool.at(order), plan.profile, weights.values)
 
 
-def _anchors(plan: Plan, first: Scored) -> list[str]:
-    """Return the ids of the best candidates whose words match; without any words, of the best."""
+def _with_ids(asked: Asked, pool: Pool) -> Pool:
+    """Return a pool of one tier with the ids of its candidates; a pool of several has them."""
+    if "id" in pool.facts:
+        return pool
+    ((_, session, _),) = asked.answers
+    return pool.with_facts({"id": session.ids(pool.rows)})
+
+
+def _anchors(plan: Plan, first: Scored) -> list[int]:
+    """Return the positions of the best candidates whose words match; without any words, of the best."""
     best = [int(i) for i in first.order[: plan.profile.graph.anchors]]
     if plan.asks_text and "semantic" in first.names:
         semantic = first.signals[first.names.index("semantic")]
         best = [i for i in best if semantic[i] > 0]
-    return [first.pool.candidates[i].id for i in best]
+    return best
 
 
-def _ordered(answers: _Answers, plan: Plan, scored: Scored) -> list[Ranked]:
-    candidates, tiers = scored.pool.candidates, scored.pool.tiers
-    scores = scored.scores.tolist()
-    ordered = [Ranked(candidates[i], tiers[i], scores[i], i) for i in scored.order.tolist()]
-    known = set(scored.pool.ids)
-    memories: list[Ranked] = []
-    for tier, recalled in answers.recalled:
-        for memory in recalled.memories:
-            if memory.id not in known:
-                known.add(memory.id)
-                memories.append(Ranked(memory, tier.name, plan.profile.memory_score, -1))
-    return sorted([*ordered, *memories], key=lambda r: -r.score) if memories else ordered
+def _memories(asked: Asked, pool: Pool) -> list[tuple[int, Candidate]]:
+    """Return the tiers' memories, of equal ids the highest tier's."""
+    found = [(place, m) for place, _, recalled in asked.answers for m in recalled.memories]
+    seen = set(pool.facts.get("id", ()))
+    return [seen.add(m.id) or (place, m) for place, m in found if m.id not in seen]  # type: ignore[func-returns-value]
 
 
-def _shown(plan: Plan, ordered: Sequence[Ranked], matches: int) -> int:
-    cuts = plan.profile.cuts
-    shown = len(ordered)
+def _ordered(
+    scored: Scored, memories: Sequence[tuple[int, Candidate]], memory_score: float
+) -> tuple[list[int], list[float]]:
+    order: list[int] = scored.order.tolist()
+    scores: list[float] = scored.scores[scored.order].tolist()
+    if memories:
+        pairs = [*zip(scores, order), *((memory_score, -i - 1) for i in range(len(memories)))]
+        pairs.sort(key=lambda pair: -pair[0])
+        scores, order = [p[0] for p in pairs], [p[1] for p in pairs]
+    return order, scores
+
+
+def _shown(
+    asked: Asked,
+    pool: Pool,
+    memories: Sequence[tuple[int, Candidate]],
+    order: Sequence[int],
+    scores: Sequence[float],
+) -> list[Candidate]:
+    """Cut by score, guard and limit, read what is left, and cut by the token budget."""
+    plan, cuts = asked.plan, asked.plan.profile.cuts
+    shown = len(order)
     if plan.min_score is not None:
-        shown = sum(1 for r in ordered if r.score >= plan.min_score)
-    if not guarded(cuts, limit=plan.limit, matches=matches):
+        shown = sum(1 for s in scores if s >= plan.min_score)
+    if not guarded(cuts, limit=plan.limit, matches=sum(r.matches for _, _, r in asked.answers)):
         shown = min(shown, plan.wanted)
-    if plan.max_tokens is not None and shown:
-        shown = budgeted(cuts, [r.candidate for r in ordered[:shown]], ordered[0].score, plan.max_tokens)
-    return shown
+    whole = _read(asked, pool, memories, order[:shown])
+    if plan.max_tokens is not None and whole:
+        whole = whole[: budgeted(cuts, whole, scores[0], plan.max_tokens)]
+    return whole
+
+
+def _read(asked: Asked, pool: Pool, memories: Sequence[tuple[int, Candidate]], order: Sequence[int]) -> list[Candidate]:
+    """Return whole candidates, each from its tier."""
+    found: dict[int, Candidate] = {-i - 1: m for i, (_, m) in enumerate(memories)}
+    for place, session, _ in asked.answers:
+        own = [at for at in order if at >= 0 and pool.tiers[at] == place]
+        if own:
+            found.update(zip(own, session.read([pool.rows[at] for at in own])))
+    return [found[at] for at in order]
 
 
 def _query_notes(plan: Plan) -> list[Note]:
@@ -268,13 +275,28 @@ def _query_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _hit(ranked: Ranked, ranking: Ranking) -> Hit:
-    entry = ranked.candidate.to_entry()
-    parts, raw = breakdown(ranked, ranking)
+def _hits(ranking: Ranking) -> tuple[Hit, ...]:
+    full = ranking.plan.mode == "full"
+    return tuple(
+        _hit(candidate, score, ranking.tier(at), *ranking.breakdown(at), full=full)
+        for at, score, candidate in zip(ranking.order, ranking.scores, ranking.shown)
+    )
+
+
+def _hit(
+    candidate: Candidate,
+    score: float,
+    tier: str,
+    parts: dict[str, float],
+    raw: dict[str, float | None],
+    *,
+    full: bool,
+) -> Hit:
+    entry = candidate.to_entry()
     return Hit(
         id=entry.id,
         title=entry.title,
-        score=ranked.score,
+        score=score,
         type=entry.type,
         domain=entry.domain,
         severity=entry.severity,
@@ -282,8 +304,8 @@ def _hit(ranked: Ranked, ranking: Ranking) -> Hit:
         kind=entry.kind,
         snippet=entry.snippet,
         token_estimate=entry.token_estimate,
-        tier=ranked.tier,
+        tier=tier,
         breakdown=parts,
         signals=raw,
-        entry=entry if ranking.plan.mode == "full" else None,
+        entry=entry if full else None,
     )

@@ -139,7 +139,7 @@ class Searchable(ABC):
                 legs=legs,
             ),
         )
-        return run(self._tiers(), plan, self._feedback_counts(), self._executor())
+        return run(self._tiers(), plan, self._executor())
 
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
         """Say why an entry ranked where it did in a search, or why it did not come back.
@@ -152,7 +152,7 @@ class Searchable(ABC):
         Raises:
             EntryNotFound: there is no such entry.
         """
-        return explain(self._tiers(), self._plan(query, options), self._feedback_counts(), id)
+        return explain(self._tiers(), self._plan(query, options), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool = False) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.

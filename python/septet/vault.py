@@ -86,8 +86,6 @@ class Vault(Searchable):
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         self._tier = LocalTier("vault", 1.0, self._store, Keeper())
-        #: The generation and what was counted at it.
-        self._feedback: tuple[int, Mapping[str, int]] = (-1, {})
 
     @property
     def path(self) -> str:
@@ -344,11 +342,7 @@ class Vault(Searchable):
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
-            generation, counts = self._feedback
-            if generation != read.generation:
-                counts = feedback.counts(read)
-                self._feedback = (read.generation, counts)
-            return counts
+            return self._tier.keeper.remembered(read, "feedback", lambda: feedback.counts(read))
 
     def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Store feedback rows of an export, with their times."""

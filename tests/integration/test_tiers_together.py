@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from septet import Federation, StoreError, Vault
-from septet.tiers import LocalTier
+from septet.tiers.local import LocalSession
 
 NOW = 1_760_000_000.0
 
@@ -63,14 +63,14 @@ def test_an_entry_and_a_memory_of_one_id_come_back_once():
 
 def test_links_that_cannot_be_read_are_a_note(monkeypatch):
     agent, team = vault_of({"id": "a", "title": "alpha"}), vault_of({"id": "b", "title": "alpha"})
-    read = LocalTier.neighbours
+    read = LocalSession.linked
 
-    def broken(self: LocalTier, *args: object) -> object:
-        if self.name == "team":
+    def broken(self: LocalSession) -> bool:
+        if self.tier.name == "team":
             raise StoreError("the disk is gone")
-        return read(self, *args)
+        return read(self)
 
-    monkeypatch.setattr(LocalTier, "neighbours", broken)
+    monkeypatch.setattr(LocalSession, "linked", broken)
     with Federation({"agent": agent, "team": team}) as federation:
         results = federation.search("alpha")
         assert sorted(results.ids) == ["a", "b"]

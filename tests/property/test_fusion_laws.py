@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from septet.profiles import BUILTIN
 from septet.profiles.model import COLUMNS
 from septet.ranking.fusion import Col, Columns, Const, Only, Rrf, Scale, Sum, Term, evaluate
-from septet.ranking.pool import Candidate, Pool
+from septet.ranking.pool import Pool
 from septet.ranking.score import score
 
 steady = settings(derandomize=True, deadline=None, max_examples=150)
@@ -29,9 +29,8 @@ def pools(draw, least=0):
             value = st.floats(*RANGES[name])
             one = st.one_of(value, st.just(math.nan)) if name in PARTLY else value
             columns[name] = np.array(draw(st.lists(one, min_size=size, max_size=size)), dtype=np.float64)
-    empty = ("", "", "", "[]", "{}", None, None, None, 0, 0, None, None)
-    candidates = [Candidate(i, f"e{i}", "entry", "note", "general", "warning", *empty) for i in range(size)]
-    return Pool(candidates, ["vault"] * size, columns)
+    facts = {"id": [f"e{i}" for i in range(size)], "kind": ["entry"] * size, "severity": ["warning"] * size}
+    return Pool(range(size), [0] * size, {**facts, "domain": ["general"] * size}, columns)
 
 
 profiles = st.sampled_from(list(BUILTIN.values()))

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from septet.profiles import BUILTIN, resolve
 from septet.ranking.fusion import Columns, Expression, evaluate, names
-from septet.ranking.pool import Candidate, Pool
+from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.score import score
 
 NAN = math.nan
@@ -27,13 +27,8 @@ def same(found, wanted):
 def pool(kinds=(), **columns):
     size = len(next(iter(columns.values())))
     kinds = kinds or ("entry",) * size
-    candidates = [
-        Candidate(
-            i, f"e{i}", kinds[i], "note", "general", "warning", *("",) * 3, "[]", "{}", *(None,) * 3, 0, 0, *(None,) * 2
-        )
-        for i in range(size)
-    ]
-    return Pool(candidates, ["vault"] * size, {n: np.array(v, dtype=np.float64) for n, v in columns.items()})
+    facts = {"id": [f"e{i}" for i in range(size)], "kind": kinds, "severity": ["warning"] * size, "domain": [""] * size}
+    return Pool(range(size), [0] * size, facts, {n: np.array(v, dtype=np.float64) for n, v in columns.items()})
 
 
 def term(weight, name):
@@ -132,7 +127,7 @@ def test_with_sharing_the_weights_in_use_sum_to_one():
 
 def test_no_candidates_give_no_scores():
     for profile in BUILTIN.values():
-        found = score(Pool([], [], {}), profile, profile.weights["text"])
+        found = score(EMPTY, profile, profile.weights["text"])
         assert (found.scores.shape, found.order.shape) == ((0,), (0,))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -151,7 +152,7 @@ class Profile(_Part):
                 raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
         return self
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
         return frozenset().union(*(names(e) for e in self.signals.values()))

@@ -39,6 +39,7 @@ class Plan:
         vector: the question as a vector, or None.
         fill: corpus columns that the profile reads.
         comparable: several tiers are asked, so that corpus scores must be brought to one scale.
+        asks_ids: candidates must be known by their ids, because several tiers may hold the same.
     """
 
     query: TextQuery
@@ -59,6 +60,7 @@ class Plan:
     max_tokens: int | None = None
     fill: frozenset[str] = field(default_factory=frozenset)
     comparable: bool = False
+    asks_ids: bool = False
 
     @property
     def asks_text(self) -> bool:

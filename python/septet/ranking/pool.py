@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet.entry import Entry, Span
 
-__all__ = ["Candidate", "Pool", "json_text", "tag_words"]
+__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "tag_words"]
 
 
 class Candidate(NamedTuple):
@@ -71,53 +71,73 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates, the tier each came from, and named float64 columns ``(m,)``; NaN is unknown."""
+    """Candidates as parallel arrays. Their texts stay in the store: only those returned are read.
 
-    candidates: Sequence[Candidate]
-    tiers: Sequence[str]
+    Attributes:
+        rows: each candidate's row in its store ``(m,)``.
+        tiers: the place of its tier among those that were asked ``(m,)``.
+        facts: by name one value a candidate: ``kind``, ``severity`` and ``domain`` always, ``id`` and ``tags`` only
+            when something needs them.
+        columns: named float64 columns ``(m,)``; NaN is unknown.
+    """
+
+    rows: Sequence[int]
+    tiers: Sequence[int]
+    facts: Mapping[str, Sequence[Any]]
     columns: Mapping[str, NDArray[np.float64]]
 
     def __len__(self) -> int:
-        return len(self.candidates)
+        return len(self.rows)
 
     @property
-    def ids(self) -> list[str]:
-        """The ids in order."""
-        return [c.id for c in self.candidates]
-
-    def times(self, name: str) -> NDArray[np.float64]:
-        """Return one of the four times as a column, NaN where the entry has none."""
-        return np.array([np.nan if (t := getattr(c, name)) is None else t for c in self.candidates], dtype=np.float64)
+    def ids(self) -> Sequence[str]:
+        """The ids in order; they must have been asked for."""
+        return self.facts["id"] if len(self) else ()
 
     def with_columns(self, columns: Mapping[str, NDArray[np.float64]]) -> Pool:
         """Return the pool with columns added or replaced."""
-        return replace(self, columns={**self.columns, **columns})
+        return Pool(self.rows, self.tiers, self.facts, {**self.columns, **columns})
+
+    def with_facts(self, facts: Mapping[str, Sequence[Any]]) -> Pool:
+        """Return the pool with facts added or replaced."""
+        return Pool(self.rows, self.tiers, {**self.facts, **facts}, self.columns)
 
     def at(self, indices: Sequence[int] | NDArray[np.int64]) -> Pool:
         """Return the candidates at the given positions, in that order."""
         where = np.asarray(indices, dtype=np.int64)
+        places = where.tolist()
         return Pool(
-            [self.candidates[i] for i in where],
-            [self.tiers[i] for i in where],
+            [self.rows[i] for i in places],
+            [self.tiers[i] for i in places],
+            {name: [values[i] for i in places] for name, values in self.facts.items()},
             {name: column[where] for name, column in self.columns.items()},
         )
 
     @staticmethod
     def united(pools: Iterable[Pool]) -> Pool:
         """Join pools given from the highest priority to the lowest: of equal ids the first one stays."""
-        candidates: list[Candidate] = []
-        tiers: list[str] = []
+        filled = [pool for pool in pools if len(pool)]
+        if len(filled) < 2:
+            return filled[0] if filled else EMPTY
         seen: set[str] = set()
         kept: list[tuple[Pool, list[int]]] = []
-        for pool in pools:
-            fresh = [i for i, c in enumerate(pool.candidates) if c.id not in seen]
-            seen.update(pool.candidates[i].id for i in fresh)
-            candidates += [pool.candidates[i] for i in fresh]
-            tiers += [pool.tiers[i] for i in fresh]
+        for pool in filled:
+            fresh = [i for i, c in enumerate(pool.ids) if c not in seen]
+            seen.update(pool.ids)
             kept.append((pool, fresh))
-        names = dict.fromkeys(name for pool, _ in kept for name in pool.columns)
-        columns = {name: np.concatenate([_column(pool, name)[fresh] for pool, fresh in kept]) for name in names}
-        return Pool(candidates, tiers, columns)
+        names = dict.fromkeys(name for pool in filled for name in pool.columns)
+        # A fact that one pool lacks was asked of none of the others on purpose.
+        facts = [name for name in filled[0].facts if all(name in pool.facts for pool in filled)]
+        return Pool(
+            [pool.rows[i] for pool, fresh in kept for i in fresh],
+            [pool.tiers[i] for pool, fresh in kept for i in fresh],
+            {name: [pool.facts[name][i] for pool, fresh in kept for i in fresh] for name in facts},
+            {name: np.concatenate([_column(pool, name)[fresh] for pool, fresh in kept]) for name in names},
+        )
+
+
+#: No candidates.
+EMPTY = Pool((), (), {"kind": (), "severity": (), "domain": ()}, {})
 
 
 def json_text(value: object) -> str:

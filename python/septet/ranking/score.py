@@ -55,7 +55,7 @@ class Scored:
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Scored:
     """Evaluate a profile's signals over a pool and fuse them by the given weights."""
     names = tuple(profile.signals)
-    columns = Columns(pool.columns, [c.kind for c in pool.candidates])
+    columns = Columns(pool.columns, pool.facts["kind"])
     signals = np.empty((len(names), len(pool)))
     for i, expression in enumerate(profile.signals.values()):
         signals[i] = evaluate(expression, columns)

@@ -26,25 +26,21 @@ def fact_columns(
 
     ``tags`` and ``domain`` are unknown (NaN) for a query that asks for none.
     """
-    m = len(pool)
-    unknown = np.full(m, np.nan)
+    unknown = np.full(len(pool), np.nan)
     lowest = min(facts.severity.values(), default=0.0)
-    severity = np.array([facts.severity.get(c.severity, lowest) for c in pool.candidates], dtype=np.float64)
+    severity = np.array([facts.severity.get(name, lowest) for name in pool.facts["severity"]], dtype=np.float64)
     decay = _core.decay(
         now,
-        pool.times("created_at"),
-        pool.times("updated_at"),
-        pool.times("valid_from"),
-        pool.times("valid_until"),
+        *(pool.columns[name] for name in ("created_at", "updated_at", "valid_from", "valid_until")),
         half_life_s=facts.half_life_days * SECONDS_A_DAY,
         ramp=facts.ramp,
     )
-    overlap = _core.jaccard(list(tags), [c.tags for c in pool.candidates]) if tags else unknown
-    match = np.array([c.domain == domain for c in pool.candidates], dtype=np.float64) if domain else unknown
+    overlap = _core.jaccard(list(tags), pool.facts["tags"]) if tags else unknown
+    match = np.array([d == domain for d in pool.facts["domain"]], dtype=np.float64) if domain else unknown
     return {"severity": severity, "decay": decay, "tags": overlap, "domain": match}
 
 
 def graph_column(pool: Pool, distances: Mapping[str, int], proximity: Sequence[float]) -> NDArray[np.float64]:
     """Return proximity by link distance (``proximity[0]`` at distance 1); 0 for candidates that no anchor reaches."""
-    reached = (distances.get(c.id, 0) for c in pool.candidates)
+    reached = (distances.get(entry_id, 0) for entry_id in pool.ids)
     return np.array([proximity[d - 1] if 0 < d <= len(proximity) else 0.0 for d in reached], dtype=np.float64)

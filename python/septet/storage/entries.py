@@ -7,11 +7,24 @@ from collections.abc import Sequence
 
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
-from septet.ranking.pool import Candidate, json_text
+from septet.ranking.pool import Candidate, json_text, tag_words
 from septet.storage import indexing
 from septet.storage.store import Reading, Writing
 
-__all__ = ["COLUMNS", "count", "delete", "find", "kinds", "purge", "purged_at", "read_rows", "upsert"]
+__all__ = [
+    "COLUMNS",
+    "count",
+    "delete",
+    "find",
+    "ids",
+    "kinds",
+    "purge",
+    "purged_at",
+    "read_rows",
+    "tags",
+    "texts",
+    "upsert",
+]
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -63,6 +76,27 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     sql = f"SELECT {COLUMNS} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
     found = {c.row: c for c in map(Candidate._make, read.sql.execute(sql, (json.dumps(list(rows)),)))}
     return [found[r] for r in rows if r in found]
+
+
+def texts(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`)."""
+    sql = (
+        "SELECT e.title || ' ' || e.description || ' ' || e.context, e.tags "
+        "FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    )
+    return [f"{text} {tag_words(tags)}" for text, tags in read.sql.execute(sql, (json.dumps(list(rows)),))]
+
+
+def ids(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the entries at the given rows."""
+    sql = "SELECT e.id FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return [r[0] for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
+
+
+def tags(read: Reading, rows: Sequence[int]) -> list[list[str]]:
+    """Return the tags of the entries at the given rows."""
+    sql = "SELECT e.tags FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return [json.loads(r[0]) for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:

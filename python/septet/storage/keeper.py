@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from septet import _core
 from septet.errors import SeptetError
-from septet.ranking.pool import tag_words
-from septet.storage.entries import purged_at
+from septet.storage.entries import purged_at, texts
 from septet.storage.forks import background, renew_in_children
 from septet.storage.growing import Growing
 from septet.storage.postings import PostingsBuffers, agrees
-from septet.storage.snapshot import Mask, Slots, Snapshot, Terms, VectorRows
+from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, Terms, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.vectors import Space, key_sql
 
@@ -30,13 +29,11 @@ PAGE_ROWS = 5_000
 #: A snapshot is rebuilt when more slots than this are dead, and more than half of all.
 SPARE_SLOTS = 1_024
 
-_FACTS = "SELECT row, live, kind, valid_from, valid_until FROM entries"
+_Answer = TypeVar("_Answer")
+
+_FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kind, severity, domain FROM entries"
 # Left to itself SQLite walks the whole table to get an order for nothing.
 _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
-_TEXTS = (
-    "SELECT e.title || ' ' || e.description || ' ' || e.context, e.tags "
-    "FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-)
 
 
 @dataclass(slots=True)
@@ -59,17 +56,49 @@ class _Buffers:
     searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
     valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
     valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
+    created_at: Growing = field(default_factory=lambda: Growing(np.float64))
+    updated_at: Growing = field(default_factory=lambda: Growing(np.float64))
+    kind: Growing = field(default_factory=lambda: Growing(np.int32))
+    severity: Growing = field(default_factory=lambda: Growing(np.int32))
+    domain: Growing = field(default_factory=lambda: Growing(np.int32))
+    #: The number of each kind, severity and domain, in order of first sight; and the names by number.
+    numbers: dict[str, int] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
     vectors: dict[int, _VectorBuffers] = field(default_factory=dict)
     postings: PostingsBuffers | None = None
 
     def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
         """Add a slot for every row of a page of `_FACTS` and return the new slots."""
         first = len(self.rows)
-        self.rows.append(np.array([r[0] for r in page], dtype=np.int64))
-        self.searchable.append(np.array([r[2] != "memory" for r in page], dtype=np.bool_))
-        self.valid_from.append(np.array([-np.inf if r[3] is None else r[3] for r in page], dtype=np.float64))
-        self.valid_until.append(np.array([np.inf if r[4] is None else r[4] for r in page], dtype=np.float64))
+        if page:
+            rows, _, starts, ends, created, updated, kinds, severities, domains = zip(*page)
+            self.rows.append(np.array(rows, dtype=np.int64))
+            self.searchable.append(np.array([kind != "memory" for kind in kinds], dtype=np.bool_))
+            self.valid_from.append(np.array([-np.inf if t is None else t for t in starts], dtype=np.float64))
+            self.valid_until.append(np.array([np.inf if t is None else t for t in ends], dtype=np.float64))
+            self.created_at.append(np.array(created, dtype=np.float64))
+            self.updated_at.append(np.array(updated, dtype=np.float64))
+            for column, names in ((self.kind, kinds), (self.severity, severities), (self.domain, domains)):
+                column.append(np.array([self._number(name) for name in names], dtype=np.int32))
         return np.arange(first, len(self.rows), dtype=np.int64)
+
+    def _number(self, name: str) -> int:
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return number
+
+    def facts(self) -> FactArrays:
+        """Return what was appended so far."""
+        return FactArrays(
+            created_at=self.created_at.view(),
+            updated_at=self.updated_at.view(),
+            kind=self.kind.view(),
+            severity=self.severity.view(),
+            domain=self.domain.view(),
+            names=self.names,
+        )
 
 
 class Keeper:
@@ -81,6 +110,8 @@ class Keeper:
         self._buffers = _Buffers()
         self._searches = 0
         self._building = False
+        #: A generation, and what was asked of the store at it.
+        self._asked: tuple[int, dict[object, Any]] = (-1, {})
         #: Postings were found to differ from FTS5's totals: FTS5 answers from then on.
         self.mistrusted = False
         renew_in_children(self)
@@ -115,6 +146,17 @@ class Keeper:
                 self._newest, self._buffers = None, _Buffers()
                 raise
             return self._newest
+
+    def remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what a question about the store was answered at this generation, asking only the first time."""
+        generation, answers = self._asked
+        if generation != read.generation:
+            answers = {}
+            self._asked = (read.generation, answers)
+        if key not in answers:
+            answers[key] = ask()
+        found: _Answer = answers[key]
+        return found
 
     def build_postings(self, store: Store) -> None:
         """Begin to build postings in the background, unless they are there, on their way, or mistrusted.
@@ -213,6 +255,7 @@ class Keeper:
             searchable=b.searchable.view(),
             valid_from=b.valid_from.view(),
             valid_until=b.valid_until.view(),
+            facts=b.facts(),
         )
 
     def _counted(self, snapshot: Snapshot, read: Reading, now: float) -> Terms:
@@ -291,8 +334,7 @@ def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator
 
 
 def _append_texts(read: Reading, index: _core.TermIndex, rows: Slots) -> None:
-    found = read.sql.execute(_TEXTS, (json.dumps(rows.tolist()),))
-    index.append([f"{text} {tag_words(tags)}" for text, tags in found])
+    index.append(texts(read, rows.tolist()))
 
 
 def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Slots) -> None:

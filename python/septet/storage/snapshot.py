@@ -19,7 +19,7 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
 
-__all__ = ["Mask", "Slots", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["FactArrays", "Mask", "Slots", "Snapshot", "Terms", "VectorRows"]
 
 MOST_MASKS = 32
 
@@ -69,6 +69,27 @@ class Terms:
         return replace(self, frequencies=frequencies, counted=counted, at=at)
 
 
+@dataclass(frozen=True, slots=True)
+class FactArrays:
+    """What signals read of every entry, by slot ``(s,)``: times in epoch seconds, texts as numbers into ``names``."""
+
+    created_at: NDArray[np.float64]
+    updated_at: NDArray[np.float64]
+    kind: NDArray[np.int32]
+    severity: NDArray[np.int32]
+    domain: NDArray[np.int32]
+    names: Sequence[str]
+
+    def texts(self, slots: Slots) -> dict[str, list[str]]:
+        """Return kind, severity and domain of each slot ``(m,)``."""
+        names = self.names
+        return {
+            "kind": [names[i] for i in self.kind[slots].tolist()],
+            "severity": [names[i] for i in self.severity[slots].tolist()],
+            "domain": [names[i] for i in self.domain[slots].tolist()],
+        }
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """One generation of a store as arrays; immutable.
@@ -78,6 +99,7 @@ class Snapshot:
         alive: whether the slot is its entry's current one ``(s,)``.
         searchable: whether the entry is of a kind that counts in document frequencies (all but memories) ``(s,)``.
         valid_from, valid_until: epoch seconds, infinite where there is no limit ``(s,)``.
+        facts: what signals read.
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
@@ -90,6 +112,7 @@ class Snapshot:
     searchable: Mask
     valid_from: NDArray[np.float64]
     valid_until: NDArray[np.float64]
+    facts: FactArrays
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
     postings: Postings | None = None
@@ -110,6 +133,16 @@ class Snapshot:
                 self.masks.clear()
             self.masks[key] = found
         return found
+
+    def times(self, slots: Slots) -> dict[str, NDArray[np.float64]]:
+        """Return the four times of each slot ``(m,)``, NaN where the entry has none."""
+        start, end = self.valid_from[slots], self.valid_until[slots]
+        return {
+            "created_at": self.facts.created_at[slots],
+            "updated_at": self.facts.updated_at[slots],
+            "valid_from": np.where(start == -np.inf, np.nan, start),
+            "valid_until": np.where(end == np.inf, np.nan, end),
+        }
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
+from typing import TypeVar
+
+import numpy as np
 
 from septet.profiles.plan import Plan
-from septet.ranking.pool import Candidate, Pool
+from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
-from septet.storage import entries, fulltext, links
+from septet.storage import entries, feedback, fulltext, links
+from septet.storage.connection import translated
 from septet.storage.filters import conditions, conjunction, validity
 from septet.storage.keeper import Keeper
-from septet.storage.store import Reading, Store
+from septet.storage.snapshot import Slots
+from septet.storage.store import Store
 from septet.storage.vectors import models_of
 from septet.tiers.inspection import filters_passed, legs_of
-from septet.tiers.moment import Moment, open_moment
+from septet.tiers.moment import NO_HITS, Moment, TextHits, open_moment
 from septet.tiers.tier import Held, Inspected, Neighbours, Recalled
 
-__all__ = ["LocalTier"]
+__all__ = ["LocalSession", "LocalTier"]
+
+_Method = TypeVar("_Method", bound=Callable[..., object])
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,95 +40,159 @@ class LocalTier:
     store: Store
     keeper: Keeper
 
-    def recall(self, plan: Plan) -> Recalled:
-        """Return the candidates for a plan (see `Tier`)."""
+    @contextmanager
+    def open(self, plan: Plan, place: int) -> Iterator[LocalSession]:
+        """Begin a search (see `Tier`)."""
         with open_moment(self.store, self.keeper, plan) as moment:
-            hits, matches = _text(moment)
-            seen = set(hits.rows)
-            rows = [*hits.rows, *(r for r in moment.nearest() if r not in seen)]
-            return Recalled(
-                pool=moment.pool(self.name, rows, dict(zip(hits.rows, hits.scores))),
-                generation=moment.read.generation,
-                matches=matches,
-                with_vectors=moment.space is not None,
-                mismatch=moment.mismatch,
-                memories=_memories(moment),
-                counts=fulltext.counts(moment.read, plan) if plan.comparable else None,
-                notes=self._notes(moment, hits),
-            )
+            yield LocalSession(self, place, moment)
 
-    def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
-        """Walk the links from the anchors (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
-            if not links.any_links(moment.read):
-                return Neighbours(False, {}, Pool([], [], {}))
-            distances = links.distances(moment.read, anchors, len(plan.profile.graph.proximity))
-            fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
-            rows = _passing(moment.read, plan, fresh)[: plan.profile.graph.most_pulled]
-            return Neighbours(True, distances, moment.pool(self.name, rows, {}))
 
-    def hold(self, plan: Plan, ids: Sequence[str]) -> Held:
-        """Say which of the ids this tier holds, and bring those that pass the filters (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
-            valid = validity(plan.now)
-            sql = (
-                "SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value "
-                f"WHERE e.live AND (? OR ({valid.sql}))"
-            )
-            given = (json.dumps(list(ids)), plan.include_expired, *valid.parameters)
-            held = frozenset(r[0] for r in moment.read.sql.execute(sql, given))
-            rows = _passing(moment.read, plan, [i for i in ids if i in held])
-            return Held(held, moment.pool(self.name, rows, {}))
+def _telling(method: _Method) -> _Method:
+    """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer."""
 
-    def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
-        """Return how an entry fares in a search (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
-            candidate = entries.find(moment.read, [entry_id]).get(entry_id)
-            if candidate is None:
-                return None
-            filters = filters_passed(moment, candidate)
-            return Inspected(candidate, filters, legs_of(moment, candidate, filters))
+    @wraps(method)
+    def told(session: LocalSession, *arguments: object) -> object:
+        with translated(session.tier.store.path):
+            return method(session, *arguments)
 
-    def _notes(self, moment: Moment, hits: fulltext.TextHits) -> list[Note]:
+    return told  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSession:
+    """One search in one store, inside one read transaction (see `Session`)."""
+
+    tier: LocalTier
+    place: int
+    moment: Moment
+
+    @property
+    def generation(self) -> int:
+        """The generation that is read."""
+        return self.moment.read.generation
+
+    @_telling
+    def feedback(self) -> Mapping[str, int]:
+        """Count the feedback rows by action."""
+        return self._remembered("feedback", lambda: feedback.counts(self.moment.read))
+
+    @_telling
+    def recall(self) -> Recalled:
+        """Return the candidates for the plan."""
+        moment = self.moment
+        hits, matches = _text(moment)
+        return Recalled(
+            pool=moment.pool(self.place, _united(hits.slots, moment.nearest()), hits),
+            matches=matches,
+            with_vectors=moment.space is not None,
+            mismatch=moment.mismatch,
+            memories=_memories(moment),
+            counts=fulltext.counts(moment.read, moment.plan) if moment.plan.comparable else None,
+            notes=self._notes(hits),
+        )
+
+    @_telling
+    def linked(self) -> bool:
+        """Say whether the store holds links at all."""
+        return self._remembered("linked", lambda: links.any_links(self.moment.read))
+
+    @_telling
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+        return entries.ids(self.moment.read, rows)
+
+    @_telling
+    def neighbours(self, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+        """Walk the links from the anchors."""
+        if not self.linked():
+            return Neighbours({}, EMPTY)
+        graph = self.moment.plan.profile.graph
+        distances = links.distances(self.moment.read, anchors, len(graph.proximity))
+        fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
+        return Neighbours(distances, self._pool(self._passing(fresh)[: graph.most_pulled]))
+
+    @_telling
+    def hold(self, ids: Sequence[str]) -> Held:
+        """Say which of the ids the store holds, and bring those that pass the filters."""
+        plan = self.moment.plan
+        valid = validity(plan.now)
+        sql = f"SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live AND (? OR ({valid.sql}))"
+        given = (json.dumps(list(ids)), plan.include_expired, *valid.parameters)
+        held = frozenset(r[0] for r in self.moment.read.sql.execute(sql, given))
+        return Held(held, self._pool(self._passing([i for i in ids if i in held])))
+
+    @_telling
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+        return entries.read_rows(self.moment.read, rows)
+
+    @_telling
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares."""
+        candidate = entries.find(self.moment.read, [entry_id]).get(entry_id)
+        if candidate is None:
+            return None
+        filters = filters_passed(self.moment, candidate)
+        return Inspected(candidate, filters, legs_of(self.moment, candidate, filters))
+
+    def _pool(self, rows: Sequence[int]) -> Pool:
+        pool = self.moment.pool(self.place, self.moment.snapshot.slots_of(rows))
+        return pool if "id" in pool.facts else pool.with_facts({"id": entries.ids(self.moment.read, rows)})
+
+    def _passing(self, ids: Sequence[str]) -> list[int]:
+        """Return the rows of those ids that exist and pass every filter, in the order of the ids."""
+        passing = conjunction(conditions(self.moment.plan))
+        sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
+        return [r[0] for r in self.moment.read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]
+
+    def _notes(self, hits: TextHits) -> list[Note]:
+        name, moment = self.tier.name, self.moment
         notes = []
         if hits.fallback:
             cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
-            notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.name))
-        if self.keeper.mistrusted:
+            notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", name))
+        if self.tier.keeper.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
-            notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", self.name))
+            notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
         if moment.plan.asks_vectors and moment.space is None and moment.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
-            notes.append(Note("no_vectors", cause, "add entries with vector=", self.name))
-        if moment.space is not None and moment.plan.model is None:
-            others = [m for m in models_of(moment.read, moment.space.dimensions) if m != moment.space.model]
+            notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+        space = moment.space
+        if space is not None and moment.plan.model is None:
+            models = self._remembered(("models", space.dimensions), lambda: models_of(moment.read, space.dimensions))
+            others = [m for m in models if m != space.model]
             if others:
-                cause = f"compared with vectors of model {moment.space.model!r}, not of {', '.join(map(repr, others))}"
-                notes.append(Note("model_assumed", cause, "name the query vector's model=", self.name))
+                cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
+                notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
         return notes
 
+    def _remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        return self.tier.keeper.remembered(self.moment.read, key, ask)
 
-def _text(moment: Moment) -> tuple[fulltext.TextHits, int]:
+
+def _text(moment: Moment) -> tuple[TextHits, int]:
     """Return the best candidates by full text, and the matches seen before they were cut."""
     plan = moment.plan
     if not plan.asks_text:
-        return fulltext.TextHits([], [], False), 0
+        return NO_HITS, 0
     # To know whether the small-corpus guard fires, look far enough to count.
     take = plan.taken if plan.limit is not None else max(plan.taken, plan.profile.cuts.guard_below)
     hits = moment.text(take)
-    matches = len(hits.rows)
+    matches = len(hits.slots)
     kept = fulltext.taken(plan, matches)
-    return hits._replace(rows=hits.rows[:kept], scores=hits.scores[:kept]), matches
+    return hits._replace(slots=hits.slots[:kept], scores=hits.scores[:kept]), matches
+
+
+def _united(first: Slots, second: Slots) -> Slots:
+    """Join two lists of slots; of those in both, the place in the first counts."""
+    if not len(second):
+        return first
+    seen = set(first.tolist())
+    fresh = [slot for slot in second.tolist() if slot not in seen]
+    return np.concatenate([first, np.array(fresh, dtype=np.int64)])
 
 
 def _memories(moment: Moment) -> list[Candidate]:
     if not moment.plan.include_memories or not moment.plan.asks_text:
         return []
     return entries.read_rows(moment.read, fulltext.recall_memories(moment.read, moment.plan, moment.plan.taken))
-
-
-def _passing(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
-    """Return the rows of those ids that exist and pass every filter, in the order of the ids."""
-    passing = conjunction(conditions(plan))
-    sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
-    return [r[0] for r in read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]

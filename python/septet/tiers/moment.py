@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,29 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
-from septet.ranking.pool import Candidate, Pool
+from septet.ranking.pool import Pool
 from septet.storage import entries, fulltext
 from septet.storage.filters import chosen
 from septet.storage.keeper import Keeper
-from septet.storage.snapshot import Snapshot, VectorRows
+from septet.storage.snapshot import Slots, Snapshot, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.vectors import Space, choose
 from septet.vector import QueryVector
 
-__all__ = ["Moment", "open_moment"]
+__all__ = ["NO_HITS", "Moment", "TextHits", "open_moment"]
 
 Column: TypeAlias = NDArray[np.float64]
+
+
+class TextHits(NamedTuple):
+    """Slots and their BM25 scores ``(m,)``, best first; see `septet.storage.fulltext.TextHits`."""
+
+    slots: Slots
+    scores: Column
+    fallback: bool
+
+
+NO_HITS = TextHits(np.empty(0, dtype=np.int64), np.empty(0), False)
 
 
 @dataclass(frozen=True)
@@ -67,61 +78,69 @@ class Moment:
             return None
         return postings.parts(self.plan.profile.text.weights, grams=query.grams)
 
-    def text(self, take: int) -> fulltext.TextHits:
-        """Return the best ``take`` rows by BM25 among those that pass the filters; ties by row."""
+    def text(self, take: int) -> TextHits:
+        """Return the best ``take`` slots by BM25 among those that pass the filters; ties by row."""
         parts, snapshot = self._parts, self.snapshot
         if parts is None:
-            return fulltext.recall(self.read, self.plan, take)
-        terms = self.plan.query.terms
-        slots, scores, _ = _core.bm25_top_k(parts, terms, take, self.allowed, ties=snapshot.rows)
-        return fulltext.TextHits(snapshot.rows[slots].tolist(), scores.tolist(), False)
+            found = fulltext.recall(self.read, self.plan, take)
+            return TextHits(snapshot.slots_of(found.rows), np.array(found.scores, dtype=np.float64), found.fallback)
+        slots, scores, _ = _core.bm25_top_k(parts, self.plan.query.terms, take, self.allowed, ties=snapshot.rows)
+        return TextHits(slots, scores, False)
 
-    def _bm25(self, slots: NDArray[np.int64], candidates: Sequence[Candidate], known: Mapping[int, float]) -> Column:
-        """Return the scores of candidates ``(m,)``, 0 where no term matches."""
+    def _bm25(self, slots: Slots, known: TextHits) -> Column:
+        """Return the scores of slots ``(m,)``, 0 where no term matches; those known already come first."""
+        others = slots[len(known.slots) :]
+        if not len(others):
+            return known.scores
         if self._parts is not None:
-            scores = _core.bm25_at(self._parts, self.plan.query.terms, slots)
-            return np.where(np.isnan(scores), 0.0, scores)
-        missing = [c.row for c in candidates if c.row not in known]
-        found = {**known, **fulltext.score_rows(self.read, self.plan, missing)}
-        return np.array([found.get(c.row, 0.0) for c in candidates], dtype=np.float64)
+            scores = _core.bm25_at(self._parts, self.plan.query.terms, others)
+            scores = np.where(np.isnan(scores), 0.0, scores)
+        else:
+            rows = self.snapshot.rows[others].tolist()
+            found = fulltext.score_rows(self.read, self.plan, rows)
+            scores = np.array([found.get(row, 0.0) for row in rows], dtype=np.float64)
+        return np.concatenate([known.scores, scores])
 
-    def nearest(self) -> list[int]:
-        """Return the rows of the vectors nearest to the query's, among those that pass the filters."""
+    def nearest(self) -> Slots:
+        """Return the slots of the vectors nearest to the query's, among those that pass the filters."""
         vectors, query = self.vectors, self.plan.vector
         if vectors is None or query is None:
-            return []
+            return np.empty(0, dtype=np.int64)
         found, _ = vectors.nearest(query.scan, self.plan.taken, self.allowed)
-        rows: list[int] = self.snapshot.rows[vectors.slots[found]].tolist()
-        return rows
+        return vectors.slots[found]
 
-    def pool(self, tier: str, rows: Sequence[int], bm25: Mapping[int, float]) -> Pool:
-        """Fetch candidates and fill every column that needs the corpus, whichever leg found them.
+    def pool(self, tier: int, slots: Slots, known: TextHits | None = None) -> Pool:
+        """Return candidates with every column that needs the corpus filled, whichever leg found them.
 
         Args:
-            bm25: scores that are known already, by row.
+            tier: the tier's place among those that are asked.
+            slots: ``(m,)``.
+            known: scores of the first slots, found by the text leg.
         """
-        plan = self.plan
-        candidates = entries.read_rows(self.read, rows)
-        slots = self.snapshot.slots_of([c.row for c in candidates])
-        columns: dict[str, NDArray[np.float64]] = {}
+        plan, snapshot = self.plan, self.snapshot
+        columns = snapshot.times(slots)
+        rows: list[int] = snapshot.rows[slots].tolist()
         if plan.asks_text:
             if "bm25" in plan.fill:
-                columns["bm25"] = self._bm25(slots, candidates, bm25)
+                columns["bm25"] = self._bm25(slots, NO_HITS if known is None else known)
             if "tfidf" in plan.fill:
                 columns["tfidf"] = self._tfidf(slots)
             if "trigram" in plan.fill:
-                columns["trigram"] = _core.trigrams(plan.query.text, [c.text for c in candidates])
+                columns["trigram"] = _core.trigrams(plan.query.text, entries.texts(self.read, rows))
         if self.vectors is not None and plan.vector is not None:
             columns["cosine"] = _cosines(self.vectors, plan.vector, slots)
-        return Pool(candidates, [tier] * len(candidates), columns)
+        facts: dict[str, Sequence[Any]] = {**snapshot.facts.texts(slots)}
+        if plan.tags:
+            facts["tags"] = entries.tags(self.read, rows)
+        if plan.asks_ids:
+            facts["id"] = entries.ids(self.read, rows)
+        return Pool(rows, [tier] * len(rows), facts, columns)
 
-    def _tfidf(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        out = np.full(len(slots), np.nan)
-        known = slots >= 0
+    def _tfidf(self, slots: Slots) -> Column:
         terms = self.snapshot.terms
-        if terms is not None:
-            out[known] = terms.index.cosines(terms.frequencies, self.plan.query.text, slots[known])
-        return out
+        if terms is None:
+            return np.full(len(slots), np.nan)
+        return terms.index.cosines(terms.frequencies, self.plan.query.text, slots)
 
 
 @contextmanager
@@ -129,7 +148,7 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
     """Open a transaction and the snapshot of its generation, again when another thread moved on in between."""
     while True:
         with store.reading() as read:
-            space, mismatch = _space(read, plan)
+            space, mismatch = _space(read, keeper, plan)
             snapshot = keeper.view(read, plan.now, terms="tfidf" in plan.fill, space=space)
             if snapshot is not None:
                 if plan.asks_text:
@@ -138,18 +157,23 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
                 return
 
 
-def _space(read: Reading, plan: Plan) -> tuple[Space | None, VectorError | None]:
+def _space(read: Reading, keeper: Keeper, plan: Plan) -> tuple[Space | None, VectorError | None]:
     if not plan.asks_vectors or plan.vector is None:
         return None, None
-    try:
-        return choose(read, plan.model, plan.vector.scan.size), None
-    except VectorError as fault:
-        return None, fault
+    model, dimensions = plan.model, plan.vector.scan.size
+
+    def ask() -> tuple[Space | None, VectorError | None]:
+        try:
+            return choose(read, model, dimensions), None
+        except VectorError as fault:
+            return None, fault
+
+    return keeper.remembered(read, ("space", model, dimensions), ask)
 
 
-def _cosines(vectors: VectorRows, query: QueryVector, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cosines(vectors: VectorRows, query: QueryVector, slots: Slots) -> Column:
     out = np.full(len(slots), np.nan)
     at = vectors.at(slots)
-    known = (at >= 0) & (slots >= 0)
+    known = at >= 0
     out[known] = _core.cosine_at(query.exact, vectors.rows, at[known])
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +13,7 @@ from septet.ranking.pool import Candidate, Pool
 from septet.ranking.reach import TermCounts
 from septet.results import LegReport, Note
 
-__all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Tier"]
+__all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Session", "Tier"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,6 @@ class Recalled:
     """
 
     pool: Pool
-    generation: int
     matches: int
     with_vectors: bool
     mismatch: VectorError | None
@@ -40,12 +40,8 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Entries near the anchors over links: the distance of each id, and those that were no candidates yet.
+    """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
 
-    ``linked`` is False when the tier holds no links at all.
-    """
-
-    linked: bool
     distances: Mapping[str, int]
     pool: Pool
 
@@ -67,6 +63,42 @@ class Inspected:
     legs: Sequence[LegReport]
 
 
+class Session(Protocol):
+    """One search in one tier: everything is read at one generation.
+
+    Raises:
+        SeptetError: from every method, when the tier fails.
+    """
+
+    @property
+    def generation(self) -> int:
+        """The generation that is read."""
+
+    def feedback(self) -> Mapping[str, int]:
+        """Count the feedback rows by action."""
+
+    def recall(self) -> Recalled:
+        """Return the candidates for the plan, all of which pass its filters."""
+
+    def linked(self) -> bool:
+        """Say whether the tier holds links at all."""
+
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+
+    def neighbours(self, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+        """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+
+    def hold(self, ids: Sequence[str]) -> Held:
+        """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
+
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares, or None when the tier does not hold it."""
+
+
 class Tier(Protocol):
     """Something that can be searched."""
 
@@ -78,14 +110,12 @@ class Tier(Protocol):
     def priority(self) -> float:
         """Of entries with the same id, the one of the tier with the highest priority wins."""
 
-    def recall(self, plan: Plan) -> Recalled:
-        """Return the candidates for a plan, all of which pass its filters."""
+    def open(self, plan: Plan, place: int) -> AbstractContextManager[Session]:
+        """Begin a search.
 
-    def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
-        """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+        Args:
+            place: the tier's place among those that are asked; its candidates carry it.
 
-    def hold(self, plan: Plan, ids: Sequence[str]) -> Held:
-        """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
-
-    def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
-        """Return how an entry fares, or None when the tier does not hold it."""
+        Raises:
+            SeptetError: the tier fails.
+        """
