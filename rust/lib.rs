@@ -7,6 +7,7 @@ pub mod error;
 pub mod facts;
 pub mod fts;
 pub mod fuse;
+mod pool;
 pub mod terms;
 pub mod vectors;
 

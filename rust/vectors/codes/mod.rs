@@ -13,7 +13,6 @@ mod line;
 #[cfg(target_arch = "x86_64")]
 mod maddubs;
 mod plain;
-mod pool;
 mod quantise;
 mod search;
 mod segment;

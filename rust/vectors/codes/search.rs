@@ -7,10 +7,10 @@ use super::allowed::Allowed;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::pool;
 use super::quantise::CodedQuery;
 use super::work::{Task, Work};
 use crate::error::{Error, Result};
+use crate::pool;
 use crate::vectors::{Hits, Level, Mask, Rows};
 
 /// Codes that one thread scans in about a millisecond; a second one is not woken for less.

@@ -8,9 +8,9 @@ use super::allowed::Allowed;
 use super::keep::{Keep, Kept, key, unkey};
 use super::kernel::Kernel;
 use super::line::{At, FOUR, LINE};
-use super::pool::Job;
 use super::quantise::{CodedQuery, FactorColumns};
 use super::segment::Segment;
+use crate::pool::Job;
 
 /// Rows between two looks at the scores; with 384 components their codes fill half of the first-level cache.
 const BLOCK: usize = 64;

@@ -1,4 +1,4 @@
-//! A few threads that sleep until a search is worth sharing.
+//! A few threads that sleep until work is worth sharing: the one pool of the process.
 //!
 //! Nobody waits for a helper: a job must be complete when its owner has run it, whatever the helpers did. So a helper
 //! that wakes late finds nothing to do, and one that loses its core holds nobody up.
@@ -14,7 +14,7 @@ const MOST_HELPERS: usize = 63;
 const MOST_FORKS: usize = 64;
 
 /// Work that several threads may run at once.
-pub(super) trait Job: Send + Sync {
+pub(crate) trait Job: Send + Sync {
     /// Take pieces of the work until none is left.
     fn run(&self);
 }
@@ -36,7 +36,7 @@ struct Shared {
 static POOLS: [OnceLock<Pool>; MOST_FORKS] = [const { OnceLock::new() }; MOST_FORKS];
 
 /// Run a job on this thread, and on up to `helpers` more if they come in time.
-pub(super) fn run(job: &Arc<impl Job + 'static>, helpers: usize) {
+pub(crate) fn run(job: &Arc<impl Job + 'static>, helpers: usize) {
     let pool = if helpers > 0 { Pool::here() } else { None };
     let Some(pool) = pool else { return job.run() };
     let shared = Arc::clone(job) as Arc<dyn Job>;
@@ -45,8 +45,8 @@ pub(super) fn run(job: &Arc<impl Job + 'static>, helpers: usize) {
     pool.withdraw(&shared);
 }
 
-/// The number of threads a search uses when nobody says.
-pub(super) fn cores() -> usize {
+/// The number of threads that long work uses when nobody says.
+pub(crate) fn cores() -> usize {
     // Reading the limits of a container costs some files, so it is done once.
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
@@ -71,7 +71,7 @@ impl Pool {
         }
     }
 
-    /// Take back what no helper has begun, so that a finished search holds no memory.
+    /// Take back what no helper has begun, so that a finished job holds no memory.
     fn withdraw(&self, job: &Arc<dyn Job>) {
         self.shared
             .jobs
