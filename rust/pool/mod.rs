@@ -3,10 +3,14 @@
 //! Nobody waits for a helper: a job must be complete when its owner has run it, whatever the helpers did. So a helper
 //! that wakes late finds nothing to do, and one that loses its core holds nobody up.
 
+mod fold;
+
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
+
+pub(crate) use fold::fold;
 
 /// Helpers that are never exceeded, whatever a caller asks for.
 const MOST_HELPERS: usize = 63;
