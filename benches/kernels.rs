@@ -100,7 +100,7 @@ fn corpus() -> (Vec<String>, TermIndex, Vec<i64>) {
     let mut numbers = Numbers(4);
     let texts: Vec<String> = (0..5_000).map(|_| numbers.text(90)).collect();
     let index = TermIndex::new();
-    index.append(&texts);
+    index.append(&texts, None);
     (texts, index, (0..5_000).collect())
 }
 
@@ -116,9 +116,9 @@ fn tfidf(criterion: &mut Criterion) {
     group.bench_function("moved 1", |bencher| bencher.iter(|| moved(black_box(&frequencies))));
     group.bench_function("frequencies 5000", |bencher| bencher.iter(|| index.frequencies(&slots)));
     group.throughput(Throughput::Bytes(texts.iter().map(|text| text.len() as u64).sum()));
-    group.bench_function("append 5000", |bencher| bencher.iter(|| TermIndex::new().append(&texts)));
+    group.bench_function("append 5000", |bencher| bencher.iter(|| TermIndex::new().append(&texts, Some(1))));
     let vectorizer = TfidfVectorizer::new(Tokens::Words);
-    group.bench_function("fit_transform 5000", |bencher| bencher.iter(|| vectorizer.fit_transform(&texts)));
+    group.bench_function("fit_transform 5000", |bencher| bencher.iter(|| vectorizer.fit_transform(&texts, Some(1))));
 }
 
 fn full_text(criterion: &mut Criterion) {

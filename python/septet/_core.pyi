@@ -7,7 +7,7 @@ corpus release the GIL.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,8 +187,8 @@ class TermIndex:
     def __len__(self) -> int:
         """Return the number of slots."""
 
-    def append(self, texts: Sequence[str]) -> int:
-        """Tokenise the texts in order into new slots and return the first new slot."""
+    def append(self, texts: Sequence[str], *, threads: int | None = None) -> int:
+        """Tokenise the texts in order into new slots and return the first; ``threads`` as in `TfidfVectorizer`."""
 
     def frequencies(self, slots: NDArray[np.int64]) -> Frequencies:
         """Count document frequencies over the given slots ``(m,)`` (each slot at most once)."""
@@ -220,26 +220,25 @@ class Frequencies:
     def to_dict(self) -> dict[str, int]:
         """Return every term with a document frequency of at least 1."""
 
+_Csr: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
+
 @final
 class TfidfVectorizer:
     """TF-IDF of whole corpora, numerically equal to scikit-learn's ``TfidfVectorizer`` (``smooth_idf``, ``l2``).
 
-    ``tokens="words"`` takes runs of at least two word characters, lower-cased (scikit-learn's default);
-    ``tokens="signals"`` takes `tokenize`. Columns are numbered by the terms' code point order.
+    ``tokens="words"`` takes runs of at least two word characters, lower-cased (scikit-learn's default), "signals" takes
+    `tokenize`. Columns are numbered by the terms' code point order. ``threads``: how many, at least 1; None takes every
+    core when there is work for more than one. No number depends on them.
     """
 
     def __new__(cls, *, tokens: str = "signals") -> TfidfVectorizer: ...
-    def fit(self, texts: Sequence[str]) -> None:
+    def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
         """Learn vocabulary and document frequencies; replaces what was learned before."""
 
-    def transform(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
-        """Return unit-length rows in CSR form: data, column indices (ascending in a row), row offsets ``(n + 1,)``.
+    def transform(self, texts: Sequence[str], *, threads: int | None = None) -> _Csr:
+        """Return unit-length rows in CSR form: data, column indices (ascending in a row), row offsets ``(n + 1,)``."""
 
-        Raises:
-            ValueError: not fitted.
-        """
-
-    def fit_transform(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+    def fit_transform(self, texts: Sequence[str], *, threads: int | None = None) -> _Csr:
         """Return `transform` of the same texts after `fit`, tokenising them once."""
 
     @property

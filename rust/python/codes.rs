@@ -4,8 +4,7 @@ use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use super::{Doubles, Input, Integers, Matrix, Vector, count, integers};
-use crate::Error;
+use super::{Doubles, Input, Integers, Matrix, Vector, count, integers, thread_count};
 use crate::vectors::{self, Hits, Level, Request};
 
 type Best<'py> = (Integers<'py>, Doubles<'py>);
@@ -95,14 +94,7 @@ fn request<'a>(
     threads: Option<i64>,
 ) -> PyResult<Request<'a>> {
     let k = count("k", k)?;
-    let threads = match threads.map(usize::try_from) {
-        None => None,
-        Some(Ok(threads)) if threads > 0 => Some(threads),
-        _ => {
-            let got = threads.unwrap_or_default() as f64;
-            return Err(Error::Parameter { what: "threads", wanted: "at least 1", got }.into());
-        }
-    };
+    let threads = thread_count(threads)?;
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;
     Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads })
 }

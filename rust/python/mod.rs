@@ -88,6 +88,15 @@ fn count(what: &'static str, got: i64) -> PyResult<usize> {
     usize::try_from(got).map_err(|_| Error::Parameter { what, wanted: "at least 0", got: got as f64 }.into())
 }
 
+/// The number of threads asked for; `None` leaves it to the kernel.
+fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
+    let Some(got) = got else { return Ok(None) };
+    match usize::try_from(got) {
+        Ok(threads) if threads > 0 => Ok(Some(threads)),
+        _ => Err(Error::Parameter { what: "threads", wanted: "at least 1", got: got as f64 }.into()),
+    }
+}
+
 /// Kernels of Septet.
 #[pymodule(gil_used = false)]
 mod _core {

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet};
 
-use super::{Doubles, Integers, Vector, array};
+use super::{Doubles, Integers, Vector, array, thread_count};
 use crate::terms::{self, Csr, Tokens};
 
 type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
@@ -68,8 +68,10 @@ impl TermIndex {
     }
 
     /// Tokenise the texts in order into new slots and return the first new slot.
-    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> usize {
-        py.detach(|| self.0.append(&texts))
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> PyResult<usize> {
+        let threads = thread_count(threads)?;
+        Ok(py.detach(|| self.0.append(&texts, threads)))
     }
 
     /// Count document frequencies over the given slots `(m,)`.
@@ -142,18 +144,35 @@ impl TfidfVectorizer {
     }
 
     /// Learn vocabulary and document frequencies; replaces what was learned before.
-    fn fit(&self, py: Python<'_>, texts: Vec<PyBackedStr>) {
-        py.detach(|| self.0.fit(&texts));
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn fit(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> PyResult<()> {
+        let threads = thread_count(threads)?;
+        py.detach(|| self.0.fit(&texts, threads));
+        Ok(())
     }
 
     /// Return unit-length rows in CSR form: data, column indices, row offsets.
-    fn transform<'py>(&self, py: Python<'py>, texts: Vec<PyBackedStr>) -> PyResult<CsrArrays<'py>> {
-        Ok(csr_arrays(py, py.detach(|| self.0.transform(&texts))?))
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<PyBackedStr>,
+        threads: Option<i64>,
+    ) -> PyResult<CsrArrays<'py>> {
+        let threads = thread_count(threads)?;
+        Ok(csr_arrays(py, py.detach(|| self.0.transform(&texts, threads))?))
     }
 
     /// Return `transform` of the same texts after `fit`, tokenising them once.
-    fn fit_transform<'py>(&self, py: Python<'py>, texts: Vec<PyBackedStr>) -> CsrArrays<'py> {
-        csr_arrays(py, py.detach(|| self.0.fit_transform(&texts)))
+    #[pyo3(signature = (texts, *, threads=None))]
+    fn fit_transform<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<PyBackedStr>,
+        threads: Option<i64>,
+    ) -> PyResult<CsrArrays<'py>> {
+        let threads = thread_count(threads)?;
+        Ok(csr_arrays(py, py.detach(|| self.0.fit_transform(&texts, threads))))
     }
 
     /// The terms, by column.

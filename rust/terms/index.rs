@@ -2,84 +2,18 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rustc_hash::FxHashMap;
-
-use super::tokens::for_each_token;
+use super::counting::{Piece, Tally, Units, count};
+use super::lexicon::Lexicon;
+use super::slots::{Slots, counts};
+use super::tokens::{Cutter, Tokens};
 use crate::error::{Error, Result};
-
-type Names = FxHashMap<Box<str>, u32>;
-
-/// Texts as term numbers, counted from 0 in order of first sight.
-#[derive(Default)]
-pub(super) struct Batch {
-    names: Names,
-    terms: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl Batch {
-    /// Add a text, whose tokens `each` passes on.
-    pub(super) fn push(&mut self, each: impl FnOnce(&mut dyn FnMut(&str))) {
-        let Self { names, terms, ends } = self;
-        each(&mut |token| {
-            let next = names.len() as u32;
-            terms.push(match names.get(token) {
-                Some(&term) => term,
-                None => *names.entry(token.into()).or_insert(next),
-            });
-        });
-        ends.push(terms.len());
-    }
-
-    /// The terms' names by number, and each text's terms.
-    pub(super) fn finish(self) -> (Vec<Box<str>>, Vec<u32>, Vec<usize>) {
-        let mut names = vec![Box::default(); self.names.len()];
-        for (name, term) in self.names {
-            names[term as usize] = name;
-        }
-        (names, self.terms, self.ends)
-    }
-}
+use crate::pool;
 
 /// What an index and the frequencies made from it share.
 #[derive(Debug, Default)]
 struct Shared {
-    names: RwLock<Names>,
+    names: RwLock<Lexicon>,
     slots: RwLock<Slots>,
-}
-
-/// By slot the text's term numbers, ascending, each as often as it occurs.
-#[derive(Debug, Default)]
-struct Slots {
-    terms: Vec<u32>,
-    ends: Vec<usize>,
-}
-
-impl Slots {
-    fn get(&self, slot: usize) -> &[u32] {
-        let start = if slot == 0 { 0 } else { self.ends[slot - 1] };
-        &self.terms[start..self.ends[slot]]
-    }
-
-    fn check(&self, slot: i64) -> Result<usize> {
-        match usize::try_from(slot) {
-            Ok(i) if i < self.ends.len() => Ok(i),
-            _ => Err(Error::OutOfRange { what: "slot", index: slot, len: self.ends.len() }),
-        }
-    }
-
-    /// Fail for a slot out of range or listed twice.
-    fn check_all(&self, slots: &[i64]) -> Result<()> {
-        for &slot in slots {
-            self.check(slot)?;
-        }
-        let mut sorted = slots.to_vec();
-        sorted.sort_unstable();
-        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Error::Repeated { slot: pair[0] }),
-            None => Ok(()),
-        }
-    }
 }
 
 // A lock is poisoned only by a panic between two pushes that cannot panic, so what it guards is whole.
@@ -114,34 +48,52 @@ impl TermIndex {
     }
 
     /// Tokenise the texts in order into new slots and return the first new slot.
-    pub fn append<T: AsRef<str>>(&self, texts: &[T]) -> usize {
-        let mut batch = Batch::default();
-        let mut buffer = String::new();
-        for text in texts {
-            batch.push(|emit| for_each_token(text.as_ref(), &mut buffer, emit));
-        }
-        // Tokenising took no lock; from here on readers wait.
-        let (new_names, mut terms, ends) = batch.finish();
-        let mut names = write(&self.shared.names);
-        let numbers: Vec<u32> = new_names
-            .into_iter()
-            .map(|name| {
-                let next = names.len() as u32;
-                *names.entry(name).or_insert(next)
-            })
-            .collect();
-        let mut start = 0;
-        for &end in &ends {
-            let text = &mut terms[start..end];
-            text.iter_mut().for_each(|term| *term = numbers[*term as usize]);
-            text.sort_unstable();
-            start = end;
-        }
+    ///
+    /// `threads`: at least 1; `None` for as many as there are cores, or one where there is little to do. What comes of
+    /// it does not depend on them.
+    pub fn append<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> usize {
+        let units = Units::new(texts, threads);
+        let tallies = count(Tokens::Signals, texts, &units);
+        let of_tally = self.number(&tallies);
+        let each = tallies.iter().zip(&of_tally);
+        let mut pieces: Vec<(&Piece, &[u32])> =
+            each.flat_map(|(tally, of)| tally.pieces.iter().map(move |piece| (piece, &of[..]))).collect();
+        pieces.sort_unstable_by_key(|(piece, _)| piece.unit);
+        let each = |done: &mut Vec<(usize, Slots)>, unit: usize| {
+            let (piece, of) = &pieces[unit];
+            done.push((unit, Slots::of(piece, |term| of[term as usize])));
+        };
+        let parts = pool::fold(pieces.len(), units.threads, Vec::new, each);
+        let mut parts: Vec<(usize, Slots)> = parts.into_iter().flatten().collect();
+        parts.sort_unstable_by_key(|&(unit, _)| unit);
         let mut slots = write(&self.shared.slots);
-        let (first, offset) = (slots.ends.len(), slots.terms.len());
-        slots.terms.extend(terms);
-        slots.ends.extend(ends.into_iter().map(|end| offset + end));
+        let first = slots.ends.len();
+        parts.iter().for_each(|(_, part)| slots.append(part));
         first
+    }
+
+    /// The number of each tally's terms; new ones are numbered in code point order, whoever counted them.
+    fn number(&self, tallies: &[Tally]) -> Vec<Vec<u32>> {
+        let mut new = Vec::new();
+        let names = read(&self.shared.names);
+        let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(tallies.len());
+        for (of, tally) in tallies.iter().enumerate() {
+            let known = tally.lexicon.terms().enumerate().map(|(at, term)| {
+                names.find(term).unwrap_or_else(|| {
+                    new.push((term, of, at));
+                    0
+                })
+            });
+            numbers.push(known.collect());
+        }
+        drop(names);
+        new.sort_unstable_by_key(|&(term, ..)| term.name());
+        // Tokenising took no lock; from here on readers wait.
+        let mut names = write(&self.shared.names);
+        for (term, of, at) in new {
+            numbers[of][at] = names.number(term);
+        }
+        numbers
     }
 
     /// Count document frequencies over the given slots `(m,)`.
@@ -181,15 +133,10 @@ impl TermIndex {
     fn query(&self, frequencies: &Frequencies, query: &str) -> Vec<(u32, f64)> {
         let names = read(&self.shared.names);
         let mut terms = Vec::new();
-        for_each_token(query, &mut String::new(), |token| terms.extend(names.get(token).copied()));
+        Cutter::new(Tokens::Signals).each(query, |term| terms.extend(names.find(term)));
         terms.sort_unstable();
         counts(&terms).filter_map(|(term, count)| Some((term, frequencies.weight(term, count)?))).collect()
     }
-}
-
-/// The distinct terms of an ascending list, with how often each occurs.
-fn counts(terms: &[u32]) -> impl Iterator<Item = (u32, usize)> + '_ {
-    terms.chunk_by(|a, b| a == b).map(|run| (run[0], run.len()))
 }
 
 fn dot_and_square(query: &[(u32, f64)], terms: &[u32], frequencies: &Frequencies) -> (f64, f64) {
@@ -278,7 +225,7 @@ impl Frequencies {
 
     /// Return the number of counted documents that hold the term.
     pub fn document_frequency(&self, term: &str) -> u32 {
-        read(&self.shared.names).get(term).map_or(0, |&term| self.count(term))
+        read(&self.shared.names).find_text(term).map_or(0, |term| self.count(term))
     }
 
     /// Return `ln((N + 1) / (df + 1)) + 1`.
@@ -289,7 +236,7 @@ impl Frequencies {
     /// Return every term with a document frequency of at least 1, in no particular order.
     pub fn to_vec(&self) -> Vec<(String, u32)> {
         let names = read(&self.shared.names);
-        names.iter().map(|(name, &term)| (name.to_string(), self.count(term))).filter(|&(_, count)| count > 0).collect()
+        names.texts().zip(0..).map(|(name, term)| (name, self.count(term))).filter(|&(_, count)| count > 0).collect()
     }
 
     fn check_index(&self, index: &TermIndex) -> Result<()> {
@@ -319,7 +266,7 @@ mod tests {
 
     fn index(texts: &[&str]) -> TermIndex {
         let index = TermIndex::new();
-        assert_eq!(index.append(texts), 0);
+        assert_eq!(index.append(texts, None), 0);
         index
     }
 
@@ -329,7 +276,7 @@ mod tests {
         let all = index.frequencies(&[0, 1, 2, 3]).unwrap();
         assert_eq!((all.documents(), all.document_frequency("red"), all.document_frequency("none")), (4, 2, 0));
         assert_eq!(all.idf("red"), (5.0_f64 / 3.0).ln() + 1.0);
-        assert_eq!(index.append(&["violet red"]), 4);
+        assert_eq!(index.append(&["violet red"], None), 4);
         assert_eq!(all.document_frequency("violet"), 0);
         let moved = all.moved(&index, &[4], &[0, 1]).unwrap();
         let fresh = index.frequencies(&[2, 3, 4]).unwrap();
@@ -364,10 +311,10 @@ mod tests {
         let texts: Vec<String> =
             (0..40).map(|i| (0..60).map(|j| format!("w{:03} ", (i * 37 + j * j) % 211)).collect()).collect();
         let forward = TermIndex::new();
-        forward.append(&texts);
+        forward.append(&texts, None);
         let backward = TermIndex::new();
         for text in texts.iter().rev() {
-            backward.append(&[text]);
+            backward.append(&[text], None);
         }
         let slots: Vec<i64> = (0..40).collect();
         let reversed: Vec<i64> = slots.iter().rev().copied().collect();
@@ -388,5 +335,21 @@ mod tests {
         assert_eq!(one.moved(&index, &[], &[1]).unwrap_err(), Error::NotCounted { slot: 1 });
         assert!(index.cosines(&all, "red", &[-1]).is_err());
         assert!(TermIndex::new().cosines(&all, "red", &[]).is_err());
+    }
+    #[test]
+    fn threads_do_not_show() {
+        let texts: Vec<String> =
+            (0..3_000).map(|i| (0..40).map(|j| format!("word{} ", (i * 37 + j * j) % 2_111)).collect()).collect();
+        let one = TermIndex::new();
+        one.append(&texts[..9], Some(1));
+        one.append(&texts[9..], Some(1));
+        for threads in [2, 4] {
+            let many = TermIndex::new();
+            many.append(&texts[..9], Some(threads));
+            assert_eq!(many.append(&texts[9..], Some(threads)), 9);
+            assert_eq!(read(&many.shared.slots).terms, read(&one.shared.slots).terms);
+            assert_eq!(read(&many.shared.slots).ends, read(&one.shared.slots).ends);
+            assert!(read(&many.shared.names).texts().eq(read(&one.shared.names).texts()));
+        }
     }
 }

@@ -1,9 +1,14 @@
 //! Terms: what counts as a word in any script, extra index terms, TF-IDF.
 
+mod counting;
 mod fold;
 mod grams;
 mod index;
+mod lexicon;
+mod row;
+mod runs;
 mod scripts;
+mod slots;
 mod stop_words;
 mod tfidf;
 mod tokens;
@@ -14,7 +19,7 @@ pub use fold::fold;
 pub use grams::{grams, query_grams};
 pub use index::{Frequencies, TermIndex};
 pub use stop_words::{STOP_WORDS, is_stop_word};
-pub use tfidf::{Csr, TfidfVectorizer, Tokens};
-pub use tokens::tokenize;
+pub use tfidf::{Csr, TfidfVectorizer};
+pub use tokens::{Tokens, tokenize};
 pub use trigrams::trigrams;
 pub use words::words;

@@ -13,45 +13,48 @@ pub const STOP_WORDS: [&str; 95] = [
 
 const PLACES: usize = 512;
 
-/// Every word is at most seven bytes, so with its length it is one number; the numbers lie in an open-addressed table.
+/// Every word is at most seven bytes, so it is one number; the numbers lie in an open-addressed table.
 const TABLE: [u64; PLACES] = {
     let mut table = [0; PLACES];
     let mut i = 0;
     while i < STOP_WORDS.len() {
-        let key = pack(STOP_WORDS[i].as_bytes());
-        let mut place = place(key);
+        let start = start(STOP_WORDS[i].as_bytes());
+        let mut place = place(start);
         while table[place] != 0 {
             place = (place + 1) % PLACES;
         }
-        table[place] = key;
+        table[place] = start;
         i += 1;
     }
     table
 };
 
-const fn pack(word: &[u8]) -> u64 {
-    let mut key = word.len() as u64;
+/// The first bytes, the first in the lowest place.
+const fn start(word: &[u8]) -> u64 {
+    let mut start = 0;
     let mut i = 0;
-    while i < word.len() {
-        key = key << 8 | word[i] as u64;
+    while i < word.len() && i < 8 {
+        start |= (word[i] as u64) << (8 * i);
         i += 1;
     }
-    key
+    start
 }
 
-const fn place(key: u64) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
+const fn place(start: u64) -> usize {
+    (start.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
 }
 
 /// Whether a lower-case word is one of [`STOP_WORDS`].
 pub fn is_stop_word(word: &str) -> bool {
-    if word.is_empty() || word.len() > 7 {
-        return false;
-    }
-    let key = pack(word.as_bytes());
-    let mut place = place(key);
+    word.len() <= 7 && !word.contains('\0') && is_stop_start(start(word.as_bytes()))
+}
+
+/// Whether a word without NULs is one of [`STOP_WORDS`], given its first eight bytes: the first in the lowest place,
+/// zeros behind the last.
+pub(super) fn is_stop_start(start: u64) -> bool {
+    let mut place = place(start);
     while TABLE[place] != 0 {
-        if TABLE[place] == key {
+        if TABLE[place] == start {
             return true;
         }
         place = (place + 1) % PLACES;

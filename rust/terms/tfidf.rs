@@ -1,42 +1,13 @@
 //! TF-IDF of whole corpora, numerically equal to scikit-learn's `TfidfVectorizer`.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use rustc_hash::FxHashMap;
-
-use super::index::Batch;
-use super::tokens::{for_each_pattern_word, for_each_token};
+use super::counting::{Piece, Tally, Units, count};
+use super::lexicon::{Lexicon, united};
+use super::row::Row;
+use super::tokens::{Cutter, Tokens};
 use crate::error::{Error, Result};
-
-/// How texts are cut into terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
-    /// Runs of at least two word characters, lower-cased: scikit-learn's default pattern.
-    Words,
-    /// [`super::tokenize`].
-    Signals,
-}
-
-impl Tokens {
-    /// `words` or `signals`.
-    ///
-    /// # Errors
-    /// [`Error::Name`] for another name.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "words" => Ok(Self::Words),
-            "signals" => Ok(Self::Signals),
-            _ => Err(Error::Name { what: "tokens", wanted: "words, signals".to_owned(), got: name.to_owned() }),
-        }
-    }
-
-    fn each(self, text: &str, buffer: &mut String, emit: &mut dyn FnMut(&str)) {
-        match self {
-            Self::Words => for_each_pattern_word(text, emit),
-            Self::Signals => for_each_token(text, buffer, emit),
-        }
-    }
-}
+use crate::pool;
 
 /// Sparse rows: row `i` has `data[offsets[i]..offsets[i + 1]]` in the columns at the same places, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,15 +20,41 @@ pub struct Csr {
     pub offsets: Vec<i64>,
 }
 
-/// What a fit learned.
+/// Where one unit's rows are to be written.
+type Place<'a> = Mutex<(&'a mut [f64], &'a mut [i32])>;
+
+impl Csr {
+    /// Rows that end, unit by unit, at these places of the unit.
+    fn empty<'a>(units: impl Iterator<Item = &'a [usize]>) -> Self {
+        let (mut offsets, mut start) = (vec![0], 0);
+        for ends in units {
+            offsets.extend(ends.iter().map(|end| (start + end) as i64));
+            start += ends.last().copied().unwrap_or(0);
+        }
+        Self { data: vec![0.0; start], columns: vec![0; start], offsets }
+    }
+
+    /// Cut into the places of units that have so many values.
+    fn places(&mut self, lengths: impl Iterator<Item = usize>) -> Vec<Place<'_>> {
+        let (mut data, mut columns) = (&mut self.data[..], &mut self.columns[..]);
+        let place = |n: usize| {
+            let here = (data.split_off_mut(..n), columns.split_off_mut(..n));
+            Mutex::new((here.0.unwrap_or_default(), here.1.unwrap_or_default()))
+        };
+        lengths.map(place).collect()
+    }
+}
+
+/// What a fit learned. The numbers of the lexicon's terms are their columns.
 #[derive(Debug)]
 struct Model {
-    terms: Vec<Arc<str>>,
-    columns: FxHashMap<Arc<str>, u32>,
+    lexicon: Lexicon,
     idf: Vec<f64>,
 }
 
-/// TF-IDF with smoothed idf and rows of Euclidean length 1. Columns are numbered by the terms' code point order.
+/// TF-IDF with smoothed idf and rows of Euclidean length 1. Columns are numbered by the terms' code point order. No
+/// result depends on the number of threads: at least 1, `None` for as many as there are cores, or one where there is
+/// little to do.
 #[derive(Debug)]
 pub struct TfidfVectorizer {
     tokens: Tokens,
@@ -71,31 +68,52 @@ impl TfidfVectorizer {
     }
 
     /// Learn vocabulary and document frequencies; replaces what was learned before.
-    pub fn fit<T: AsRef<str>>(&self, texts: &[T]) {
-        self.learn(texts);
+    pub fn fit<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) {
+        self.learn(texts, threads);
     }
 
     /// Return [`Self::transform`] of the same texts after [`Self::fit`], tokenising them once.
-    pub fn fit_transform<T: AsRef<str>>(&self, texts: &[T]) -> Csr {
-        let (model, mut terms, ends) = self.learn(texts);
-        rows(&model, &mut terms, &ends)
+    pub fn fit_transform<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> Csr {
+        let (model, pieces, threads) = self.learn(texts, threads);
+        let mut csr = Csr::empty(pieces.iter().map(|(piece, _)| &piece.ends[..]));
+        let places = csr.places(pieces.iter().map(|(piece, _)| piece.terms.len()));
+        let each = |row: &mut Row, unit: usize| {
+            let mut place = places[unit].lock().unwrap_or_else(PoisonError::into_inner);
+            let ((piece, columns), (data, numbers)) = (&pieces[unit], &mut *place);
+            let mut start = 0;
+            for &end in &piece.ends {
+                piece.terms[start..end].iter().for_each(|term| row.add(columns[term.term as usize], term.count));
+                row.drain(&model.idf, &mut data[start..end], &mut numbers[start..end]);
+                start = end;
+            }
+        };
+        pool::fold(pieces.len(), threads, || Row::new(model.idf.len()), each);
+        drop(places);
+        csr
     }
 
     /// Return rows of length 1, `(n, columns)`; terms that were not learned are left out.
     ///
     /// # Errors
     /// [`Error::NotFitted`].
-    pub fn transform<T: AsRef<str>>(&self, texts: &[T]) -> Result<Csr> {
+    pub fn transform<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> Result<Csr> {
         let model = self.model()?;
-        let (mut terms, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
-        let mut buffer = String::new();
-        for text in texts {
-            self.tokens.each(text.as_ref(), &mut buffer, &mut |token| {
-                terms.extend(model.columns.get(token).copied());
-            });
-            ends.push(terms.len());
-        }
-        Ok(rows(&model, &mut terms, &ends))
+        let units = Units::new(texts, threads);
+        let start = || Writer::new(self.tokens, &model);
+        let each = |writer: &mut Writer<'_>, unit: usize| writer.write(&texts[units.ranges[unit].clone()], unit);
+        let writers = pool::fold(units.ranges.len(), units.threads, start, each);
+        let mut written: Vec<Written> = writers.into_iter().flat_map(|writer| writer.written).collect();
+        written.sort_unstable_by_key(|written| written.unit);
+        let mut csr = Csr::empty(written.iter().map(|written| &written.ends[..]));
+        let places = csr.places(written.iter().map(|written| written.data.len()));
+        let copy = |_: &mut (), unit: usize| {
+            let mut place = places[unit].lock().unwrap_or_else(PoisonError::into_inner);
+            place.0.copy_from_slice(&written[unit].data);
+            place.1.copy_from_slice(&written[unit].columns);
+        };
+        pool::fold(written.len(), units.threads, || (), copy);
+        drop(places);
+        Ok(csr)
     }
 
     /// The terms, by column.
@@ -103,7 +121,7 @@ impl TfidfVectorizer {
     /// # Errors
     /// [`Error::NotFitted`].
     pub fn vocabulary(&self) -> Result<Vec<String>> {
-        Ok(self.model()?.terms.iter().map(|term| term.to_string()).collect())
+        Ok(self.model()?.lexicon.texts().collect())
     }
 
     /// `ln((1 + n) / (1 + df)) + 1` by column.
@@ -118,73 +136,81 @@ impl TfidfVectorizer {
         self.model.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or(Error::NotFitted)
     }
 
-    /// Fit, and return the model with the texts' terms as columns.
-    fn learn<T: AsRef<str>>(&self, texts: &[T]) -> (Arc<Model>, Vec<u32>, Vec<usize>) {
-        let mut batch = Batch::default();
-        let mut buffer = String::new();
-        for text in texts {
-            batch.push(|emit| self.tokens.each(text.as_ref(), &mut buffer, emit));
-        }
-        let (names, mut terms, ends) = batch.finish();
-        let column = columns(&names);
-        terms.iter_mut().for_each(|term| *term = column[*term as usize]);
-        let idf = idf(&terms, &ends, names.len());
-        let mut named: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
-        named.sort_unstable();
-        let columns = named.iter().cloned().zip(0..).collect();
-        let model = Arc::new(Model { terms: named, columns, idf });
+    /// Fit, and return the model, the texts' counted terms with the columns of their numbers, and how many threads it
+    /// took.
+    fn learn<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> (Arc<Model>, Vec<Counts>, usize) {
+        let units = Units::new(texts, threads);
+        let tallies = count(self.tokens, texts, &units);
+        let lexicons: Vec<&Lexicon> = tallies.iter().map(|tally| &tally.lexicon).collect();
+        let (lexicon, columns) = united(&lexicons);
+        let columns: Vec<Arc<[u32]>> = columns.into_iter().map(Arc::from).collect();
+        let idf = idf(&tallies, &columns, texts.len(), lexicon.len());
+        let each = tallies.into_iter().zip(columns);
+        let mut pieces: Vec<Counts> = each
+            .flat_map(|(tally, columns)| tally.pieces.into_iter().map(move |piece| (piece, columns.clone())))
+            .collect();
+        pieces.sort_unstable_by_key(|(piece, _)| piece.unit);
+        let model = Arc::new(Model { lexicon, idf });
         *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&model));
-        (model, terms, ends)
+        (model, pieces, units.threads)
     }
 }
 
-/// The column of each term: its place among the sorted names.
-fn columns(names: &[Box<str>]) -> Vec<u32> {
-    let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
-    // The byte order of UTF-8 is the order of code points.
-    sorted.sort_unstable_by_key(|&term| &names[term as usize]);
-    let mut column = vec![0; names.len()];
-    for (place, term) in (0..).zip(sorted) {
-        column[term as usize] = place;
-    }
-    column
-}
+/// A unit's counted terms, and by term its column.
+type Counts = (Piece, Arc<[u32]>);
 
-fn idf(terms: &[u32], ends: &[usize], columns: usize) -> Vec<f64> {
-    let mut frequencies = vec![0_u32; columns];
-    let mut last_seen = vec![usize::MAX; columns];
-    let mut start = 0;
-    for (document, &end) in ends.iter().enumerate() {
-        for &term in &terms[start..end] {
-            if last_seen[term as usize] != document {
-                last_seen[term as usize] = document;
-                frequencies[term as usize] += 1;
-            }
+fn idf(tallies: &[Tally], columns: &[Arc<[u32]>], texts: usize, terms: usize) -> Vec<f64> {
+    let mut frequencies = vec![0_u32; terms];
+    for (tally, columns) in tallies.iter().zip(columns) {
+        for (frequency, &column) in tally.frequencies().zip(&**columns) {
+            frequencies[column as usize] += frequency;
         }
-        start = end;
     }
-    let documents = ends.len() as f64 + 1.0;
-    frequencies.into_iter().map(|frequency| (documents / (1.0 + f64::from(frequency))).ln() + 1.0).collect()
+    let texts = texts as f64 + 1.0;
+    frequencies.into_iter().map(|frequency| (texts / (1.0 + f64::from(frequency))).ln() + 1.0).collect()
 }
 
-/// Weigh and scale the texts whose terms these are; sorts each text's terms.
-fn rows(model: &Model, terms: &mut [u32], ends: &[usize]) -> Csr {
-    let mut csr = Csr { offsets: vec![0], ..Csr::default() };
-    let mut start = 0;
-    for &end in ends {
-        let text = &mut terms[start..end];
-        text.sort_unstable();
-        let row = csr.data.len();
-        for run in text.chunk_by(|a, b| a == b) {
-            csr.data.push(run.len() as f64 * model.idf[run[0] as usize]);
-            csr.columns.push(run[0] as i32);
-        }
-        let length = csr.data[row..].iter().map(|x| x * x).sum::<f64>().sqrt();
-        csr.data[row..].iter_mut().for_each(|x| *x /= length);
-        csr.offsets.push(csr.data.len() as i64);
-        start = end;
+/// The rows of one unit's texts.
+struct Written {
+    unit: usize,
+    data: Vec<f64>,
+    columns: Vec<i32>,
+    ends: Vec<usize>,
+}
+
+/// What one thread needs to write rows of a model.
+struct Writer<'a> {
+    model: &'a Model,
+    cutter: Cutter,
+    row: Row,
+    written: Vec<Written>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(tokens: Tokens, model: &'a Model) -> Self {
+        Self { model, cutter: Cutter::new(tokens), row: Row::new(model.idf.len()), written: Vec::new() }
     }
-    csr
+
+    fn write<T: AsRef<str>>(&mut self, texts: &[T], unit: usize) {
+        let (mut data, mut columns, mut ends) = (Vec::new(), Vec::new(), Vec::with_capacity(texts.len()));
+        let Self { model, row, .. } = self;
+        for text in texts {
+            let (start, mut known) = (data.len(), 0);
+            self.cutter.each(text.as_ref(), |term| {
+                if let Some(column) = model.lexicon.find(term) {
+                    row.add(column, 1);
+                    known += 1;
+                }
+            });
+            data.resize(start + known, 0.0);
+            columns.resize(start + known, 0);
+            let end = start + row.drain(&model.idf, &mut data[start..], &mut columns[start..]);
+            data.truncate(end);
+            columns.truncate(end);
+            ends.push(end);
+        }
+        self.written.push(Written { unit, data, columns, ends });
+    }
 }
 
 #[cfg(test)]
@@ -194,26 +220,56 @@ mod tests {
     #[test]
     fn two_texts() {
         let vectorizer = TfidfVectorizer::new(Tokens::Words);
-        assert_eq!(vectorizer.transform(&["a"]), Err(Error::NotFitted));
-        let csr = vectorizer.fit_transform(&["to be to", "be"]);
+        assert_eq!(vectorizer.transform(&["a"], None), Err(Error::NotFitted));
+        let csr = vectorizer.fit_transform(&["to be to", "be"], None);
         assert_eq!(vectorizer.vocabulary().unwrap(), ["be", "to"]);
         let (be, to) = (1.0, 1.5_f64.ln() + 1.0);
         assert_eq!(vectorizer.idf().unwrap(), [be, to]);
         let length = (4.0 * to * to + be * be).sqrt();
         assert_eq!(csr.data, [be / length, 2.0 * to / length, 1.0]);
         assert_eq!((csr.columns, csr.offsets), (vec![0, 1, 0], vec![0, 2, 3]));
-        let csr = vectorizer.transform(&["new be", "", "x"]).unwrap();
+        let csr = vectorizer.transform(&["new be", "", "x"], None).unwrap();
         assert_eq!((csr.data, csr.offsets), (vec![1.0], vec![0, 1, 1, 1]));
     }
 
     #[test]
     fn a_fit_replaces_what_was_learned() {
         let vectorizer = TfidfVectorizer::new(Tokens::Signals);
-        vectorizer.fit(&["alpha beta"]);
-        vectorizer.fit(&["gamma the"]);
+        vectorizer.fit(&["alpha beta"], None);
+        vectorizer.fit(&["gamma the"], None);
         assert_eq!(vectorizer.vocabulary().unwrap(), ["gamma"]);
-        vectorizer.fit::<&str>(&[]);
+        vectorizer.fit::<&str>(&[], None);
         assert!(vectorizer.vocabulary().unwrap().is_empty());
         assert!(Tokens::named("chars").is_err());
+    }
+    /// Texts enough for many units, with words long and short, in several scripts, and rare ones.
+    fn corpus() -> Vec<String> {
+        let word = |i: usize| match i % 7 {
+            0 => format!("w{}", i % 101),
+            1 => "the".to_owned(),
+            2 => format!("Größe{}", i % 13),
+            3 => format!("a-very-long-compound-word-{}", i % 57),
+            4 => format!("unmistakable_identifier_{}", i % 211),
+            5 => format!("漢字{}", i % 5),
+            _ => format!("Rare{i}"),
+        };
+        (0..1_800).map(|t| (0..t % 90).map(|j| word(t * t + 31 * j) + " ").collect()).collect()
+    }
+
+    #[test]
+    fn threads_do_not_show() {
+        let texts = corpus();
+        assert!(Units::new(&texts, None).ranges.len() > 8);
+        for tokens in [Tokens::Words, Tokens::Signals] {
+            let one = TfidfVectorizer::new(tokens);
+            let csr = one.fit_transform(&texts, Some(1));
+            assert_eq!(one.transform(&texts, Some(1)).unwrap(), csr);
+            for threads in 2..=4 {
+                let many = TfidfVectorizer::new(tokens);
+                assert_eq!(many.fit_transform(&texts, Some(threads)), csr);
+                assert_eq!((many.vocabulary(), many.idf()), (one.vocabulary(), one.idf()));
+                assert_eq!(many.transform(&texts, Some(threads)).unwrap(), csr);
+            }
+        }
     }
 }

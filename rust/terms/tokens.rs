@@ -1,9 +1,12 @@
 //! The tokens of TF-IDF.
 
 use super::fold::fold;
+use super::lexicon::Term;
+use super::runs::Runs;
 use super::scripts::{Spacing, is_mark, stretches};
-use super::stop_words::is_stop_word;
+use super::stop_words::{is_stop_start, is_stop_word};
 use super::words::split;
+use crate::error::{Error, Result};
 
 /// Return the TF-IDF tokens of a text.
 ///
@@ -80,28 +83,82 @@ fn pairs(stretch: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Call `emit` with each run of at least two word characters of a lower-cased text: scikit-learn's default,
-/// `(?u)\b\w\w+\b`.
-pub(super) fn for_each_pattern_word(text: &str, mut emit: impl FnMut(&str)) {
-    let lower = text.to_lowercase();
-    for run in lower.split(|c| !is_pattern_word(c)) {
-        if run.chars().nth(1).is_some() {
-            emit(run);
+/// How texts are cut into terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// Runs of at least two word characters, lower-cased: scikit-learn's default pattern, `(?u)\b\w\w+\b`.
+    Words,
+    /// [`tokenize`].
+    Signals,
+}
+
+impl Tokens {
+    /// `words` or `signals`.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for another name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "words" => Ok(Self::Words),
+            "signals" => Ok(Self::Signals),
+            _ => Err(Error::Name { what: "tokens", wanted: "words, signals".to_owned(), got: name.to_owned() }),
         }
     }
 }
 
-/// Python's `\w`: letters and numbers by general category, and the underscore. Rust counts as alphabetic also marks and
-/// the circled and squared letters, which Python does not.
-fn is_pattern_word(c: char) -> bool {
-    let enclosed = matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}'
-        | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}');
-    c == '_' || (c.is_alphanumeric() && !is_mark(c) && !enclosed)
+/// Cuts texts, with working space for many.
+#[derive(Debug)]
+pub(super) struct Cutter {
+    tokens: Tokens,
+    runs: Runs,
+    buffer: String,
+}
+
+impl Cutter {
+    pub(super) fn new(tokens: Tokens) -> Self {
+        Self { tokens, runs: Runs::default(), buffer: String::new() }
+    }
+
+    /// Call `emit` with each term of a text.
+    pub(super) fn each(&mut self, text: &str, mut emit: impl FnMut(Term<'_>)) {
+        match self.tokens {
+            Tokens::Words => pattern_words(&mut self.runs, text, emit),
+            Tokens::Signals if text.is_ascii() => ascii_tokens(&mut self.runs, text, emit),
+            Tokens::Signals => for_each_token(text, &mut self.buffer, |token| emit(Term::new(token))),
+        }
+    }
+}
+
+fn pattern_words(runs: &mut Runs, text: &str, mut emit: impl FnMut(Term<'_>)) {
+    let (lower, bounds) = runs.pattern(text);
+    for &[begin, end] in bounds {
+        // One character alone is no term, however many bytes it has.
+        if end - begin > width(lower[begin]) {
+            emit(Term::within(lower, begin, end));
+        }
+    }
+}
+
+/// [`for_each_token`] of an ASCII text.
+fn ascii_tokens(runs: &mut Runs, text: &str, mut emit: impl FnMut(Term<'_>)) {
+    let (lower, bounds) = runs.ascii(text, b'-');
+    for &[begin, end] in bounds {
+        let term = Term::within(lower, begin, end);
+        if end - begin >= 3 && !is_stop_start(term.start()) {
+            emit(term);
+        }
+    }
+}
+
+/// The bytes of the character that begins with this one.
+fn width(first: u8) -> usize {
+    (first.leading_ones() as usize).max(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::lexicon::Lexicon;
     use proptest::prelude::*;
 
     #[test]
@@ -136,9 +193,16 @@ mod tests {
 
     #[test]
     fn pattern_words() {
-        let mut found = Vec::new();
-        for_each_pattern_word("A snake_case É2 x, Ⓐⓑ İx ½²", |word| found.push(word.to_owned()));
+        let found = cut(Tokens::Words, "A snake_case É2 x é, Ⓐⓑ İx ½²");
         assert_eq!(found, ["snake_case", "é2", "½²"]);
+    }
+
+    fn cut(tokens: Tokens, text: &str) -> Vec<String> {
+        let mut found = Lexicon::default();
+        let mut order = Vec::new();
+        Cutter::new(tokens).each(text, |term| order.push(found.number(term)));
+        let names: Vec<String> = found.texts().collect();
+        order.into_iter().map(|term| names[term as usize].clone()).collect()
     }
 
     /// The documented rule, literally.
@@ -153,6 +217,7 @@ mod tests {
         #[test]
         fn ascii_follows_the_documented_rule(text in "[\\x00-\\x7f]{0,60}|[a-zA-Z -]{0,60}") {
             prop_assert_eq!(tokenize(&text), twin(&text));
+            prop_assert_eq!(cut(Tokens::Signals, &text), twin(&text));
         }
     }
 }

@@ -196,6 +196,45 @@ def test_tfidf_equals_scikit_learn(tokens, corpus, others):
         np.testing.assert_allclose(data, matrix.data, rtol=1e-9)
 
 
+words_of_any_length = st.lists(
+    st.one_of(st.text("abé_", min_size=1, max_size=3), st.text("aßΣ漢", min_size=14, max_size=40), st.text(max_size=8)),
+    max_size=40,
+).map(" ".join)
+
+
+@steady
+@given(st.lists(words_of_any_length, max_size=6))
+def test_words_of_random_unicode_are_those_of_scikit_learn(corpus):
+    corpus = [*corpus, "anchor word"]
+    theirs = SklearnVectorizer()
+    ours = _core.TfidfVectorizer(tokens="words")
+    data, columns, offsets = ours.fit_transform(corpus)
+    wanted = theirs.fit_transform(corpus)
+    wanted.sort_indices()
+    assert ours.vocabulary == theirs.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(offsets, wanted.indptr)
+    np.testing.assert_array_equal(columns, wanted.indices)
+    np.testing.assert_allclose(data, wanted.data, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("tokens", ["words", "signals"])
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(st.lists(words_of_any_length, min_size=1, max_size=8))
+def test_the_number_of_threads_does_not_show(tokens, corpus):
+    # Enough text for several units of work, each with words of its own.
+    lines = [
+        f"{corpus[i % len(corpus)]} word{i * i % 997} é{i % 89} unmistakable_{i % 11}_identifier" for i in range(9_000)
+    ]
+    one = _core.TfidfVectorizer(tokens=tokens)
+    wanted = one.fit_transform(lines, threads=1)
+    for threads in (2, 3, 4, None):
+        many = _core.TfidfVectorizer(tokens=tokens)
+        for rows in (many.fit_transform(lines, threads=threads), many.transform(lines, threads=threads)):
+            assert [part.tobytes() for part in rows] == [part.tobytes() for part in wanted]
+        assert many.vocabulary == one.vocabulary
+        assert many.idf.tobytes() == one.idf.tobytes()
+
+
 @steady
 @given(st.one_of(texts, sentences), st.lists(st.one_of(texts, sentences), max_size=5))
 def test_trigrams_equal_the_formula(query, candidates):

@@ -86,6 +86,8 @@ def test_a_wrong_type_is_a_type_error_that_names_the_argument(call, name, why):
         (lambda: _core.TfidfVectorizer().transform(["a"]), "not fitted"),
         (lambda: _core.TfidfVectorizer().vocabulary, "not fitted"),
         (lambda: _core.TfidfVectorizer().idf, "not fitted"),
+        (lambda: _core.TfidfVectorizer().fit([], threads=0), "threads is 0, expected at least 1"),
+        (lambda: _core.TermIndex().append([], threads=-1), "threads is -1, expected at least 1"),
         (lambda: _core.weighted_sum(np.ones((2, 3)), NUMBERS), "weights has length 3, expected 2"),
         (lambda: _core.weighted_sum(np.ones((3, 2)), NUMBERS * np.nan), "weight 0 is NaN"),
         (lambda: _core.rrf([AT], NUMBERS), "weights has length 3, expected 1"),
