@@ -37,6 +37,7 @@ from septet.profiles import Profile
 from septet.ranking.adaptive import Weights
 from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
 from septet.storage.links import Link
+from septet.tfidf import SparseRows, TfidfVectorizer
 from septet.vault import Stats, Vault
 
 if TYPE_CHECKING:
@@ -85,9 +86,11 @@ __all__ = [
     "SchemaTooNew",
     "SeptetError",
     "Span",
+    "SparseRows",
     "Stats",
     "StoreBusy",
     "StoreError",
+    "TfidfVectorizer",
     "TierError",
     "TierReport",
     "Vault",
