@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::counting::{Piece, Tally, Units, count};
 use super::lexicon::Lexicon;
+use super::memo::Memo;
 use super::slots::{Slots, counts};
 use super::tokens::{Cutter, Tokens};
 use crate::error::{Error, Result};
@@ -101,7 +102,8 @@ impl TermIndex {
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
     pub fn frequencies(&self, slots: &[i64]) -> Result<Frequencies> {
-        let none = Frequencies { shared: Arc::clone(&self.shared), counts: Vec::new(), documents: 0 };
+        let none =
+            Frequencies { shared: Arc::clone(&self.shared), counts: Vec::new(), documents: 0, idf: Memo::default() };
         none.moved(self, slots, &[])
     }
 
@@ -117,16 +119,17 @@ impl TermIndex {
         let query = self.query(frequencies, query);
         let query_square = square(query.iter().map(|&(_, weight)| weight));
         let held = read(&self.shared.slots);
-        slots
-            .iter()
-            .map(|&slot| {
-                let terms = held.get(held.check(slot)?);
+        let texts: Vec<&[u32]> = slots.iter().map(|&slot| Ok(held.get(held.check(slot)?))).collect::<Result<_>>()?;
+        fetch(&texts);
+        Ok(texts
+            .into_iter()
+            .map(|terms| {
                 let (dot, square) = dot_and_square(&query, terms, frequencies);
                 // One root of the product, so that equal texts give exactly 1.
                 let length = (query_square * square).sqrt();
-                Ok(if length > 0.0 { (dot / length).min(1.0) } else { 0.0 })
+                if length > 0.0 { (dot / length).min(1.0) } else { 0.0 }
             })
-            .collect()
+            .collect())
     }
 
     /// The query's known terms, ascending, with their weights.
@@ -136,6 +139,14 @@ impl TermIndex {
         Cutter::new(Tokens::Signals).each(query, |term| terms.extend(names.find(term)));
         terms.sort_unstable();
         counts(&terms).filter_map(|(term, count)| Some((term, frequencies.weight(term, count)?))).collect()
+    }
+}
+
+/// Ask memory for every text at once: they lie far apart, and one by one each would be waited for.
+fn fetch(texts: &[&[u32]]) {
+    const LINE: usize = 16;
+    for terms in texts {
+        std::hint::black_box(terms.iter().step_by(LINE).fold(0, |all, term| all | term));
     }
 }
 
@@ -187,6 +198,8 @@ pub struct Frequencies {
     /// By term number; a term beyond the end is unknown.
     counts: Vec<u32>,
     documents: usize,
+    /// The idf of counts that were asked for: logarithms are most of the work on a candidate.
+    idf: Memo,
 }
 
 impl Frequencies {
@@ -220,7 +233,7 @@ impl Frequencies {
                 *count = count.checked_sub(1).ok_or(Error::NotCounted { slot })?;
             }
         }
-        Ok(Self { shared: Arc::clone(&self.shared), counts, documents })
+        Ok(Self { shared: Arc::clone(&self.shared), counts, documents, idf: Memo::default() })
     }
 
     /// Return the number of counted documents that hold the term.
@@ -255,7 +268,7 @@ impl Frequencies {
     fn weight(&self, term: u32, count: usize) -> Option<f64> {
         match self.count(term) {
             0 => None,
-            frequency => Some(count as f64 * self.idf_of(frequency)),
+            frequency => Some(count as f64 * self.idf.get(frequency, |frequency| self.idf_of(frequency))),
         }
     }
 }

@@ -5,6 +5,7 @@ mod fold;
 mod grams;
 mod index;
 mod lexicon;
+mod memo;
 mod row;
 mod runs;
 mod scripts;
