@@ -38,6 +38,7 @@ bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searche
 	cargo bench
 	$(BIN)/python -m pip install --quiet faiss-cpu simsimd usearch
 	$(BIN)/python benches/fulltext.py
+	$(BIN)/python benches/tfidf.py
 	$(BIN)/python benches/vectors.py
 	$(BIN)/python benches/search.py
 
