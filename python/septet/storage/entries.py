@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
 from septet.ranking.pool import Candidate, json_text
-from septet.storage import indexing
+from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
 
 __all__ = ["COLUMNS", "count", "delete", "find", "kinds", "purge", "purged_at", "read_rows", "upsert"]
@@ -86,7 +86,8 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 
 
 def purge(write: Writing) -> int:
-    """Remove deleted rows for good and return how many there were."""
+    """Remove deleted rows for good, and vectors of texts that no entry has any more; return how many rows."""
+    texts.drop_orphans(write)
     gone = write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
     if gone:
         # A row that is gone cannot tell what became of it: snapshots older than this must be made anew.
