@@ -25,7 +25,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "explain", "searchable"},
-    {"portable", "vault", "federation", "index"},
+    {"portable", "writable", "vault", "federation", "index"},
     {"__init__"},
     {"cli", "__main__"},
 )
