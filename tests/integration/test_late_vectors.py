@@ -109,7 +109,7 @@ def test_a_space_that_was_emptied_and_filled_again_holds_the_new_vectors_alone(v
     with Vault(vault.path) as other:
         assert nearest(other, 1, 0) == ["a", "b"]
         with vault._store.writing() as write:
-            assert texts.empty(write, texts.find_space(write, MODEL)) == 2
+            assert texts.empty(write, texts.find_space(write, MODEL), 99) == 2
         embed(vault, b=[1, 0])
         assert nearest(other, 1, 0) == nearest(vault, 1, 0) == ["b"]
 

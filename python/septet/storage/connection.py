@@ -93,6 +93,8 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of a vault, 0 for an empty database."""
+    # Asked before the identity: another process may make the vault between the two questions.
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application == APPLICATION_ID:
@@ -104,7 +106,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
         if version < OLDEST:
             raise NotAVault(f"{path} has schema version {version}, which no Septet has written: restore a backup")
         return version
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    if tables:
         raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
     return 0
 

@@ -196,11 +196,11 @@ class Keeper:
     ) -> dict[int, VectorRows]:
         """Give every space that is loaded the vectors of new slots, and those that came after their entries."""
         layers = self._buffers.vectors
-        if any(layer.space.keyed_by == "text" for layer in layers.values()) and emptied_at(read) > old.generation:
-            # The slots of a space that was emptied hold vectors that are gone: it is loaded anew when it is needed.
-            layers = {n: layer for n, layer in layers.items() if layer.space.keyed_by != "text"}
-            self._buffers.vectors = layers
-        for layer in layers.values():
+        for layer in list(layers.values()):
+            if layer.space.keyed_by == "text" and emptied_at(read, layer.space) > old.generation:
+                # Its slots hold vectors that are gone: it is loaded anew when it is needed.
+                del layers[layer.space.space]
+                continue
             layer.append(read, snapshot.rows[fresh], fresh)
             layer.append_late(read, snapshot, old.generation)
         return {number: layer.view(len(snapshot.rows)) for number, layer in layers.items()}

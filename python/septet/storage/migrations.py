@@ -14,8 +14,8 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
         2: (
             "ALTER TABLE vectors ADD COLUMN generation INTEGER NOT NULL DEFAULT 0",
             "CREATE INDEX vectors_by_generation ON vectors (space, generation) WHERE generation > 0",
-            "CREATE TABLE claims (space INTEGER NOT NULL REFERENCES spaces (space), key TEXT NOT NULL, "
-            "owner TEXT NOT NULL, until REAL NOT NULL, PRIMARY KEY (space, key)) WITHOUT ROWID",
+            "CREATE TABLE claims (model TEXT NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL, "
+            "PRIMARY KEY (model, key)) WITHOUT ROWID",
         ),
     }
 )

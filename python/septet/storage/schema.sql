@@ -91,11 +91,11 @@ CREATE INDEX vectors_by_generation ON vectors (space, generation) WHERE generati
 
 -- Texts that a process is having embedded at the moment, so that no other pays for them too; void after `until`.
 CREATE TABLE claims (
-    space INTEGER NOT NULL REFERENCES spaces (space),
-    key   TEXT    NOT NULL,
-    owner TEXT    NOT NULL,
-    until REAL    NOT NULL,                 -- epoch seconds
-    PRIMARY KEY (space, key)
+    model TEXT NOT NULL,
+    key   TEXT NOT NULL,                    -- text_hash
+    owner TEXT NOT NULL,
+    until REAL NOT NULL,                    -- epoch seconds
+    PRIMARY KEY (model, key)
 ) WITHOUT ROWID;
 
 CREATE TABLE feedback (

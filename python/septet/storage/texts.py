@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,27 +11,86 @@ from numpy.typing import NDArray
 from septet.storage.store import Reading, Writing
 from septet.storage.vectors import Space
 
-__all__ = ["drop_orphans", "emptied_at", "empty", "find_space", "make_space", "put"]
+__all__ = [
+    "State",
+    "TextSpace",
+    "add_index",
+    "count_missing",
+    "drop_orphans",
+    "emptied_at",
+    "empty",
+    "find_space",
+    "left_spaces",
+    "make_space",
+    "missing",
+    "move",
+    "put",
+    "text_spaces",
+]
 
-_SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text' AND model = ?"
+#: ``active`` spaces answer searches; one that is ``filling`` will when it holds every text; one that was ``left`` is
+#: kept for no one.
+State: TypeAlias = Literal["filling", "active", "left"]
+
+_SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
+#: Memories have a fixed score, no vector could change it.
+_EMBEDDED = "e.live AND e.kind <> 'memory'"
+_LACKING = f"{_EMBEDDED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
+
+
+class TextSpace(NamedTuple):
+    """A space of vectors by text; ``held`` says whether it has any."""
+
+    space: Space
+    state: State
+    held: bool
+
+
+def text_spaces(read: Reading | Writing) -> list[TextSpace]:
+    """Return every space of vectors by text, the newest first."""
+    states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
+    found = []
+    for row in read.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchall():
+        space = Space._make(row)
+        held = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
+        found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), held is not None))
+    return found
 
 
 def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
     """Return the space of a model's vectors, the newest when the dimension is not named; None without any."""
-    sql = f"{_SPACE} AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
+    sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     found = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
     return None if found is None else Space._make(found)
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space:
-    """Return the space of a model's vectors of so many dimensions, made if need be."""
-    write.sql.execute(
-        "INSERT INTO spaces (model, dimensions, keyed_by, created_at) VALUES (?, ?, 'text', ?) ON CONFLICT DO NOTHING",
-        (model, dimensions, now),
-    )
-    # Who has no embedder does not pay for it: only texts are looked up by their hash.
-    write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash) WHERE live")
-    return Space._make(write.sql.execute(f"{_SPACE} AND dimensions = ?", (model, dimensions)).fetchone())
+    """Return the space of a model's vectors of so many dimensions, made if need be.
+
+    A new one is active at once when no other is, and filling otherwise.
+    """
+    space = find_space(write, model, dimensions)
+    if space is None:
+        write.sql.execute(
+            "INSERT INTO spaces (model, dimensions, keyed_by, created_at) VALUES (?, ?, 'text', ?)",
+            (model, dimensions, now),
+        )
+        add_index(write)
+    everything = text_spaces(write)
+    made = next(t for t in everything if t.space.model == model and t.space.dimensions == dimensions)
+    if made.state == "left":
+        move(write, made.space, "filling" if any(t.state == "active" for t in everything) else "active")
+    return made.space
+
+
+def add_index(write: Writing) -> None:
+    """Make the index over texts, which vaults without an embedder do not pay for, if it is not there."""
+    write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
+
+
+def move(write: Writing, space: Space, state: State) -> None:
+    """Give a space another state."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
 
 
 def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
@@ -42,18 +102,47 @@ def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.f
     ).rowcount
 
 
-def empty(write: Writing, space: Space) -> int:
-    """Remove every vector of a space and return how many there were."""
-    gone = write.sql.execute("DELETE FROM vectors WHERE space = ?", (space.space,)).rowcount
-    # Its number stays taken, and snapshots older than this must load the vectors of texts anew.
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES ('emptied', ?)", (write.generation,))
+def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> list[tuple[str, str]]:
+    """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
+
+    Args:
+        space: None for one that does not exist yet: every text lacks its vector.
+        after: only hashes behind this one.
+    """
+    sql = (
+        f"SELECT e.text_hash, e.title, e.description, e.context FROM entries e WHERE {_LACKING} "
+        "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
+    )
+    rows = read.sql.execute(sql, (_number(space), after, limit))
+    return [(key, "\n".join(part for part in parts if part)) for key, *parts in rows]
+
+
+def count_missing(read: Reading | Writing, space: Space | None) -> int:
+    """Return how many live texts lack a vector in a space."""
+    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_LACKING}"
+    return int(read.sql.execute(sql, (_number(space),)).fetchone()[0])
+
+
+def empty(write: Writing, space: Space, most: int) -> int:
+    """Remove vectors of a space, at most so many, and return how many."""
+    gone = write.sql.execute(
+        "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
+        (space.space, most),
+    ).rowcount
+    # Its number stays taken, and snapshots older than this must load its vectors anew.
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
     return gone
 
 
-def emptied_at(read: Reading) -> int:
-    """Return the generation in which a space was last emptied, 0 when none was."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = 'emptied'").fetchone()
+def emptied_at(read: Reading, space: Space) -> int:
+    """Return the generation in which vectors of a space were last removed, 0 when none was."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
     return 0 if found is None else int(found[0])
+
+
+def left_spaces(read: Reading) -> list[Space]:
+    """Return the spaces that hold vectors for no one."""
+    return [t.space for t in text_spaces(read) if t.state == "left" and t.held]
 
 
 def drop_orphans(write: Writing) -> int:
@@ -62,3 +151,7 @@ def drop_orphans(write: Writing) -> int:
         "DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') "
         "AND key NOT IN (SELECT text_hash FROM entries WHERE live)"
     ).rowcount
+
+
+def _number(space: Space | None) -> int:
+    return -1 if space is None else space.space
