@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -20,6 +21,7 @@ __all__ = [
     "emptied_at",
     "empty",
     "find_space",
+    "lacking",
     "left_spaces",
     "make_space",
     "missing",
@@ -115,6 +117,15 @@ def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> li
     )
     rows = read.sql.execute(sql, (_number(space), after, limit))
     return [(key, "\n".join(part for part in parts if part)) for key, *parts in rows]
+
+
+def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
+    """Return those of the texts that lack a vector in a space, in their order."""
+    if space is None:
+        return list(keys)
+    sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
+    held = {r[0] for r in read.sql.execute(sql, (json.dumps(list(keys)), space.space))}
+    return [key for key in keys if key not in held]
 
 
 def count_missing(read: Reading | Writing, space: Space | None) -> int:
