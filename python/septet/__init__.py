@@ -4,6 +4,11 @@ Full text, TF-IDF, dense vectors and the facts about an entry (severity, age, ta
 explained score, across several vaults at once.
 """
 
+from septet.embedding.cache import EmbeddingCache
+from septet.embedding.embeddings import EmbeddingStatus
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.report import EmbedReport
+from septet.embedding.selection import SpaceStatus
 from septet.entry import Entry, Span
 from septet.errors import (
     BatchError,
@@ -36,9 +41,13 @@ from septet.vault import Stats, Vault
 __all__ = [
     "BatchError",
     "Closed",
+    "EmbedReport",
+    "EmbeddingCache",
     "EmbeddingConfigError",
     "EmbeddingError",
+    "EmbeddingOptions",
     "EmbeddingRefused",
+    "EmbeddingStatus",
     "EmbeddingUnavailable",
     "Entry",
     "EntryError",
@@ -57,6 +66,7 @@ __all__ = [
     "Results",
     "SchemaTooNew",
     "SeptetError",
+    "SpaceStatus",
     "Span",
     "Stats",
     "StoreBusy",

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from septet.embedding.asking import with_questions
+from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.explain import explain
 from septet.profiles import ProfileLike, resolve
@@ -139,7 +141,7 @@ class Searchable(ABC):
                 legs=legs,
             ),
         )
-        return run(self._tiers(), plan, self._feedback_counts(), self._executor())
+        return run(self._tiers(), self._asked(plan), self._feedback_counts(), self._executor())
 
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
         """Say why an entry ranked where it did in a search, or why it did not come back.
@@ -152,7 +154,7 @@ class Searchable(ABC):
         Raises:
             EntryNotFound: there is no such entry.
         """
-        return explain(self._tiers(), self._plan(query, options), self._feedback_counts(), id)
+        return explain(self._tiers(), self._asked(self._plan(query, options)), self._feedback_counts(), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool = False) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.
@@ -166,6 +168,10 @@ class Searchable(ABC):
     @abstractmethod
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+
+    @abstractmethod
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        """Return what embeds, by tier."""
 
     @abstractmethod
     def _tiers(self) -> Sequence[Tier]: ...
@@ -185,4 +191,12 @@ class Searchable(ABC):
         full = {**DEFAULTS, **options}
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
-        return make_plan(query, now=float(self._clock()), profile=chosen, options=full)  # type: ignore[arg-type]
+        embeds = any(e.asks for e in self._embeddings_of().values())
+        return make_plan(query, now=float(self._clock()), profile=chosen, options=full, embeds=embeds)  # type: ignore[arg-type]
+
+    def _asked(self, plan: Plan) -> Plan:
+        """Return the plan with the question embedded for every tier that has vectors."""
+        embeddings = self._embeddings_of()
+        if not any(e.asks for e in embeddings.values()):
+            return plan
+        return with_questions(plan, embeddings, self._executor())

@@ -11,6 +11,10 @@ from types import TracebackType
 from typing import IO, Any
 
 from septet import portable
+from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.report import EmbedReport
+from septet.embedding.selection import SpaceStatus
 from septet.entry import Entry, utf8
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
@@ -62,10 +66,18 @@ class Vault(Searchable, Writable):
         read_only: open for reading; the file must exist.
         clock: returns the present in epoch seconds.
         profile: how searches rank unless they say otherwise, and how many vectors per entry are kept.
+        embedder: what makes vectors of texts and questions: an `Embedder`, or a configuration of one (a dict, a file,
+            a provider's name; see `embedder_from`). Entries are then embedded in the background after they are
+            written, and searches embed their question. Nothing is sent before.
+        previous_embedder: that of the model before, whose vectors answer until the new ones are complete.
+        embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
+        embedding_options: times and sizes.
 
     Raises:
         StoreError: the file cannot be used; see its subclasses for why.
         ProfileError: an unknown or malformed profile.
+        EmbeddingConfigError: a configuration that cannot be understood. A key or a model that is missing is none:
+            searches go on without vectors, and say why.
     """
 
     def __init__(
@@ -75,11 +87,28 @@ class Vault(Searchable, Writable):
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
         profile: ProfileLike = "septet",
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
     ) -> None:
         self._now = clock
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         self._tier = LocalTier("vault", 1.0, self._store, Keeper())
+        try:
+            self._embeddings = Embeddings(
+                self._store,
+                embedder,
+                previous=previous_embedder,
+                cache=embedding_cache,
+                options=embedding_options,
+                per_model=resolve(self._profile).vectors == "per-model",
+            )
+        except BaseException:
+            self._store.close()
+            raise
+        self._asking = {self._tier.name: self._embeddings}
         #: The generation and what was counted at it.
         self._feedback: tuple[int, Mapping[str, int]] = (-1, {})
 
@@ -100,8 +129,51 @@ class Vault(Searchable, Writable):
         self.close()
 
     def close(self) -> None:
-        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine."""
+        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
+
+        Automatic embedding is waited for, a few seconds at most (``close_wait_s``); what it leaves, the next takes up.
+        """
+        self._embeddings.close()
         self._store.close()
+
+    # -- embedding ---------------------------------------------------------------------------------------------------
+
+    def embed(self, *, progress: Callable[[int, int], None] | None = None) -> EmbedReport:
+        """Give every text that lacks one its vector in the embedder's space, now, and say what came of it.
+
+        A text is the title, description and context of an entry; memories are not embedded. Every batch of 100 is
+        stored as soon as it is answered, so that nothing paid for is lost: after a failure, an interrupt or a crash the
+        next run goes on where this one ended. Processes that embed one vault share the work.
+
+        When the vault's vectors are of another model, they go on answering until these are complete, and are removed
+        then (unless the profile keeps vectors ``per-model``).
+
+        Args:
+            progress: called after each batch with the texts dealt with and those to be dealt with.
+
+        Returns:
+            What was embedded; providers' failures are counted and noted in it, not raised.
+
+        Raises:
+            EmbeddingConfigError: the vault has no embedder, with the reason.
+            StoreError: the vault cannot be read or written.
+        """
+        return self._embeddings.run(progress)
+
+    def wait_embedded(self, timeout_s: float | None = None) -> bool:
+        """Wait until automatic embedding has nothing to do, and say whether that came true in time.
+
+        While a provider does not answer, it goes on trying.
+        """
+        return self._embeddings.wait(timeout_s)
+
+    def spaces(self) -> list[SpaceStatus]:
+        """Return each space, a model with a dimension, and how far it is filled; those that answer come first."""
+        return self._embeddings.spaces()
+
+    def embedding_status(self) -> EmbeddingStatus:
+        """Return what automatic embedding is at, and what went wrong."""
+        return self._embeddings.status()
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -175,6 +247,12 @@ class Vault(Searchable, Writable):
 
     def _clock(self) -> float:
         return float(self._now())
+
+    def _written(self) -> None:
+        self._embeddings.written()
+
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        return self._asking
 
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]

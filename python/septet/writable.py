@@ -104,6 +104,7 @@ class Writable(ABC):
                 raise self._missing(id)
             changed = revise(found.to_entry(), changes, now=self._clock())
             self._store_drafts(write, [(changed, vectors)])
+        self._written()
         return changed.entry
 
     def remember(
@@ -117,19 +118,20 @@ class Writable(ABC):
         return self.add(id=id, **{**named, **fields})
 
     def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries with their links and vectors and return how many there were.
+        """Delete entries with their links and the vectors given with them, and return how many there were.
 
         Args:
             *ids: ids, or lists of ids; those that do not exist are left out.
 
-        The text is emptied at once; `purge` removes the empty rows.
+        The text is emptied at once; `purge` removes the empty rows, and the vectors that a provider made of texts
+        which no entry has any more. Until then a text that comes back costs nothing.
         """
         wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
         with self._store.writing() as write:
             return len(entries.delete(write, wanted))
 
     def purge(self) -> int:
-        """Remove deleted rows for good and return how many there were."""
+        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows there were."""
         with self._store.writing() as write:
             return entries.purge(write)
 
@@ -202,9 +204,14 @@ class Writable(ABC):
         made = draft(fields, now=self._clock())
         return made, stored_vectors.checked(vector, model, made.entry.id)
 
+    @abstractmethod
+    def _written(self) -> None:
+        """Entries were written: their texts may lack vectors."""
+
     def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
         with self._store.writing() as write:
             self._store_drafts(write, drafts)
+        self._written()
 
     def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
         # Of an id that comes twice the last text counts, and only vectors given for that text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from septet.profiles.plan import Plan
@@ -32,7 +33,7 @@ class LocalTier:
 
     def recall(self, plan: Plan) -> Recalled:
         """Return the candidates for a plan (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
+        with self._moment(plan) as moment:
             hits, matches = _text(moment)
             seen = set(hits.rows)
             rows = [*hits.rows, *(r for r in moment.nearest() if r not in seen)]
@@ -49,7 +50,7 @@ class LocalTier:
 
     def neighbours(self, plan: Plan, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
+        with self._moment(plan) as moment:
             if not links.any_links(moment.read):
                 return Neighbours(False, {}, Pool([], [], {}))
             distances = links.distances(moment.read, anchors, len(plan.profile.graph.proximity))
@@ -59,7 +60,7 @@ class LocalTier:
 
     def hold(self, plan: Plan, ids: Sequence[str]) -> Held:
         """Say which of the ids this tier holds, and bring those that pass the filters (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
+        with self._moment(plan) as moment:
             valid = validity(plan.now)
             sql = (
                 "SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value "
@@ -72,12 +73,15 @@ class LocalTier:
 
     def inspect(self, plan: Plan, entry_id: str) -> Inspected | None:
         """Return how an entry fares in a search (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
+        with self._moment(plan) as moment:
             candidate = entries.find(moment.read, [entry_id]).get(entry_id)
             if candidate is None:
                 return None
             filters = filters_passed(moment, candidate)
             return Inspected(candidate, filters, legs_of(moment, candidate, filters))
+
+    def _moment(self, plan: Plan) -> AbstractContextManager[Moment]:
+        return open_moment(self.store, self.keeper, plan.of_tier(self.name))
 
     def _notes(self, moment: Moment, hits: fulltext.TextHits) -> list[Note]:
         notes = []

@@ -141,6 +141,8 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
 def _space(read: Reading, plan: Plan) -> tuple[Space | None, VectorError | None]:
     if not plan.asks_vectors or plan.vector is None:
         return None, None
+    if plan.space is not None:
+        return plan.space, None
     try:
         return choose(read, plan.model, plan.vector.scan.size), None
     except VectorError as fault:

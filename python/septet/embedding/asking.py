@@ -1,0 +1,65 @@
+"""From a plan to a plan with the question's vectors: asked once per model, given to every tier in its own space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import replace
+
+from septet.embedding.embeddings import Embeddings
+from septet.embedding.questions import Questions
+from septet.errors import SeptetError
+from septet.profiles.plan import Asked, Plan
+from septet.results import Note
+from septet.storage.vectors import Space
+from septet.vector import QueryVector
+
+__all__ = ["with_questions"]
+
+
+def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None) -> Plan:
+    """Return the plan with a query vector for each tier that has vectors of a model at hand, and notes on the others.
+
+    A tier may use another tier's embedder, when its vectors are of that model. Nothing raises: a search goes on with
+    what it has.
+    """
+    if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
+        return plan
+    at_hand: dict[str, Questions] = {}
+    for embeddings in tiers.values():
+        at_hand = {**embeddings.questions, **at_hand}
+    if plan.model is not None:
+        at_hand = {model: q for model, q in at_hand.items() if model == plan.model}
+    notes = [replace(n, tier=name) for name, e in tiers.items() for n in e.faults]
+    if not at_hand:
+        return replace(plan, notes=(*plan.notes, *notes))
+    chosen: dict[str, Space] = {}
+    for name, embeddings in tiers.items():
+        try:
+            selection = embeddings.select(at_hand)
+        except SeptetError:
+            # The search itself meets it, and says so.
+            continue
+        notes += [replace(n, tier=name) for n in selection.notes]
+        if selection.space is not None:
+            chosen[name] = selection.space
+    answers = _answers(plan.query.text, {s.model: at_hand[s.model] for s in chosen.values()}, pool)
+    notes += [a for a in answers.values() if isinstance(a, Note)]
+    asked = {}
+    for name, space in chosen.items():
+        answer = answers[space.model]
+        if isinstance(answer, Note):
+            continue
+        if answer.scan.size != space.dimensions:
+            cause = f"the question has {answer.scan.size} dimensions, the vectors of {space.model} {space.dimensions}"
+            notes.append(Note("vector_mismatch", cause, "call embed() to embed anew", name))
+            continue
+        asked[name] = Asked(space, answer)
+    return replace(plan, asked=asked, notes=(*plan.notes, *notes))
+
+
+def _answers(text: str, questions: Mapping[str, Questions], pool: Executor | None) -> dict[str, QueryVector | Note]:
+    if pool is None or len(questions) < 2:
+        return {model: one.ask(text) for model, one in questions.items()}
+    # Side by side, so that the deadline is one for all.
+    return dict(zip(questions, pool.map(lambda one: one.ask(text), questions.values())))
