@@ -31,12 +31,16 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
     if plan.model is not None:
         at_hand = {model: q for model, q in at_hand.items() if model == plan.model}
     notes = [replace(n, tier=name) for name, e in tiers.items() for n in e.faults]
+    if plan.model is not None and not at_hand:
+        cause = f"no embedder of the model {plan.model!r} is at hand; searched without vectors"
+        notes.append(Note("no_embedder", cause, "give query_vector=, or leave model= out"))
     if not at_hand:
         return replace(plan, notes=(*plan.notes, *notes))
+    dimensions = {model: one.embedder.dimensions for model, one in at_hand.items()}
     chosen: dict[str, Space] = {}
     for name, embeddings in tiers.items():
         try:
-            selection = embeddings.select(at_hand)
+            selection = embeddings.select(dimensions)
         except SeptetError:
             # The search itself meets it, and says so.
             continue

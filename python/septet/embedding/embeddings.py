@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias, cast
@@ -91,7 +91,7 @@ class Embeddings:
             self._automatic = Automatic(pipeline, self._options.close_wait_s, recovered)
         #: Whether searches have anything to ask, or to say, here.
         self.asks = bool(self.questions or self._faults)
-        self._selected: tuple[tuple[int, frozenset[str]], Selection] | None = None
+        self._selected: tuple[tuple[int, Mapping[str, int | None]], Selection] | None = None
 
     def close(self) -> None:
         """End automatic embedding, within bounds, and close what was made here."""
@@ -129,10 +129,10 @@ class Embeddings:
         """Why there is no embedder although one was asked for."""
         return tuple(self._faults)
 
-    def select(self, at_hand: Collection[str]) -> Selection:
+    def select(self, at_hand: Mapping[str, int | None]) -> Selection:
         """Return the space that answers at the store's generation; counted once a generation."""
         with self._store.reading() as read:
-            key = (read.generation, frozenset(at_hand))
+            key = (read.generation, dict(at_hand))
             if self._selected is None or self._selected[0] != key:
                 own = self.model if self.model in at_hand else None
                 self._selected = (key, select(read, own, at_hand))

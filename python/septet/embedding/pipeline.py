@@ -68,7 +68,8 @@ class Pipeline:
         with self.store.reading() as read:
             others = False
             for space, state, _ in texts.text_spaces(read):
-                if state != "left" and space.model == self.model:
+                same = space.model == self.model and self.embedder.dimensions in (None, space.dimensions)
+                if state != "left" and same:
                     return True
                 others = others or state == "active"
             return not others

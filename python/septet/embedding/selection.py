@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from septet.results import Note
@@ -43,7 +43,7 @@ class SpaceStatus:
     given: bool
 
 
-def select(read: Reading, own: str | None, at_hand: Collection[str]) -> Selection:
+def select(read: Reading, own: str | None, at_hand: Mapping[str, int | None]) -> Selection:
     """Choose the space that answers.
 
     The own model's, once it was complete; else any active one whose model is at hand; else the own model's as soon as
@@ -52,17 +52,21 @@ def select(read: Reading, own: str | None, at_hand: Collection[str]) -> Selectio
 
     Args:
         own: the model of the vault's embedder; None when it has none.
-        at_hand: models that questions can be embedded with.
+        at_hand: models that questions can be embedded with, and their dimensions as far as they are known.
     """
     held = [t for t in texts.text_spaces(read) if t.held and t.state != "left"]
     for wanted in ([own] if own is not None else [], at_hand):
         for one in held:
-            if one.state == "active" and one.space.model in wanted:
+            if one.state == "active" and one.space.model in wanted and _fits(one, at_hand):
                 return Selection(one.space)
-    filling = next((t for t in held if t.space.model == own), None)
+    filling = next((t for t in held if t.space.model == own and _fits(t, at_hand)), None)
     if filling is not None:
         return _partial(read, filling.space)
     return Selection(None, _nothing(read, own, held))
+
+
+def _fits(one: TextSpace, at_hand: Mapping[str, int | None]) -> bool:
+    return at_hand.get(one.space.model) in (None, one.space.dimensions)
 
 
 def _partial(read: Reading, space: Space) -> Selection:
@@ -76,7 +80,7 @@ def _partial(read: Reading, space: Space) -> Selection:
 
 def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tuple[Note, ...]:
     if held:
-        there = ", ".join(sorted({t.space.model for t in held}))
+        there = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in held}))
         cause = f"the vectors here are of {there}, and no question can be embedded with that; searched without vectors"
         cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
         return (Note("other_model", cause, cure),)
