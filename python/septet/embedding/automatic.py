@@ -13,6 +13,7 @@ from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import EmbedReport
 from septet.errors import Closed, SeptetError
 from septet.results import Note
+from septet.storage.claims import new_owner
 from septet.storage.forks import renew_in_children
 
 __all__ = ["Activity", "Automatic"]
@@ -32,7 +33,7 @@ class Automatic:
     Args:
         pipeline: what embeds.
         close_wait_s: how long `close` and the exit of the program wait for what is under way.
-        retried: called after each run with whether it got answers.
+        answered: called after each run in which the provider answered.
     """
 
     def __init__(self, pipeline: Pipeline, close_wait_s: float, answered: Callable[[], None]) -> None:
@@ -41,6 +42,7 @@ class Automatic:
         self._answered = answered
         self.report: EmbedReport | None = None
         self.notes: tuple[Note, ...] = ()
+        self._owner = new_owner()
         #: Texts that the provider has refused: tried again by explicit runs only.
         self._refused: set[str] = set()
         self._renew()
@@ -86,9 +88,21 @@ class Automatic:
             self._state.wait_for(lambda: self._thread is None or self.activity == "waiting", self._close_wait_s)
             self._closing = True
             self._state.notify_all()
-            self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
+            left = self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
+        if not left:
+            # Its answer comes too late to be stored; others need not wait for the end of its lease.
+            self._pipeline.give_up(self._owner)
 
     def _drain(self) -> None:
+        try:
+            self._loop()
+        finally:
+            with self._state:
+                if self._thread is threading.current_thread():
+                    self.activity, self._thread = "idle", None
+                    self._state.notify_all()
+
+    def _loop(self) -> None:
         retry_s = FIRST_RETRY_S
         while True:
             with self._state:
@@ -105,8 +119,7 @@ class Automatic:
                     retry_s = min(2 * retry_s, LAST_RETRY_S)
                     self._asked = self._asked or not self._closing
                 if self._closing or not self._asked:
-                    self.activity = "idle"
-                    self._thread = None
+                    self.activity, self._thread = "idle", None
                     self._state.notify_all()
                     return
 
@@ -117,7 +130,10 @@ class Automatic:
                 if not self._pipeline.begun():
                     self.notes = (self._other_model(),)
                     return False
-                self.report, tally = self._pipeline.run(stopped=lambda: self._closing, skip=self._refused)
+                self._owner = new_owner()
+                self.report, tally = self._pipeline.run(
+                    stopped=lambda: self._closing, skip=self._refused, owner=self._owner
+                )
         except Closed:
             return False
         except SeptetError as fault:

@@ -80,6 +80,7 @@ class Pipeline:
         progress: Progress | None = None,
         stopped: Callable[[], bool] = lambda: False,
         skip: Collection[str] = (),
+        owner: str | None = None,
     ) -> tuple[EmbedReport, Tally]:
         """Embed what is missing until nothing is, the provider refuses, or five batches in a row have failed.
 
@@ -90,11 +91,12 @@ class Pipeline:
             progress: called after each batch with the texts dealt with and those to be dealt with.
             stopped: asked before each batch whether to end.
             skip: texts by hash that are not tried.
+            owner: in whose name texts are claimed; a new one if None.
 
         Raises:
             StoreError: the store cannot be read or written.
         """
-        tally, owner = Tally(), claims.new_owner()
+        tally, owner = Tally(), owner or claims.new_owner()
         with background, self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
@@ -109,10 +111,14 @@ class Pipeline:
                     break
         finally:
             # Whoever comes next need not wait for the lease to end.
-            with suppress(SeptetError), background, self.store.bookkeeping() as write:
-                claims.release(write, owner)
+            self.give_up(owner)
         self._complete(tally, len(tally.refused.union(skip)))
         return self._report(tally), tally
+
+    def give_up(self, owner: str) -> None:
+        """Free what an owner has claimed, if the store still takes writes."""
+        with suppress(SeptetError), background, self.store.bookkeeping() as write:
+            claims.release(write, owner)
 
     def _space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space that is filled, as far as its dimension is known; None when it does not exist yet."""
