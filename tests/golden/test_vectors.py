@@ -130,6 +130,6 @@ def test_recorded_vectors_keep_their_cosines_to_the_last_digit(agent):
     assert found == pytest.approx(exact, abs=1e-12)
 
 
-@pytest.mark.parametrize("section", ["missingByModel", "pipeline", "providers"])
+@pytest.mark.parametrize("section", ["providers"])
 def test_the_embedding_pipeline_behaves_as_recorded(section):
     pytest.skip(LEFT_OUT["vectors", section])
