@@ -159,6 +159,9 @@ class Federation(Searchable):
             raise TierError("the federation has no tier: connect a vault first")
         return sorted(tiers, key=lambda t: -t.priority)
 
+    def _embeds(self) -> bool:
+        return any(vault._embeddings.asks for vault, _ in self._vaults.values())
+
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {name: vault._embeddings for name, (vault, _) in self._vaults.items()}
 

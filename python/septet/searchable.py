@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from septet.embedding.asking import with_questions
+from septet.embedding.asking import answering, with_questions
 from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.explain import explain
@@ -156,18 +156,24 @@ class Searchable(ABC):
         """
         return explain(self._tiers(), self._asked(self._plan(query, options)), self._feedback_counts(), id)
 
-    def weights(self, *, profile: ProfileLike | None = None, vectors: bool = False) -> Weights:
+    def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.
 
         Args:
-            vectors: the row for searches with a query vector.
+            vectors: the row for searches with a query vector; None finds out whether questions are embedded now.
         """
         chosen = resolve(self._profile if profile is None else profile)
+        if vectors is None:
+            vectors = self._embeds() and answering(self._embeddings_of())
         return weights_of(chosen, "hybrid" if vectors else "text", self._feedback_counts())
 
     @abstractmethod
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+
+    @abstractmethod
+    def _embeds(self) -> bool:
+        """Whether there is an embedder, or should be one."""
 
     @abstractmethod
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
@@ -191,12 +197,11 @@ class Searchable(ABC):
         full = {**DEFAULTS, **options}
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
-        embeds = any(e.asks for e in self._embeddings_of().values())
-        return make_plan(query, now=float(self._clock()), profile=chosen, options=full, embeds=embeds)  # type: ignore[arg-type]
+        now = float(self._clock())
+        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())  # type: ignore[arg-type]
 
     def _asked(self, plan: Plan) -> Plan:
         """Return the plan with the question embedded for every tier that has vectors."""
-        embeddings = self._embeddings_of()
-        if not any(e.asks for e in embeddings.values()):
+        if not self._embeds():
             return plan
-        return with_questions(plan, embeddings, self._executor())
+        return with_questions(plan, self._embeddings_of(), self._executor())

@@ -108,7 +108,6 @@ class Vault(Searchable, Writable):
         except BaseException:
             self._store.close()
             raise
-        self._asking = {self._tier.name: self._embeddings}
         #: The generation and what was counted at it.
         self._feedback: tuple[int, Mapping[str, int]] = (-1, {})
 
@@ -251,8 +250,11 @@ class Vault(Searchable, Writable):
     def _written(self) -> None:
         self._embeddings.written()
 
+    def _embeds(self) -> bool:
+        return self._embeddings.asks
+
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
-        return self._asking
+        return {self._tier.name: self._embeddings}
 
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]

@@ -179,9 +179,11 @@ def test_explain_and_weights_speak_of_the_search_as_it_is(vault, embedder):
     found = vault.search("apples")
     assert told.score == next(h.score for h in found if h.id == "red-apples")
     assert {leg.leg for leg in told.legs} == {"text", "vector"} and told.weights == found.weights
+    assert vault.weights().values == vault.weights(vectors=True).values != vault.weights(vectors=False).values
     embedder.script.append(down())
     told = vault.explain("some apples", "red-apples")
     assert [n.code for n in told.notes] == ["embedding_unavailable"] and told.weights["vector"] == 0
+    assert vault.weights().values == vault.weights(vectors=False).values
 
 
 def test_a_question_is_asked_once_for_vaults_of_one_model(tmp_path, embedder):

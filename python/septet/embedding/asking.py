@@ -14,7 +14,7 @@ from septet.results import Note
 from septet.storage.vectors import Space
 from septet.vector import QueryVector
 
-__all__ = ["with_questions"]
+__all__ = ["answering", "with_questions"]
 
 
 def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None) -> Plan:
@@ -25,9 +25,7 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
-    at_hand: dict[str, Questions] = {}
-    for embeddings in tiers.values():
-        at_hand = {**embeddings.questions, **at_hand}
+    at_hand = _at_hand(tiers)
     if plan.model is not None:
         at_hand = {model: q for model, q in at_hand.items() if model == plan.model}
     notes = [replace(n, tier=name) for name, e in tiers.items() for n in e.faults]
@@ -36,7 +34,7 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
         notes.append(Note("no_embedder", cause, "give query_vector=, or leave model= out"))
     if not at_hand:
         return replace(plan, notes=(*plan.notes, *notes))
-    dimensions = {model: one.embedder.dimensions for model, one in at_hand.items()}
+    dimensions = _dimensions(at_hand)
     chosen: dict[str, Space] = {}
     for name, embeddings in tiers.items():
         try:
@@ -60,6 +58,31 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
             continue
         asked[name] = Asked(space, answer)
     return replace(plan, asked=asked, notes=(*plan.notes, *notes))
+
+
+def answering(tiers: Mapping[str, Embeddings]) -> bool:
+    """Say whether a question would be embedded now: a space answers, and its embedder did not fail just before."""
+    at_hand = _at_hand(tiers)
+    for embeddings in tiers.values():
+        try:
+            space = embeddings.select(_dimensions(at_hand)).space if at_hand else None
+        except SeptetError:
+            continue
+        if space is not None and not at_hand[space.model].resting:
+            return True
+    return False
+
+
+def _at_hand(tiers: Mapping[str, Embeddings]) -> dict[str, Questions]:
+    """Return what questions can be embedded with, by model; of equal models the first tier's."""
+    found: dict[str, Questions] = {}
+    for embeddings in tiers.values():
+        found = {**embeddings.questions, **found}
+    return found
+
+
+def _dimensions(at_hand: Mapping[str, Questions]) -> dict[str, int | None]:
+    return {model: one.embedder.dimensions for model, one in at_hand.items()}
 
 
 def _answers(text: str, questions: Mapping[str, Questions], pool: Executor | None) -> dict[str, QueryVector | Note]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, TypeAlias, cast
 
@@ -76,12 +76,10 @@ class Embeddings:
         self._faults: list[Note] = []
         self._owned: list[Embedder | EmbeddingCache] = []
         self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._opened(cache)
-        self.embedder = self._made(source)
         #: By model: with what questions can be embedded.
         self.questions: dict[str, Questions] = {}
-        for embedder in (self.embedder, self._made(previous)):
-            if embedder is not None and space_name(embedder) not in self.questions:
-                self.questions[space_name(embedder)] = Questions(embedder, options=self._options, cache=self.cache)
+        self.embedder = self._added(source)
+        self._added(previous)
         self.model = None if self.embedder is None else space_name(self.embedder)
         self._automatic: Automatic | None = None
         if self.embedder is not None:
@@ -161,11 +159,23 @@ class Embeddings:
         self._owned.append(cache)
         return cache
 
-    def _made(self, source: EmbedderLike) -> Embedder | None:
+    def _added(self, source: EmbedderLike) -> Embedder | None:
+        """Return the embedder that is meant, ready to be asked; of two of one model the first one stays."""
         if source is None:
             return None
+        options = self._options
         if hasattr(source, "embed"):
-            return cast("Embedder", source)
+            embedder: Embedder | None = cast("Embedder", source)
+        else:
+            embedder, timeout_s = self._made(source)
+            if options.query_timeout_s is None:
+                options = replace(options, query_timeout_s=timeout_s)
+        if embedder is not None and space_name(embedder) not in self.questions:
+            self.questions[space_name(embedder)] = Questions(embedder, options=options, cache=self.cache)
+        return embedder
+
+    def _made(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
+        """Return what a configuration describes, and how long a question may take by it."""
         # An HTTP client is loaded only for who asks for one.
         config = import_module("septet.embedding.config").config_of(source)
         try:
@@ -173,7 +183,7 @@ class Embeddings:
         except EmbeddingConfigError as fault:
             # It was understood: what is missing is a key or a model, and a search does without.
             self._faults.append(Note("no_embedder", f"{fault}; searched without vectors", "give what is missing"))
-            return None
+            return None, config.query_timeout_s
         if made is not None:
             self._owned.append(made)
-        return made
+        return made, config.query_timeout_s

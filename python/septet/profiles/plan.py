@@ -89,8 +89,7 @@ class Plan:
 
     def of_tier(self, name: str) -> Plan:
         """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
-        own = self.asked.get(name)
-        if own is None:
+        if not self.asked or (own := self.asked.get(name)) is None:
             return self
         return replace(self, vector=own.vector, model=own.space.model, space=own.space, asked={})
 
