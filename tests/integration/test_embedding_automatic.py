@@ -111,6 +111,8 @@ def test_while_it_is_down_the_status_says_why_and_the_next_write_tries_at_once(v
     vault.add(title="red apples")
     assert reached.wait(LONG_S)
     assert "no network" in vault.embedding_status().notes[0].cause
+    notes = vault.search("apples").notes
+    assert [n.code for n in notes] == ["no_vectors", "batch_failed"] and "no network" in notes[1].cause
     vault.add(title="green apples")
     assert vault.wait_embedded(LONG_S) and missing(vault) == 0
 
@@ -148,6 +150,13 @@ def test_another_model_is_not_begun_by_itself(tmp_path, embedder, vault):
     vault.add(title="grey stones")
     assert vault.wait_embedded(LONG_S)
     assert embedder.sent() == ["red apples"]
+
+
+def test_a_vault_in_memory_is_embedded_too(embedder):
+    with Vault(":memory:", embedder=embedder) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(150))
+        assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+        assert vault.search("title 7", legs="vector", limit=1)[0].title == "title 7"
 
 
 def test_it_can_be_turned_off(tmp_path, embedder):

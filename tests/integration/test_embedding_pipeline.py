@@ -242,14 +242,14 @@ def test_a_cache_serves_other_vaults_and_deleted_files(tmp_path, embedder):
     cache.close()
 
 
-def test_a_cache_helps_an_embedder_that_does_not_know_its_dimension(tmp_path):
+def test_an_embedder_that_does_not_know_its_dimension_learns_it_from_one_text_for_the_cache(tmp_path):
     for name in ("a.db", "b.db"):
         embedder = Letters(knows_dimensions=False)
         where = {"embedding_cache": tmp_path / "cache.db", "embedding_options": BY_HAND}
         with Vault(tmp_path / name, embedder=embedder, **where) as vault:
             fill(vault, 5)
             vault.embed()
-    assert embedder.calls == []
+    assert embedder.sizes() == [1]
 
 
 def test_a_cache_that_cannot_be_used_is_a_note(tmp_path, embedder):

@@ -141,3 +141,31 @@ def test_a_prune_that_was_cut_short_is_finished_by_the_next_run(path):
         vault.embed()
         with vault._store.reading() as read:
             assert texts.left_spaces(read) == []
+
+
+def test_an_answer_that_comes_in_after_the_switch_does_not_bring_the_old_space_back(path):
+    old = Letters("old")
+
+    def switched(batch):
+        with opened(path, Letters("new")) as other:
+            assert other.embed().missing == 0
+
+    old.script.append(switched)
+    with opened(path, old) as vault:
+        vault.add(title="one more")
+        report = vault.embed()
+        assert [n.code for n in report.notes] == ["other_model"]
+        assert shown(vault)[0] == ("test/new", 251, 0, True)
+        with vault._store.reading() as read:
+            assert read.sql.execute("SELECT count(*) FROM vectors").fetchone() == (251,)
+
+
+def test_a_vault_whose_old_vectors_are_all_gone_begins_with_the_new_model_by_itself(path):
+    with Vault(path) as vault:
+        vault.delete(f"e{i}" for i in range(250))
+        vault.purge()
+    new = Letters("new")
+    with Vault(path, embedder=new) as vault:
+        vault.add(title="red apples")
+        assert vault.wait_embedded(60) and new.sent() == ["red apples"]
+        assert vault.search("apples", legs="vector").notes == ()

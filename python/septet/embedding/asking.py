@@ -42,7 +42,8 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
         except SeptetError:
             # The search itself meets it, and says so.
             continue
-        notes += [replace(n, tier=name) for n in selection.notes]
+        why = embeddings.trouble if selection.notes else ()
+        notes += [replace(n, tier=name) for n in (*selection.notes, *why)]
         if selection.space is not None:
             chosen[name] = selection.space
     answers = _answers(plan.query.text, {s.model: at_hand[s.model] for s in chosen.values()}, pool)

@@ -132,7 +132,7 @@ class Automatic:
                     return False
                 self._owner = new_owner()
                 self.report, tally = self._pipeline.run(
-                    stopped=lambda: self._closing, skip=self._refused, owner=self._owner
+                    stopped=lambda: self._closing, skip=self._refused, owner=self._owner, begin=False
                 )
         except Closed:
             return False

@@ -95,13 +95,6 @@ class EmbeddingCache:
         found = self._asked("SELECT count(*) FROM vectors", ())
         return int(found[0][0]) if found else 0
 
-    def dimensions(self, made: Made) -> int | None:
-        """Return the dimension of a model's vectors when all that are here have the same; otherwise None."""
-        found = self._asked(
-            "SELECT DISTINCT dimensions FROM vectors WHERE provider = ? AND model = ? AND kind = ? LIMIT 2", made
-        )
-        return int(found[0][0]) if len(found) == 1 else None
-
     def get(self, made: Made, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors ``(d,)`` that are here, by text, and remember that they were used."""
         digests = {_digest(text): text for text in texts}

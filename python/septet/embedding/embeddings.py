@@ -127,6 +127,11 @@ class Embeddings:
         """Why there is no embedder although one was asked for."""
         return tuple(self._faults)
 
+    @property
+    def trouble(self) -> tuple[Note, ...]:
+        """What keeps automatic embedding from having everything embedded."""
+        return () if self._automatic is None else self._automatic.notes
+
     def select(self, at_hand: Mapping[str, int | None]) -> Selection:
         """Return the space that answers at the store's generation; counted once a generation."""
         with self._store.reading() as read:
@@ -164,6 +169,9 @@ class Embeddings:
         if source is None:
             return None
         options = self._options
+        if callable(source) and not hasattr(source, "embed"):
+            said = "embedder is a function, and its vectors have no name: CallableEmbedder(function, model=...)"
+            raise EmbeddingConfigError(said)
         if hasattr(source, "embed"):
             embedder: Embedder | None = cast("Embedder", source)
         else:
@@ -182,7 +190,7 @@ class Embeddings:
             made: Embedder | None = import_module("septet.embedding.choose").embedder_from(config)
         except EmbeddingConfigError as fault:
             # It was understood: what is missing is a key or a model, and a search does without.
-            self._faults.append(Note("no_embedder", f"{fault}; searched without vectors", "give what is missing"))
+            self._faults.append(Note("no_embedder", str(fault), "give what is missing; searches go without vectors"))
             return None, config.query_timeout_s
         if made is not None:
             self._owned.append(made)

@@ -67,11 +67,11 @@ class Pipeline:
         """Say whether the store's vectors are this model's, or will be: nobody else's answer searches instead."""
         with self.store.reading() as read:
             others = False
-            for space, state, _ in texts.text_spaces(read):
+            for space, state, held in texts.text_spaces(read):
                 same = space.model == self.model and self.embedder.dimensions in (None, space.dimensions)
                 if state != "left" and same:
                     return True
-                others = others or state == "active"
+                others = others or (state == "active" and held)
             return not others
 
     def run(
@@ -81,6 +81,7 @@ class Pipeline:
         stopped: Callable[[], bool] = lambda: False,
         skip: Collection[str] = (),
         owner: str | None = None,
+        begin: bool = True,
     ) -> tuple[EmbedReport, Tally]:
         """Embed what is missing until nothing is, the provider refuses, or five batches in a row have failed.
 
@@ -92,6 +93,7 @@ class Pipeline:
             stopped: asked before each batch whether to end.
             skip: texts by hash that are not tried.
             owner: in whose name texts are claimed; a new one if None.
+            begin: fill the space even if it was left for another model's; False goes on with what was begun.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -100,8 +102,10 @@ class Pipeline:
         with background, self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
-        with self.store.reading() as read:
-            total = texts.count_missing(read, self._space(read, tally))
+            space = self._space(write, tally)
+            if space is not None and begin:
+                texts.begin(write, space)
+            total = texts.count_missing(write, space)
         try:
             for batch in self._batches(tally, owner, stopped, skip):
                 self._fill(tally, batch)
@@ -156,7 +160,7 @@ class Pipeline:
 
     def _fill(self, tally: Tally, batch: Work) -> None:
         rest = self._from_cache(tally, batch)
-        if rest:
+        if rest and tally.over is None:
             self._ask(tally, rest)
         if tally.unanswered >= MOST_UNANSWERED:
             cause = f"{tally.unanswered} batches in a row failed"
@@ -166,12 +170,17 @@ class Pipeline:
         """Store the vectors that the cache has and return the texts that it has not."""
         if self.cache is None:
             return batch
-        made = self._made()
-        dimensions = self.embedder.dimensions or self.cache.dimensions(made)
-        known = self.cache.get(made, dimensions, [text for _, text in batch]) if dimensions else {}
+        dimensions = self.embedder.dimensions or tally.dimensions
+        if dimensions is None:
+            # One text tells which of the cache's vectors are of this kind.
+            self._ask(tally, batch[:1])
+            batch, dimensions = batch[1:], tally.dimensions
+            if dimensions is None or tally.over is not None:
+                return batch
+        known = self.cache.get(self._made(), dimensions, [text for _, text in batch])
         hits = [(key, known[text]) for key, text in batch if text in known]
         if hits:
-            self._store([key for key, _ in hits], np.stack([row for _, row in hits]))
+            self._store(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
             tally.cached += len(hits)
         return [(key, text) for key, text in batch if text not in known]
 
@@ -239,7 +248,7 @@ class Pipeline:
         if good:
             kept = rows[sound]
             try:
-                self._store([key for key, _ in good], kept)
+                self._store(tally, [key for key, _ in good], kept)
             finally:
                 if self.cache is not None:
                     self.cache.put(self._made(), {text: row for (_, text), row in zip(good, kept)})
@@ -250,13 +259,17 @@ class Pipeline:
             tally.fail(bad, "bad_vector", cause, "change the text or the model")
             tally.refused.update(bad)
 
-    def _store(self, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
-        """Commit the vectors of texts at once: they are paid for."""
+    def _store(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
+        """Commit the vectors of texts at once: they are paid for. A space that was left meanwhile takes none."""
         for attempt in range(WRITE_ATTEMPTS):
             try:
                 with background, self.store.writing() as write:
                     space = texts.make_space(write, self.model, rows.shape[1], self.clock())
-                    texts.put(write, space, keys, rows)
+                    if texts.is_left(write, space):
+                        cause = f"the vault has changed to another model than {self.model} meanwhile"
+                        tally.over = Note("other_model", cause, "call embed() again to change it back")
+                    else:
+                        texts.put(write, space, keys, rows)
                 return
             except StoreBusy:
                 if attempt + 1 == WRITE_ATTEMPTS:

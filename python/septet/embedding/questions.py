@@ -131,10 +131,10 @@ class Questions:
             done.set()
 
     def _remembered(self, made: Made, text: str) -> QueryVector | None:
-        if self._cache is None:
+        dimensions = self.embedder.dimensions
+        if self._cache is None or dimensions is None:
             return None
-        dimensions = self.embedder.dimensions or self._cache.dimensions(made)
-        found = self._cache.get(made, dimensions, [text]) if dimensions else {}
+        found = self._cache.get(made, dimensions, [text])
         return query_vector(found[text]) if text in found else None
 
     def _embedded(self, text: str) -> NDArray[np.float32]:

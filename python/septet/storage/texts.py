@@ -16,11 +16,13 @@ __all__ = [
     "State",
     "TextSpace",
     "add_index",
+    "begin",
     "count_missing",
     "drop_orphans",
     "emptied_at",
     "empty",
     "find_space",
+    "is_left",
     "lacking",
     "left_spaces",
     "make_space",
@@ -67,10 +69,7 @@ def find_space(read: Reading | Writing, model: str, dimensions: int | None = Non
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space:
-    """Return the space of a model's vectors of so many dimensions, made if need be.
-
-    A new one is active at once when no other is, and filling otherwise.
-    """
+    """Return the space of a model's vectors of so many dimensions, made and begun if there is none."""
     space = find_space(write, model, dimensions)
     if space is None:
         write.sql.execute(
@@ -78,16 +77,27 @@ def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space
             (model, dimensions, now),
         )
         add_index(write)
+        space = Space._make(write.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchone())
+        begin(write, space)
+    return space
+
+
+def begin(write: Writing, space: Space) -> None:
+    """Let a space be filled (again): one that was left becomes active when no other answers, and filling otherwise."""
     everything = text_spaces(write)
-    made = next(t for t in everything if t.space.model == model and t.space.dimensions == dimensions)
-    if made.state == "left":
-        move(write, made.space, "filling" if any(t.state == "active" for t in everything) else "active")
-    return made.space
+    if any(t.space == space and t.state == "left" for t in everything):
+        others = any(t.state == "active" and t.held for t in everything)
+        move(write, space, "filling" if others else "active")
 
 
 def add_index(write: Writing) -> None:
     """Make the index over texts, which vaults without an embedder do not pay for, if it is not there."""
     write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
+
+
+def is_left(read: Reading | Writing, space: Space) -> bool:
+    """Say whether a space is kept for no one."""
+    return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
 def move(write: Writing, space: Space, state: State) -> None:
