@@ -99,9 +99,9 @@ class EmbeddingCache:
         """Return the vectors ``(d,)`` that are here, by text, and remember that they were used."""
         digests = {_digest(text): text for text in texts}
         rows = self._asked(
-            "SELECT v.row, j.value, v.vector FROM json_each(?) j JOIN vectors v ON v.provider = ? AND v.model = ? "
-            "AND v.kind = ? AND v.dimensions = ? AND v.text = j.value",
-            (json.dumps(list(digests)), *made, dimensions),
+            "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
+            "AND text IN (SELECT value FROM json_each(?))",
+            (*made, dimensions, json.dumps(list(digests))),
         )
         found = {}
         for _, digest, blob in rows:

@@ -253,7 +253,7 @@ class Pipeline:
                 if self.cache is not None:
                     self.cache.put(self._made(), {text: row for (_, text), row in zip(good, kept)})
             tally.embedded += len(good)
-        bad = [key for key, _ in batch if key not in {k for k, _ in good}]
+        bad = [key for (key, _), ok in zip(batch, sound.tolist()) if not ok]
         if bad:
             cause = "the vector is all zero, or holds NaN or infinity"
             tally.fail(bad, "bad_vector", cause, "change the text or the model")
@@ -270,6 +270,7 @@ class Pipeline:
                         tally.over = Note("other_model", cause, "call embed() again to change it back")
                     else:
                         texts.put(write, space, keys, rows)
+                    claims.settle(write, self.model, keys)
                 return
             except StoreBusy:
                 if attempt + 1 == WRITE_ATTEMPTS:

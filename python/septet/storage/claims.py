@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["claim", "claimed", "drop_dead", "new_owner", "release"]
+__all__ = ["claim", "claimed", "drop_dead", "new_owner", "release", "settle"]
 
+_THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 _numbers = count(1)
 
 
@@ -25,11 +26,8 @@ def new_owner() -> str:
 
 def claimed(read: Reading, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
     """Return those of the texts that others have claimed."""
-    sql = (
-        "SELECT c.key FROM json_each(?) j JOIN claims c ON c.model = ? AND c.key = j.value "
-        "WHERE c.until > ? AND c.owner <> ?"
-    )
-    return {r[0] for r in read.sql.execute(sql, (json.dumps(list(keys)), model, now, owner))}
+    sql = f"SELECT key FROM claims WHERE {_THESE} AND until > ? AND owner <> ?"
+    return {r[0] for r in read.sql.execute(sql, (model, json.dumps(list(keys)), now, owner))}
 
 
 def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
@@ -40,9 +38,14 @@ def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: floa
         "DO UPDATE SET until = excluded.until WHERE owner = excluded.owner",
         [(model, key, owner, until) for key in keys],
     )
-    sql = "SELECT c.key FROM json_each(?) j JOIN claims c ON c.key = j.value WHERE c.model = ? AND c.owner = ?"
-    mine = {r[0] for r in write.sql.execute(sql, (json.dumps(list(keys)), model, owner))}
+    sql = f"SELECT key FROM claims WHERE {_THESE} AND owner = ?"
+    mine = {r[0] for r in write.sql.execute(sql, (model, json.dumps(list(keys)), owner))}
     return [key for key in keys if key in mine]
+
+
+def settle(write: Writing, model: str, keys: Sequence[str]) -> None:
+    """Remove the claims on texts whose vectors are being stored in the same transaction."""
+    write.sql.execute(f"DELETE FROM claims WHERE {_THESE}", (model, json.dumps(list(keys))))
 
 
 def release(write: Writing, owner: str) -> None:
@@ -82,7 +85,7 @@ def _machine(_process: int) -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:
-        return socket.gethostname()
+        return platform.node()
 
 
 def _started(pid: int) -> str:
