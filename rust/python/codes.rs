@@ -45,7 +45,8 @@ impl Codes {
     }
 
     /// Find the `k` rows with the largest dot product, exactly.
-    #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None, front=None))]
     fn top_k<'py>(
         &self,
         query: Vector<'py, f32>,
@@ -54,16 +55,18 @@ impl Codes {
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,
         threads: Option<i64>,
+        front: Option<bool>,
     ) -> PyResult<Best<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
-        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
         let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request))?;
         Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
     }
 
     /// Find the `k` best rows of each query `(q, d)`.
-    #[pyo3(signature = (queries, rows, k, mask=None, *, kernel=None, threads=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (queries, rows, k, mask=None, *, kernel=None, threads=None, front=None))]
     fn top_k_batch<'py>(
         &self,
         queries: Matrix<'py, f32>,
@@ -72,9 +75,10 @@ impl Codes {
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,
         threads: Option<i64>,
+        front: Option<bool>,
     ) -> PyResult<BestOfMany<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
-        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
         let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request))?;
         let width = found.first().map_or(0, |hits| hits.rows.len());
@@ -104,5 +108,5 @@ fn request<'a>(
         }
     };
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;
-    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads })
+    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads, front: None })
 }
