@@ -27,6 +27,18 @@ impl<T: Pod> Array<T> {
         Some(Self(Place::Mapped { map: Arc::clone(map), bytes }))
     }
 
+    /// The items of a range, which must lie in the array: a view of the same pages if it is mapped, else a copy.
+    pub fn part(&self, items: Range<usize>) -> Option<Self> {
+        let part = self.get(items.clone())?;
+        Some(match &self.0 {
+            Place::Owned(_) => part.to_vec().into(),
+            Place::Mapped { map, bytes } => {
+                let byte = |item: usize| bytes.start + item * size_of::<T>();
+                Self(Place::Mapped { map: Arc::clone(map), bytes: byte(items.start)..byte(items.end) })
+            }
+        })
+    }
+
     /// The items as an owned vector, copied out of the map if they lie in one.
     pub fn to_mut(&mut self) -> &mut Vec<T> {
         if let Place::Mapped { .. } = self.0 {

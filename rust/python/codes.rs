@@ -1,11 +1,14 @@
 //! `Codes`: exact top-k from 8-bit codes.
 
+use std::path::PathBuf;
+
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 use super::{Doubles, Input, Integers, Matrix, Vector, count, integers};
 use crate::Error;
+use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{self, Hits, Level, Request};
 
 type Best<'py> = (Integers<'py>, Doubles<'py>);
@@ -36,6 +39,29 @@ impl Codes {
     #[getter]
     fn size_bytes(&self, py: Python<'_>) -> usize {
         py.detach(|| self.0.size_bytes())
+    }
+
+    /// Write the codes of the first `rows` rows to a new file.
+    fn save(&self, py: Python<'_>, path: PathBuf, rows: i64, stamp: &[u8]) -> PyResult<()> {
+        let rows = count("rows", rows)?;
+        Ok(py.detach(|| {
+            let mut writer = ArrayWriter::create(&path, stamp)?;
+            self.0.write(&mut writer, "", rows)?;
+            writer.finish().map(|_| ())
+        })?)
+    }
+
+    /// The codes in a file with that stamp, mapped, its checksums compared.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8]) -> PyResult<Self> {
+        Ok(py.detach(|| {
+            let file = ArrayFile::open(&path)?;
+            if file.stamp() != stamp {
+                return Err(Error::Damaged { what: "the stamp" });
+            }
+            file.verify()?;
+            vectors::Codes::open(&file, "").map(Self)
+        })?)
     }
 
     /// Code the rows `(n, d)`, add them at the end, and return the index of the first.

@@ -185,6 +185,45 @@ def test_rows_added_in_pieces_around_a_moving_centre():
             same(codes.top_k(query, rows, 10, front=front), _core.top_k(query, rows, 10))
 
 
+@levels
+def test_codes_in_a_file(level, tmp_path):
+    rng = np.random.default_rng(7)
+    rows = shaped(rng, "clusters", 3_000, 90)
+    codes, half = coded(rows[:2_000]), rows[:1_700]
+    codes.save(tmp_path / "codes", 1_700, b"of rows")
+    opened = _core.Codes.open(tmp_path / "codes", b"of rows")
+    assert (len(opened), opened.dimensions, opened.size_bytes) == (1_700, 90, 0)
+    for query in rows[:3]:
+        for front in fronts:
+            same(opened.top_k(query, half, 20, kernel=level, front=front), slow_top_k(query, half, 20))
+    assert opened.append(rows[1_700:]) == 1_700
+    for query, *found in zip(rows[:9], *opened.top_k_batch(rows[:9], rows, 20, kernel=level), strict=True):
+        same(found, slow_top_k(query, rows, 20))
+
+
+def test_files_that_hold_no_codes(tmp_path):
+    path = tmp_path / "codes"
+    coded(np.eye(5, dtype=np.float32)).save(path, 5, b"1")
+    with pytest.raises(FileExistsError):
+        coded(np.eye(5, dtype=np.float32)).save(path, 5, b"1")
+    with pytest.raises(FileNotFoundError):
+        _core.Codes.open(tmp_path / "none", b"1")
+    with pytest.raises(ValueError, match="stamp"):
+        _core.Codes.open(path, b"2")
+    with pytest.raises(ValueError, match="rows"):
+        coded(np.eye(5, dtype=np.float32)).save(tmp_path / "more", 6, b"1")
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at])
+        with pytest.raises(ValueError, match="damaged"):
+            _core.Codes.open(path, b"1")
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :])
+        try:
+            _core.Codes.open(path, b"1").top_k(np.ones(5, np.float32), np.eye(5, dtype=np.float32), 3)
+        except ValueError as error:
+            assert "damaged" in str(error)
+
+
 def test_searches_while_rows_are_appended():
     rng = np.random.default_rng(4)
     rows = rng.standard_normal((6_000, 24), dtype=np.float32)

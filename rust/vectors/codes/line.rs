@@ -1,5 +1,7 @@
 //! The units of storage: cache lines of nibbles for rows, of bytes for queries.
 
+use bytemuck::{Pod, Zeroable};
+
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 
@@ -20,7 +22,7 @@ pub(super) const ZERO: u8 = 128;
 /// Queries hold sixty-four codes in it, as two's complement. Rows hold a nibble of 128 codes: byte `i` that of code `i`
 /// in its lower half and that of code `64 + i` in its upper half. What is left of a query's last line is zero, so it
 /// does not matter what is left of a row's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [u8; LINE]);
 

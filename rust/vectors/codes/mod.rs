@@ -9,6 +9,7 @@ mod allowed;
 mod centre;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
+mod file;
 mod keep;
 mod kernel;
 mod line;
@@ -79,7 +80,7 @@ impl Codes {
         self.len() == 0
     }
 
-    /// The memory that the codes take.
+    /// The memory that the codes take, mapped ones left out.
     pub fn size_bytes(&self) -> usize {
         self.segments().iter().map(|segment| segment.size_bytes()).sum()
     }

@@ -6,6 +6,7 @@ use super::centre::{Centre, ENOUGH};
 use super::kernel::Kernel;
 use super::line::{LINE, Line, Planes, SPAN, ZERO, lines, split};
 use super::quantise::{Columns, Factors};
+use crate::arrays::Array;
 use crate::vectors::Rows;
 
 /// A segment with fewer rows takes in the next ones. While a search holds it, that costs a copy of it.
@@ -13,17 +14,25 @@ const FULL: usize = 1024;
 /// Codes of a segment made at once, at most: small enough to be allocated and freed without a thought.
 const MOST_BYTES: usize = 16 << 20;
 
+/// What is known of coded rows, one of each a row (of the planes, as many lines as a row has).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Coded {
+    pub(super) high: Array<Line>,
+    pub(super) low: Array<Line>,
+    pub(super) scales: Array<f32>,
+    pub(super) roughs: Array<f32>,
+    pub(super) residuals: Array<f32>,
+    pub(super) norms: Array<f32>,
+}
+
 /// Coded rows `first..end`.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     first: usize,
     centre: Arc<Centre>,
-    high: Vec<Line>,
-    low: Vec<Line>,
-    scales: Vec<f32>,
-    roughs: Vec<f32>,
-    residuals: Vec<f32>,
-    norms: Vec<f32>,
+    coded: Coded,
+    /// Whether later rows get a segment of their own, as those after a mapped one do.
+    closed: bool,
 }
 
 impl Segment {
@@ -40,43 +49,43 @@ impl Segment {
         (from, to): (usize, usize),
         kernel: Kernel,
     ) -> Self {
-        let (n, lines_per_row) = (to - from, lines(rows.d()));
-        let column = || Vec::with_capacity(n);
-        let mut segment = Self {
-            first,
-            centre,
-            high: Vec::with_capacity(n * lines_per_row),
-            low: Vec::with_capacity(n * lines_per_row),
-            scales: column(),
-            roughs: column(),
-            residuals: column(),
-            norms: column(),
-        };
-        let mut codes = vec![ZERO; lines_per_row * SPAN];
+        let (n, lines) = (to - from, lines(rows.d()));
+        let plane = || Vec::with_capacity(n * lines);
+        let (mut high, mut low, mut factors) = (plane(), plane(), Vec::with_capacity(n));
+        let mut codes = vec![ZERO; lines * SPAN];
         for row in from..to {
-            let components = segment.centre.components();
-            let Factors { scale, rough, residual, norm } =
-                kernel.code(rows.row(row), components, &mut codes[..rows.d()]);
-            split(&codes, |high, low| {
-                segment.high.push(high);
-                segment.low.push(low);
+            factors.push(kernel.code(rows.row(row), centre.components(), &mut codes[..rows.d()]));
+            split(&codes, |h, l| {
+                high.push(h);
+                low.push(l);
             });
-            segment.scales.push(scale);
-            segment.roughs.push(rough);
-            segment.residuals.push(residual);
-            segment.norms.push(norm);
         }
-        segment
+        let column = |of: fn(&Factors) -> f32| factors.iter().map(of).collect::<Vec<_>>().into();
+        let coded = Coded {
+            high: high.into(),
+            low: low.into(),
+            scales: column(|row| row.scale),
+            roughs: column(|row| row.rough),
+            residuals: column(|row| row.residual),
+            norms: column(|row| row.norm),
+        };
+        Self { first, centre, coded, closed: false }
+    }
+
+    /// Rows that were coded before, whose columns fit each other.
+    pub(super) fn closed(first: usize, centre: Arc<Centre>, coded: Coded) -> Self {
+        Self { first, centre, coded, closed: true }
     }
 
     /// Add rows that were coded elsewhere, with the same centre.
     pub(super) fn extend(&mut self, more: &Self) {
-        self.high.extend_from_slice(&more.high);
-        self.low.extend_from_slice(&more.low);
-        self.scales.extend_from_slice(&more.scales);
-        self.roughs.extend_from_slice(&more.roughs);
-        self.residuals.extend_from_slice(&more.residuals);
-        self.norms.extend_from_slice(&more.norms);
+        let (own, more) = (&mut self.coded, &more.coded);
+        own.high.to_mut().extend_from_slice(&more.high);
+        own.low.to_mut().extend_from_slice(&more.low);
+        own.scales.to_mut().extend_from_slice(&more.scales);
+        own.roughs.to_mut().extend_from_slice(&more.roughs);
+        own.residuals.to_mut().extend_from_slice(&more.residuals);
+        own.norms.to_mut().extend_from_slice(&more.norms);
     }
 
     /// The centre for rows that come after these: their mean, once there are enough of them.
@@ -91,17 +100,17 @@ impl Segment {
 
     /// The row that its codes stand for; only a guess at rows that could not be coded.
     fn decoded(&self, row: usize, d: usize) -> impl Iterator<Item = f32> {
-        let (lines, scale) = (lines(d), self.scales[row]);
+        let (lines, scale, Planes { high, low }) = (lines(d), self.coded.scales[row], self.planes());
         self.centre.components().iter().enumerate().map(move |(i, &m)| {
             let (line, byte) = (row * lines + i / SPAN, i % LINE);
-            let (high, low) = (self.high[line].0[byte], self.low[line].0[byte]);
+            let (high, low) = (high[line].0[byte], low[line].0[byte]);
             let code = if i % SPAN < LINE { high << 4 | low & 15 } else { high & 0xf0 | low >> 4 };
             m + scale * (f32::from(code) - f32::from(ZERO))
         })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.scales.len()
+        self.coded.scales.len()
     }
 
     pub(super) fn first(&self) -> usize {
@@ -115,7 +124,7 @@ impl Segment {
 
     /// How many rows it still takes in.
     pub(super) fn room(&self) -> usize {
-        FULL.saturating_sub(self.len())
+        if self.closed { 0 } else { FULL.saturating_sub(self.len()) }
     }
 
     pub(super) fn centre(&self) -> &Arc<Centre> {
@@ -123,22 +132,30 @@ impl Segment {
     }
 
     pub(super) fn planes(&self) -> Planes<'_> {
-        Planes { high: &self.high, low: &self.low }
+        Planes { high: &self.coded.high, low: &self.coded.low }
     }
 
     /// The factors of every row, for bounds by the upper four bits.
     pub(super) fn rough(&self) -> Columns<'_> {
-        Columns { scales: &self.scales, residuals: &self.roughs, norms: &self.norms }
+        let Coded { scales, roughs, norms, .. } = &self.coded;
+        Columns { scales, residuals: roughs, norms }
     }
 
     /// The factors of every row, for bounds by the whole codes.
     pub(super) fn fine(&self) -> Columns<'_> {
-        Columns { scales: &self.scales, residuals: &self.residuals, norms: &self.norms }
+        let Coded { scales, residuals, norms, .. } = &self.coded;
+        Columns { scales, residuals, norms }
     }
 
+    /// All columns.
+    pub(super) fn columns(&self) -> &Coded {
+        &self.coded
+    }
+
+    /// The memory of its own that it takes: next to none where it is mapped.
     pub(super) fn size_bytes(&self) -> usize {
-        let floats = [&self.scales, &self.roughs, &self.residuals, &self.norms];
-        size_of::<Line>() * (self.high.capacity() + self.low.capacity())
-            + floats.iter().map(|column| size_of::<f32>() * column.capacity()).sum::<usize>()
+        let Coded { high, low, scales, roughs, residuals, norms } = &self.coded;
+        let floats = [scales, roughs, residuals, norms];
+        high.owned_bytes() + low.owned_bytes() + floats.iter().map(|column| column.owned_bytes()).sum::<usize>()
     }
 }
