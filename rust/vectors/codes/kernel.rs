@@ -77,6 +77,10 @@ impl Kernel {
     /// # Panics
     /// If a row lies outside the planes, or there are more than [`BLOCK`].
     pub(super) fn whole(self, query: &CodedQuery, planes: Planes<'_>, at: At<'_>, fetch: bool, out: &mut [i32]) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Self::Vnni(token), true) = (self, fetch) {
+            return token.whole(query, planes, at, out);
+        }
         let mut low = [0; BLOCK];
         let low = &mut low[..out.len()];
         self.products(query, planes.high, at, fetch, out);

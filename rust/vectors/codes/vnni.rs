@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, BLOCK, FOUR, Line};
+use super::line::{At, BLOCK, FOUR, Line, Planes};
 use super::quantise::{CodedQuery, Columns, Factors, Scores, code_in_lanes};
 
 const WIDTH: usize = FOUR;
@@ -47,15 +47,28 @@ impl Token {
 
     /// As `Kernel::products`.
     pub(super) fn products(self, query: &CodedQuery, plane: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
-        let of = Of { lines: query.lines.len() / 2, plane, last: out.len().saturating_sub(1) };
+        let of = Of { lines: query.lines.len() / 2, last: out.len().saturating_sub(1) };
         at.check(out.len(), plane.len() / of.lines);
         // SAFETY: a token exists only where the features were detected; `check` found every row inside the plane.
         unsafe {
             match (at, fetch) {
-                (At::Run(first), true) => of.one::<true>(query, |j| first + j, out),
-                (At::Run(first), false) => of.one::<false>(query, |j| first + j, out),
-                (At::List(at), true) => of.one::<true>(query, |j| at[j.min(of.last)] as usize, out),
-                (At::List(at), false) => of.one::<false>(query, |j| at[j.min(of.last)] as usize, out),
+                (At::Run(first), true) => of.one::<true>(query, plane, |j| first + j, out),
+                (At::Run(first), false) => of.one::<false>(query, plane, |j| first + j, out),
+                (At::List(at), true) => of.one::<true>(query, plane, |j| at[j.min(of.last)] as usize, out),
+                (At::List(at), false) => of.one::<false>(query, plane, |j| at[j.min(of.last)] as usize, out),
+            }
+        }
+    }
+
+    /// As `Kernel::whole`, of rows that are read for the first time.
+    pub(super) fn whole(self, query: &CodedQuery, planes: Planes<'_>, at: At<'_>, out: &mut [i32]) {
+        let of = Of { lines: query.lines.len() / 2, last: out.len().saturating_sub(1) };
+        at.check(out.len(), planes.high.len().min(planes.low.len()) / of.lines);
+        // SAFETY: a token exists only where the features were detected; `check` found every row inside both planes.
+        unsafe {
+            match at {
+                At::Run(first) => of.both(query, planes, |j| first + j, out),
+                At::List(at) => of.both(query, planes, |j| at[j.min(of.last)] as usize, out),
             }
         }
     }
@@ -96,49 +109,119 @@ fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers
 
 /// What a pass over rows needs to know.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct Of {
+    /// Lines of a row in a plane.
     lines: usize,
-    plane: &'a [Line],
     /// The last output.
     last: usize,
 }
 
-impl Of<'_> {
+/// Sums of the products with lower and with upper nibbles, of four rows. Upper nibbles stay where they are in their
+/// bytes, so the latter are sixteen times too large.
+#[derive(Clone, Copy)]
+struct Sums([__m512i; WIDTH], [__m512i; WIDTH]);
+
+impl Sums {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+    fn new() -> Self {
+        Self([_mm512_setzero_si512(); WIDTH], [_mm512_setzero_si512(); WIDTH])
+    }
+
+    /// Add the products of a line with two lines of a query.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+    fn add(&mut self, row: usize, x: __m512i, q: [__m512i; 2]) {
+        let (lower, upper) = (_mm512_set1_epi8(0x0f), _mm512_set1_epi8(0xf0_u8 as i8));
+        self.0[row] = _mm512_dpbusd_epi32(self.0[row], _mm512_and_si512(x, lower), q[0]);
+        self.1[row] = _mm512_dpbusd_epi32(self.1[row], _mm512_and_si512(x, upper), q[1]);
+    }
+}
+
+impl Of {
+    /// The lines of the four rows from output `first` on; past the last output, those of the last row again.
+    #[inline(always)]
+    fn here(self, plane: &[Line], row_of: impl Fn(usize) -> usize, first: usize) -> [*const Line; WIDTH] {
+        [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of((first + j).min(self.last)) * self.lines))
+    }
+
+    /// The lines to ask of memory while those from output `first` on are read; they may lie anywhere.
+    #[inline(always)]
+    fn ahead(self, plane: &[Line], row_of: impl Fn(usize) -> usize, first: usize) -> [*const Line; WIDTH] {
+        [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of(first + AHEAD + j).wrapping_mul(self.lines)))
+    }
+
     /// # Safety
     /// `row_of` must give rows inside the plane for every output (past the last it may give anything), and the query
     /// must have two lines for each line of a row.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-    unsafe fn one<const FETCH: bool>(self, query: &CodedQuery, row_of: impl Fn(usize) -> usize, out: &mut [i32]) {
-        let codes = query.lines.as_ptr();
-        let (lower, upper) = (_mm512_set1_epi8(0x0f), _mm512_set1_epi8(0xf0_u8 as i8));
-        let row = |row: usize| self.plane.as_ptr().wrapping_add(row.wrapping_mul(self.lines));
+    unsafe fn one<const FETCH: bool>(
+        self,
+        query: &CodedQuery,
+        plane: &[Line],
+        row_of: impl Fn(usize) -> usize,
+        out: &mut [i32],
+    ) {
         for (group, out) in out.chunks_mut(WIDTH).enumerate() {
-            let first = group * WIDTH;
-            // A short last group computes its last row again rather than having a loop of its own.
-            let here = [0, 1, 2, 3].map(|j| row(row_of((first + j).min(self.last))));
-            let next = [0, 1, 2, 3].map(|j| row(row_of(first + AHEAD + j)));
-            let mut even = [_mm512_setzero_si512(); WIDTH];
-            // Upper nibbles stay where they are, so these sums are sixteen times too large, to be shifted once.
-            let mut odd = even;
+            let here = self.here(plane, &row_of, group * WIDTH);
+            let next = self.ahead(plane, &row_of, group * WIDTH);
+            let mut sums = Sums::new();
             for i in 0..self.lines {
                 // SAFETY: i < lines, the lines of every row, of which the query has twice as many; prefetching may name
                 // any address.
                 unsafe {
-                    let q = [0, 1].map(|half| _mm512_load_si512(codes.add(2 * i + half).cast()));
+                    let q = pair(query, i);
                     for j in 0..WIDTH {
                         if FETCH {
                             _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
                         }
-                        let x = _mm512_load_si512(here[j].add(i).cast());
-                        even[j] = _mm512_dpbusd_epi32(even[j], _mm512_and_si512(x, lower), q[0]);
-                        odd[j] = _mm512_dpbusd_epi32(odd[j], _mm512_and_si512(x, upper), q[1]);
+                        sums.add(j, _mm512_load_si512(here[j].add(i).cast()), q);
                     }
                 }
             }
-            let sums = [0, 1, 2, 3].map(|j| _mm512_add_epi32(even[j], _mm512_srai_epi32::<4>(odd[j])));
-            store(quarters(halves(sums)), out);
+            let sum = |j: usize| _mm512_add_epi32(sums.0[j], _mm512_srai_epi32::<4>(sums.1[j]));
+            store(quarters(halves([0, 1, 2, 3].map(sum))), out);
         }
     }
+
+    /// # Safety
+    /// As `one`, for both planes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+    unsafe fn both(self, query: &CodedQuery, planes: Planes<'_>, row_of: impl Fn(usize) -> usize, out: &mut [i32]) {
+        let both = [planes.high, planes.low];
+        for (group, out) in out.chunks_mut(WIDTH).enumerate() {
+            let here = both.map(|plane| self.here(plane, &row_of, group * WIDTH));
+            let next = both.map(|plane| self.ahead(plane, &row_of, group * WIDTH));
+            let mut sums = [Sums::new(), Sums::new()];
+            for i in 0..self.lines {
+                // SAFETY: as in `one`.
+                unsafe {
+                    let q = pair(query, i);
+                    for j in 0..WIDTH {
+                        for plane in [0, 1] {
+                            _mm_prefetch::<_MM_HINT_T0>(next[plane][j].wrapping_add(i).cast());
+                            sums[plane].add(j, _mm512_load_si512(here[plane][j].add(i).cast()), q);
+                        }
+                    }
+                }
+            }
+            let [high, low] = sums;
+            // Sixteen times the products with the upper plane, once those with the lower.
+            let sum = |j: usize| {
+                let high = _mm512_add_epi32(_mm512_slli_epi32::<4>(high.0[j]), high.1[j]);
+                _mm512_add_epi32(high, _mm512_add_epi32(low.0[j], _mm512_srai_epi32::<4>(low.1[j])))
+            };
+            store(quarters(halves([0, 1, 2, 3].map(sum))), out);
+        }
+    }
+}
+
+/// The two lines of a query that belong to line `i` of a row.
+///
+/// # Safety
+/// The query must have them.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+unsafe fn pair(query: &CodedQuery, i: usize) -> [__m512i; 2] {
+    // SAFETY: the caller says so; lines are aligned.
+    [0, 1].map(|half| unsafe { _mm512_load_si512(query.lines.as_ptr().add(2 * i + half).cast()) })
 }
 
 /// Write the first of four integers, as many as there is room for.
