@@ -1,4 +1,4 @@
-//! Time of top-k from 8-bit codes: `cargo bench --bench vectors`. `benches/vectors.py` compares with other libraries.
+//! Time of top-k from codes of isotropic rows, the hardest: `cargo bench --bench vectors`. `benches/vectors.py` compares with other libraries.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn codes(criterion: &mut Criterion) {
         bencher.iter(|| Codes::new(DIMENSIONS).and_then(|codes| codes.append(part)));
     });
     let Ok(_) = codes.append(rows) else { return };
-    let all = Request { k: 10, mask: None, level: Level::best(), threads: Some(1) };
+    let all = Request { k: 10, mask: None, level: Level::best(), threads: Some(1), front: None };
     for share in [0.01, 0.1, 0.5] {
         let mask: Vec<u8> = (0..N).map(|_| u8::from(numbers.next() < share)).collect();
         let request = Request { mask: Some(&mask), ..all };
@@ -49,10 +49,12 @@ fn codes(criterion: &mut Criterion) {
     }
     group.throughput(Throughput::Bytes((N * DIMENSIONS) as u64));
     for &level in Level::available() {
-        let request = Request { level, ..all };
-        group.bench_function(BenchmarkId::new(level.name(), N), |bencher| {
-            bencher.iter(|| vectors::top_k_coded(&codes, query, rows, request));
-        });
+        for (name, front) in [("chosen", None), ("upper four bits first", Some(true)), ("whole codes", Some(false))] {
+            let request = Request { level, front, ..all };
+            group.bench_function(BenchmarkId::new(level.name(), name), |bencher| {
+                bencher.iter(|| vectors::top_k_coded(&codes, query, rows, request));
+            });
+        }
     }
     for threads in [1, 2] {
         let request = Request { threads: Some(threads), ..all };

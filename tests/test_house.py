@@ -28,7 +28,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "explain", "searchable"},
-    {"portable", "vault", "federation", "index", "tfidf"},
+    {"portable", "writable", "vault", "federation", "index", "tfidf"},
     {"__init__"},
     {"cli", "__main__"},
 )

@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from septet import embedding as _embedding
 from septet.embedding import Embedder
+from septet.embedding.cache import EmbeddingCache
+from septet.embedding.embeddings import EmbeddingStatus
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.report import EmbedReport
+from septet.embedding.selection import SpaceStatus
 from septet.entry import Entry, Span
 from septet.errors import (
     BatchError,
@@ -57,11 +62,15 @@ __all__ = [
     "BatchError",
     "CallableEmbedder",
     "Closed",
+    "EmbedReport",
     "Embedder",
+    "EmbeddingCache",
     "EmbeddingConfig",
     "EmbeddingConfigError",
     "EmbeddingError",
+    "EmbeddingOptions",
     "EmbeddingRefused",
+    "EmbeddingStatus",
     "EmbeddingUnavailable",
     "Entry",
     "EntryError",
@@ -85,6 +94,7 @@ __all__ = [
     "Results",
     "SchemaTooNew",
     "SeptetError",
+    "SpaceStatus",
     "Span",
     "SparseRows",
     "Stats",

@@ -6,6 +6,7 @@ C-contiguous and of the dtype written here; anything else raises ``TypeError`` (
 corpus release the GIL.
 """
 
+import os
 from collections.abc import Sequence
 from typing import TypeAlias, final
 
@@ -55,21 +56,15 @@ def top_k(
 
 @final
 class Codes:
-    """8-bit codes of float32 rows, append-only: the answers of `top_k` while reading a quarter of the bytes.
+    """8-bit codes of float32 rows, append-only: the answers of `top_k` while reading an eighth of the bytes.
 
-    The codes bound every row's score from both sides; only rows that can be among the ``k`` best are read from the
-    float32 rows and scored in float64. Ids, order and scores equal those of `top_k` of the same rows, bit for bit.
-
-    Searches and appends may run at once, from any thread: a search sees the first ``n`` rows, those of the matrix it is
-    given, and never waits for an append.
+    Bounds by the upper four bits of the codes, then by whole codes, leave few rows that can be among the ``k`` best;
+    these are scored in float64. Ids, order and scores equal those of `top_k` of the same rows, bit for bit.
+    Searches and appends may run at once, from any thread; no search waits for an append.
     """
 
     def __new__(cls, dimensions: int) -> Codes:
-        """Make an empty one for rows of ``dimensions`` components.
-
-        Raises:
-            ValueError: ``dimensions`` is negative or above 65,536.
-        """
+        """Make an empty one for rows of ``dimensions`` components, at most 65,536 (else a ValueError)."""
 
     def __len__(self) -> int: ...
     @property
@@ -78,7 +73,19 @@ class Codes:
 
     @property
     def size_bytes(self) -> int:
-        """The memory the codes take: ``d`` rounded up to 64, plus 12, a row."""
+        """The memory the codes take: ``d`` rounded up to 128, plus 16, a row; none for those in a file."""
+
+    def save(self, path: str | os.PathLike[str], rows: int, stamp: bytes) -> None:
+        """Write the codes of the first ``rows`` rows to a new file; a FileExistsError where there is one."""
+
+    @staticmethod
+    def open(path: str | os.PathLike[str], stamp: bytes) -> Codes:
+        """Map the codes that `save` wrote; rows added later are kept in memory. The file must never be changed.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it is cut, damaged, no such file, or has another stamp.
+        """
 
     def append(self, rows: NDArray[np.float32]) -> int:
         """Code the rows ``(n, d)``, add them at the end, and return the index of the first: all of them, or none.
@@ -96,21 +103,15 @@ class Codes:
         *,
         kernel: str | None = None,
         threads: int | None = None,
+        front: bool | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Find the ``k`` rows with the largest dot product, exactly; equal scores are ordered by row index.
+        """Find the ``k`` rows with the largest dot product: as `top_k`, answer and arguments, but for these.
 
         Args:
-            query: shape ``(d,)``, finite.
             rows: shape ``(n, d)``: the first ``n`` rows that were appended, unchanged. They may be a mapped file; few
                 of them are read.
-            k: how many, at least 0; fewer come back when fewer rows are allowed.
-            mask: shape ``(n,)``, True where a row may be returned; None allows all.
-            kernel: force one of `kernels()`; for tests.
-            threads: how many, at least 1; None takes every core, or one thread when the scan would take it less than
-                about a millisecond.
-
-        Returns:
-            Row indices and float64 scores, best first, both of length ``min(k, allowed rows)``.
+            threads: how many, at least 1; None takes every core when there is work for more than one.
+            front: read the upper four bits first, or never; None lets what they leave over decide. For tests.
         """
 
     def top_k_batch(
@@ -122,6 +123,7 @@ class Codes:
         *,
         kernel: str | None = None,
         threads: int | None = None,
+        front: bool | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Find the ``k`` best rows of each query ``(q, d)``, passing over the codes once for many queries.
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TypeVar
 
+from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
@@ -157,6 +158,12 @@ class Federation(Searchable):
         if not tiers:
             raise TierError("the federation has no tier: connect a vault first")
         return sorted(tiers, key=lambda t: -t.priority)
+
+    def _embeds(self) -> bool:
+        return any(vault._embeddings.asks for vault, _ in self._vaults.values())
+
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        return {name: vault._embeddings for name, (vault, _) in self._vaults.items()}
 
     def _feedback_counts(self) -> Mapping[str, int]:
         total: Counter[str] = Counter()

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import os
 import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -140,46 +143,91 @@ class VectorIndex:
         return self._codes.top_k(questions[0], rows, k, allowed, threads=threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the vectors to a file that `numpy.load` reads too; a file of that name is replaced in one step."""
-        target = Path(path)
-        rows = self._rows
-        beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
-        try:
+        """Write the vectors to a file that `numpy.load` reads too, and their codes beside it, to ``path`` + ``.codes``.
+
+        Files of these names are replaced in one step each; whoever has the old ones open goes on with them.
+        """
+        target, rows = Path(path), self._rows
+        with _beside(target) as beside:
             with beside.open("wb") as file:
                 np.lib.format.write_array(file, rows, version=(1, 0), allow_pickle=False)
                 file.flush()
                 os.fsync(file.fileno())
+                stamp = _stamp(os.fstat(file.fileno()), rows)
+            codes = _codes_of(target)
+            with _beside(codes) as codes_beside:
+                self._codes.save(codes_beside, len(rows), stamp)
+                codes_beside.replace(codes)
             beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> VectorIndex:
-        """Return the index that `save` wrote; the codes are made anew.
+        """Return the index that `save` wrote.
+
+        The codes are used where they lie, so processes that open the same index share them; the file is read once to
+        compare its checksums. If it is missing or damaged, or the file of vectors was written or copied since, codes
+        are made anew, in memory.
 
         Args:
-            path: the file.
-            mmap: leave the vectors on disk. After opening, a search reads only the few that can be among the best; the
-                memory that is needed is that of the codes, a quarter. The first `add` reads them all into memory.
+            path: the file of vectors.
+            mmap: leave the vectors on disk. A search reads only the few that can be among the best. The first `add`
+                reads them all into memory.
 
         Raises:
             StoreError: no such file, no file of vectors, cut short, or with vectors that have not length 1.
         """
-        rows = _stored(Path(path), mmap)
+        rows, stamp = _stored(Path(path), mmap)
         index = cls(rows.shape[1])
-        for start in range(0, len(rows), PAGE_ROWS):
-            page = rows[start : start + PAGE_ROWS]
-            squares = np.einsum("ij,ij->i", page, page)
-            # Not the negation: NaN must fail.
-            if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
-                raise StoreError(f"{path} holds vectors that have not length 1; write it with VectorIndex.save")
-            index._codes.append(page)
+        index._codes = _stored_codes(_codes_of(Path(path)), stamp, rows) or _coded(rows, path)
         index._growing, index._rows = None, rows
         return index
 
 
-def _stored(path: Path, mmap: bool) -> Rows:
-    """Return the matrix of a file, read-only."""
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Give a name for a file to be written and moved to its place; what is left under it is removed."""
+    beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        yield beside
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _codes_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.codes")
+
+
+def _stamp(file: os.stat_result, rows: Rows) -> bytes:
+    """Tell one file of vectors from another, reading few of them."""
+    # Clocks of files tick in milliseconds, so some rows, the last among them, must be the same too.
+    sample = zlib.crc32(rows[:: -max(1, len(rows) // 16)].tobytes())
+    return f"{file.st_size} bytes, {file.st_mtime_ns} ns, {sample:08x}".encode()
+
+
+def _stored_codes(path: Path, stamp: bytes, rows: Rows) -> _core.Codes | None:
+    """Return the codes of rows that were saved with them, or None: they can always be made anew."""
+    try:
+        codes = _core.Codes.open(path, stamp)
+    except (OSError, ValueError):
+        return None
+    return codes if (len(codes), codes.dimensions) == rows.shape else None
+
+
+def _coded(rows: Rows, path: str | os.PathLike[str]) -> _core.Codes:
+    """Return new codes of rows from a file, which must have length 1."""
+    codes = _core.Codes(rows.shape[1])
+    for start in range(0, len(rows), PAGE_ROWS):
+        page = rows[start : start + PAGE_ROWS]
+        squares = np.einsum("ij,ij->i", page, page)
+        # Not the negation: NaN must fail.
+        if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
+            raise StoreError(f"{path} holds vectors that have not length 1; write it with VectorIndex.save")
+        codes.append(page)
+    return codes
+
+
+def _stored(path: Path, mmap: bool) -> tuple[Rows, bytes]:
+    """Return the matrix of a file, read-only, and the stamp of the file."""
     wanted = "wanted a file that VectorIndex.save wrote"
     try:
         with path.open("rb") as file:
@@ -187,18 +235,21 @@ def _stored(path: Path, mmap: bool) -> Rows:
             if version != (1, 0):
                 raise StoreError(f"{path} is of version {version}; {wanted}")
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-            start, size = file.tell(), os.fstat(file.fileno()).st_size
+            start, stat = file.tell(), os.fstat(file.fileno())
+            if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
+                raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
+            size, promised = stat.st_size, start + 4 * shape[0] * shape[1]
+            if size != promised:
+                raise StoreError(f"{path} has {size} bytes, its head promises {promised}; write it anew")
+            # The very file that was looked at, whatever has its name by now.
+            if mmap and shape[0]:
+                mapped: Rows = np.memmap(file, np.float32, "r", start, shape).view(np.ndarray)
+                return mapped, _stamp(stat, mapped)
+            rows: Rows = np.fromfile(file, np.float32, shape[0] * shape[1]).reshape(shape)
     except (OSError, ValueError, SyntaxError) as error:
         raise StoreError(f"{path} cannot be read: {error}; {wanted}") from error
-    if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
-        raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
-    if size != start + 4 * shape[0] * shape[1]:
-        raise StoreError(f"{path} has {size} bytes, its head promises {start + 4 * shape[0] * shape[1]}; write it anew")
-    if mmap and shape[0]:
-        return np.memmap(path, np.float32, "r", start, shape).view(np.ndarray)
-    rows: Rows = np.fromfile(path, np.float32, offset=start).reshape(shape)
     rows.flags.writeable = False
-    return rows
+    return rows, _stamp(stat, rows)
 
 
 def _unit(value: ArrayLike, name: str, width: int | None = None, *, one: bool = False) -> Rows:

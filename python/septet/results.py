@@ -160,7 +160,20 @@ class Results(Sequence[Hit]):
 
 
 #: Codes of notes that mean: the answer is less than it could be.
-DEGRADING = frozenset({"tier_failed", "no_vectors", "vector_mismatch", "bm25_unavailable", "query_cut"})
+DEGRADING = frozenset(
+    {
+        "bm25_unavailable",
+        "embedding_refused",
+        "embedding_unavailable",
+        "no_embedder",
+        "no_vectors",
+        "other_model",
+        "query_cut",
+        "space_incomplete",
+        "tier_failed",
+        "vector_mismatch",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

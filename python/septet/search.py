@@ -265,7 +265,7 @@ def _read(asked: Asked, pool: Pool, memories: Sequence[tuple[int, Candidate]], o
 
 
 def _query_notes(plan: Plan) -> list[Note]:
-    notes = []
+    notes = list(plan.notes)
     if not plan.query.terms and "text" in plan.legs:
         cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
         notes.append(Note("no_terms", cause, "ask with at least one word"))

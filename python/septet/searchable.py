@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from septet.embedding.asking import answering, with_questions
+from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.explain import explain
 from septet.profiles import ProfileLike, resolve
@@ -139,7 +141,7 @@ class Searchable(ABC):
                 legs=legs,
             ),
         )
-        return run(self._tiers(), plan, self._executor())
+        return run(self._tiers(), self._asked(plan), self._executor())
 
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
         """Say why an entry ranked where it did in a search, or why it did not come back.
@@ -152,20 +154,30 @@ class Searchable(ABC):
         Raises:
             EntryNotFound: there is no such entry.
         """
-        return explain(self._tiers(), self._plan(query, options), id)
+        return explain(self._tiers(), self._asked(self._plan(query, options)), id)
 
-    def weights(self, *, profile: ProfileLike | None = None, vectors: bool = False) -> Weights:
+    def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.
 
         Args:
-            vectors: the row for searches with a query vector.
+            vectors: the row for searches with a query vector; None finds out whether questions are embedded now.
         """
         chosen = resolve(self._profile if profile is None else profile)
+        if vectors is None:
+            vectors = self._embeds() and answering(self._embeddings_of())
         return weights_of(chosen, "hybrid" if vectors else "text", self._feedback_counts())
 
     @abstractmethod
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+
+    @abstractmethod
+    def _embeds(self) -> bool:
+        """Whether there is an embedder, or should be one."""
+
+    @abstractmethod
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        """Return what embeds, by tier."""
 
     @abstractmethod
     def _tiers(self) -> Sequence[Tier]: ...
@@ -185,4 +197,11 @@ class Searchable(ABC):
         full = {**DEFAULTS, **options}
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
-        return make_plan(query, now=float(self._clock()), profile=chosen, options=full)  # type: ignore[arg-type]
+        now = float(self._clock())
+        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())  # type: ignore[arg-type]
+
+    def _asked(self, plan: Plan) -> Plan:
+        """Return the plan with the question embedded for every tier that has vectors."""
+        if not self._embeds():
+            return plan
+        return with_questions(plan, self._embeddings_of(), self._executor())

@@ -6,14 +6,16 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from septet import portable
-from septet.entry import Draft, Entry, as_epoch, draft, revise, utf8
-from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.report import EmbedReport
+from septet.embedding.selection import SpaceStatus
+from septet.entry import Entry, utf8
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
 from septet.storage import entries, feedback, links
@@ -21,16 +23,12 @@ from septet.storage import vectors as stored_vectors
 from septet.storage.connection import MEMORY
 from septet.storage.keeper import Keeper
 from septet.storage.links import Link
-from septet.storage.store import Store, Writing
-from septet.storage.vectors import GivenVectors, Space
+from septet.storage.store import Store
+from septet.storage.vectors import Space
 from septet.tiers import LocalTier
+from septet.writable import Progress, Writable
 
 __all__ = ["Stats", "Vault"]
-
-#: Entries a transaction of `Vault.add_many`: large enough to be fast, short enough that other writers wait little.
-BATCH_ROWS = 1_000
-
-Progress = Callable[[int, "int | None"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class Stats:
         }
 
 
-class Vault(Searchable):
+class Vault(Searchable, Writable):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -68,10 +66,18 @@ class Vault(Searchable):
         read_only: open for reading; the file must exist.
         clock: returns the present in epoch seconds.
         profile: how searches rank unless they say otherwise, and how many vectors per entry are kept.
+        embedder: what makes vectors of texts and questions: an `Embedder`, or a configuration of one (a dict, a file,
+            a provider's name; see `embedder_from`). Entries are then embedded in the background after they are
+            written, and searches embed their question. Nothing is sent before.
+        previous_embedder: that of the model before, whose vectors answer until the new ones are complete.
+        embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
+        embedding_options: times and sizes.
 
     Raises:
         StoreError: the file cannot be used; see its subclasses for why.
         ProfileError: an unknown or malformed profile.
+        EmbeddingConfigError: a configuration that cannot be understood. A key or a model that is missing is none:
+            searches go on without vectors, and say why.
     """
 
     def __init__(
@@ -81,11 +87,27 @@ class Vault(Searchable):
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
         profile: ProfileLike = "septet",
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
     ) -> None:
         self._now = clock
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         self._tier = LocalTier("vault", 1.0, self._store, Keeper())
+        try:
+            self._embeddings = Embeddings(
+                self._store,
+                embedder,
+                previous=previous_embedder,
+                cache=embedding_cache,
+                options=embedding_options,
+                per_model=resolve(self._profile).vectors == "per-model",
+            )
+        except BaseException:
+            self._store.close()
+            raise
 
     @property
     def path(self) -> str:
@@ -104,162 +126,51 @@ class Vault(Searchable):
         self.close()
 
     def close(self) -> None:
-        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine."""
+        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
+
+        Automatic embedding is waited for, a few seconds at most (``close_wait_s``); what it leaves, the next takes up.
+        """
+        self._embeddings.close()
         self._store.close()
 
-    # -- writing -----------------------------------------------------------------------------------------------------
+    # -- embedding ---------------------------------------------------------------------------------------------------
 
-    def add(self, entry: Entry | None = None, *, vector: Any = None, model: str | None = None, **fields: Any) -> str:
-        """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
+    def embed(self, *, progress: Callable[[int, int], None] | None = None) -> EmbedReport:
+        """Give every text that lacks one its vector in the embedder's space, now, and say what came of it.
 
-        Args:
-            entry: a whole `Entry`; or name its fields:
-            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
-                given with: writing another title, description or context without a vector drops it. Unless the
-                vault's profile keeps one ``per-model``, the vectors of the last write are the entry's only ones.
-            model: names the vector's model, so that only vectors of one model are compared.
-            **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
-                ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
-                ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
-                ``valid_until`` (epoch seconds or aware datetimes).
+        A text is the title, description and context of an entry; memories are not embedded. Every batch of 100 is
+        stored as soon as it is answered, so that nothing paid for is lost: after a failure, an interrupt or a crash the
+        next run goes on where this one ended. Processes that embed one vault share the work.
 
-        Raises:
-            EntryError: a field that cannot be stored; nothing was written.
-            VectorError: NaN, infinite, zero, or another dimension than the model's vectors have.
-            StoreError: the file does not take the write.
-        """
-        if entry is not None:
-            if not isinstance(entry, Entry):
-                raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
-            fields = {**_fields_of(entry), **fields}
-        given = self._given(fields, vector, model)
-        self._write([given])
-        return given[0].entry.id
-
-    def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
-        """Store many entries, a thousand a transaction, and return their ids.
+        When the vault's vectors are of another model, they go on answering until these are complete, and are removed
+        then (unless the profile keeps vectors ``per-model``).
 
         Args:
-            items: entries, or dicts with the arguments of `add`.
-            progress: called after each transaction with the number stored so far and the total, if it is known.
+            progress: called after each batch with the texts dealt with and those to be dealt with.
+
+        Returns:
+            What was embedded; providers' failures are counted and noted in it, not raised.
 
         Raises:
-            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
-                ``index`` which item failed, ``__cause__`` why.
+            EmbeddingConfigError: the vault has no embedder, with the reason.
+            StoreError: the vault cannot be read or written.
         """
-        total = len(items) if isinstance(items, Sequence) else None
-        ids: list[str] = []
-        source = iter(items)
-        while True:
-            drafts: list[tuple[Draft, Mapping[str, Any]]] = []
-            try:
-                for item in islice(source, BATCH_ROWS):
-                    fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
-                    drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
-            except Exception as fault:
-                # Whatever stops the source: the caller learns how far it got.
-                raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
-            if not drafts:
-                return ids
-            try:
-                self._write(drafts)
-            except SeptetError as fault:
-                raise _stopped(len(ids), len(ids), fault) from fault
-            ids += [d.entry.id for d, _ in drafts]
-            if progress is not None:
-                progress(len(ids), total)
+        return self._embeddings.run(progress)
 
-    def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
-        """Change some fields of an entry and return it as it is now.
+    def wait_embedded(self, timeout_s: float | None = None) -> bool:
+        """Wait until automatic embedding has nothing to do, and say whether that came true in time.
 
-        Raises:
-            EntryNotFound: there is no such entry.
-            EntryError: a field that cannot be stored; nothing was written.
+        While a provider does not answer, it goes on trying.
         """
-        vectors = stored_vectors.checked(vector, model, id)
-        with self._store.writing() as write:
-            found = entries.find(write, [id]).get(id)
-            if found is None:
-                raise self._missing(id)
-            changed = revise(found.to_entry(), changes, now=self._clock())
-            self._store_drafts(write, [(changed, vectors)])
-        return changed.entry
+        return self._embeddings.wait(timeout_s)
 
-    def remember(
-        self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
-    ) -> str:
-        """Store a memory (a session, a lesson, a preference) and return its id.
+    def spaces(self) -> list[SpaceStatus]:
+        """Return each space, a model with a dimension, and how far it is filled; those that answer come first."""
+        return self._embeddings.spaces()
 
-        Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
-        """
-        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
-        return self.add(id=id, **{**named, **fields})
-
-    def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries with their links and vectors and return how many there were.
-
-        Args:
-            *ids: ids, or lists of ids; those that do not exist are left out.
-
-        The text is emptied at once; `purge` removes the empty rows.
-        """
-        wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
-        with self._store.writing() as write:
-            return len(entries.delete(write, wanted))
-
-    def purge(self) -> int:
-        """Remove deleted rows for good and return how many there were."""
-        with self._store.writing() as write:
-            return entries.purge(write)
-
-    def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
-        """Link two entries; a link that exists gets the new type and note.
-
-        Raises:
-            EntryNotFound: one of the two does not exist.
-            EntryError: an entry cannot be linked to itself; a type that is no text.
-        """
-        self.link_many([Link(source, target, type, note)])
-
-    def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
-        """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
-        wanted = [links.checked(item) for item in items]
-        with self._store.writing() as write:
-            known = entries.find(write, list({end for link in wanted for end in link[:2]}))
-            for link in wanted:
-                for end in link[:2]:
-                    if end not in known:
-                        raise self._missing(end)
-            links.put(write, wanted)
-        return len(wanted)
-
-    def unlink(self, source: str, target: str) -> bool:
-        """Remove a link and say whether there was one."""
-        ends = utf8(source, "source"), utf8(target, "target")
-        with self._store.writing() as write:
-            return links.remove(write, *ends)
-
-    def feedback(self, query: str, id: str, action: str) -> None:
-        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
-
-        From 30 counted rows on the weights move; see `weights`.
-
-        Raises:
-            EntryError: an unknown action.
-            EntryNotFound: there is no such entry.
-        """
-        if action not in feedback.ACTIONS:
-            raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
-        utf8(query, "query")
-        with self._store.writing() as write:
-            if not entries.find(write, [id]):
-                raise self._missing(id)
-            feedback.record(write, query, id, action, self._clock())
-
-    def reset_feedback(self) -> int:
-        """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
-        with self._store.writing() as write:
-            return feedback.clear(write)
+    def embedding_status(self) -> EmbeddingStatus:
+        """Return what automatic embedding is at, and what went wrong."""
+        return self._embeddings.status()
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -334,6 +245,15 @@ class Vault(Searchable):
     def _clock(self) -> float:
         return float(self._now())
 
+    def _written(self) -> None:
+        self._embeddings.written()
+
+    def _embeds(self) -> bool:
+        return self._embeddings.asks
+
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        return {self._tier.name: self._embeddings}
+
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]
 
@@ -343,52 +263,3 @@ class Vault(Searchable):
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
             return self._tier.keeper.remembered(read, "feedback", lambda: feedback.counts(read))
-
-    def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Store feedback rows of an export, with their times."""
-        with self._store.writing() as write:
-            for row in rows:
-                if row["action"] not in feedback.ACTIONS:
-                    raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
-                at = as_epoch(row.get("created_at"), "created_at", EntryError)
-                now = self._clock() if at is None else at
-                ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
-                feedback.restore(write, *ends, row["action"], now)
-
-    def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
-        made = draft(fields, now=self._clock())
-        return made, stored_vectors.checked(vector, model, made.entry.id)
-
-    def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
-        with self._store.writing() as write:
-            self._store_drafts(write, drafts)
-
-    def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
-        # Of an id that comes twice the last text counts, and only vectors given for that text.
-        hashes = {d.entry.id: d.text_hash for d, _ in drafts}
-        stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, [d for d, _ in drafts])
-        given = [GivenVectors(d.entry.id, d.text_hash, v) for d, v in drafts if v and hashes[d.entry.id] == d.text_hash]
-        if given:
-            one = resolve(self._profile).vectors == "one"
-            stored_vectors.put(write, given, one_per_entry=one, now=self._clock())
-
-    def _missing(self, id: str) -> EntryNotFound:
-        return EntryNotFound(f"no entry {id!r} in {self.path}: check the id, or `add` it first")
-
-
-def _fields_of(entry: Entry) -> dict[str, Any]:
-    fields = entry.to_dict()
-    for name in ("created_at", "updated_at"):
-        # Not set yet: the clock decides.
-        if not fields[name]:
-            del fields[name]
-    return fields
-
-
-def _stopped(written: int, index: int, fault: Exception) -> BatchError:
-    return BatchError(
-        f"item {index} could not be stored: {fault}; {written} entries before it are stored, the rest is not",
-        written=written,
-        index=index,
-    )

@@ -1,10 +1,13 @@
 //! `Codes`: exact top-k from 8-bit codes.
 
+use std::path::PathBuf;
+
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 use super::{Doubles, Input, Integers, Matrix, Vector, count, integers, thread_count};
+use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{self, Hits, Level, Request};
 
 type Best<'py> = (Integers<'py>, Doubles<'py>);
@@ -37,6 +40,29 @@ impl Codes {
         py.detach(|| self.0.size_bytes())
     }
 
+    /// Write the codes of the first `rows` rows to a new file.
+    fn save(&self, py: Python<'_>, path: PathBuf, rows: i64, stamp: &[u8]) -> PyResult<()> {
+        let rows = count("rows", rows)?;
+        Ok(py.detach(|| {
+            let mut writer = ArrayWriter::create(&path, stamp)?;
+            self.0.write(&mut writer, "", rows)?;
+            writer.finish().map(|_| ())
+        })?)
+    }
+
+    /// The codes in a file with that stamp, mapped, its checksums compared.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8]) -> PyResult<Self> {
+        Ok(py.detach(|| {
+            let file = ArrayFile::open(&path)?;
+            if file.stamp() != stamp {
+                return Err(Error::Damaged { what: "the stamp" });
+            }
+            file.verify()?;
+            vectors::Codes::open(&file, "").map(Self)
+        })?)
+    }
+
     /// Code the rows `(n, d)`, add them at the end, and return the index of the first.
     fn append(&self, rows: Matrix<'_, f32>) -> PyResult<usize> {
         let (py, rows) = (rows.py(), rows.rows()?);
@@ -44,7 +70,8 @@ impl Codes {
     }
 
     /// Find the `k` rows with the largest dot product, exactly.
-    #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None, front=None))]
     fn top_k<'py>(
         &self,
         query: Vector<'py, f32>,
@@ -53,16 +80,18 @@ impl Codes {
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,
         threads: Option<i64>,
+        front: Option<bool>,
     ) -> PyResult<Best<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
-        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
         let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request))?;
         Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
     }
 
     /// Find the `k` best rows of each query `(q, d)`.
-    #[pyo3(signature = (queries, rows, k, mask=None, *, kernel=None, threads=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (queries, rows, k, mask=None, *, kernel=None, threads=None, front=None))]
     fn top_k_batch<'py>(
         &self,
         queries: Matrix<'py, f32>,
@@ -71,9 +100,10 @@ impl Codes {
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,
         threads: Option<i64>,
+        front: Option<bool>,
     ) -> PyResult<BestOfMany<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
-        let request = request(k, mask.as_ref(), kernel, threads)?;
+        let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
         let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request))?;
         let width = found.first().map_or(0, |hits| hits.rows.len());
@@ -96,5 +126,5 @@ fn request<'a>(
     let k = count("k", k)?;
     let threads = thread_count(threads)?;
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;
-    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads })
+    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads, front: None })
 }

@@ -2,7 +2,7 @@
 
 use numpy::prelude::*;
 use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::Error;
@@ -19,7 +19,11 @@ type Integers<'py> = Bound<'py, PyArray1<i64>>;
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
-        PyValueError::new_err(error.to_string())
+        match error {
+            Error::File { path, code: Some(code), reason } => PyOSError::new_err((code, reason, path)),
+            Error::File { .. } => PyOSError::new_err(error.to_string()),
+            _ => PyValueError::new_err(error.to_string()),
+        }
     }
 }
 

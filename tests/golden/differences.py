@@ -73,6 +73,12 @@ CHOICES: Mapping[str, str] = {
     "rows and takes modified ones as dismissed.",
     "changed-text-drops-its-vector": "A vector belongs to the text it was given with; the recorded system keeps the "
     "old vector of a changed entry.",
+    "changed-text-is-embedded-again": "A text that changed gets a new vector; the recorded pipeline asks for the model "
+    "alone, so that the vector of the old text stays.",
+    "no-vector-is-no-success": "A text without a vector in the answer has failed; the recorded pipeline counts it as "
+    "embedded and stores an empty vector.",
+    "every-write-is-embedded": "Whatever is written is embedded in the background, in batches, changes too; the "
+    "recorded system makes a call for each entry, none for changes, and none for writes of more than a hundred.",
     "missing-entries-are-errors": "A link to an entry that does not exist raises.",
     "explicit-key-wins": "A key in the configuration wins over the pool, as documented; in the recorded system the "
     "pool wins.",
@@ -97,8 +103,6 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("text", "generateTags"): "Septet stores the tags it is given and makes up none.",
     ("text", "contentHash"): "Entries are known by id; the recorded content hash serves an import that Septet lacks.",
     ("graph", "suggestLinks"): "Septet stores the links it is given and makes up none.",
-    ("vectors", "missingByModel"): "Which entries lack a vector is asked by the embedding pipeline, a later part.",
-    ("vectors", "pipeline"): "The embedding pipeline is a later part; vectors are given by the caller so far.",
 }
 
 _TEXT, _GRAPH, _HYBRID = "timestamps-fts", "timestamps-graph", "timestamps-hybrid-graph"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from golden.differences import LEFT_OUT, differs
+from golden.differences import differs
 from golden.loader import is_zero, recording
 from golden.reference import dense_cosine
 from septet import Vault
@@ -128,8 +128,3 @@ def test_recorded_vectors_keep_their_cosines_to_the_last_digit(agent):
     assert usable - found.keys() == {"ops-legacy-vpn", "ops-future-gateway"}
     exact = {id: dense_cosine(query, np.asarray(entries[id], dtype=np.float32).tolist()) for id in found}
     assert found == pytest.approx(exact, abs=1e-12)
-
-
-@pytest.mark.parametrize("section", ["missingByModel", "pipeline"])
-def test_the_embedding_pipeline_behaves_as_recorded(section):
-    pytest.skip(LEFT_OUT["vectors", section])

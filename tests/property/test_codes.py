@@ -13,6 +13,7 @@ from septet import _core
 
 steady = settings(derandomize=True, deadline=None, max_examples=250)
 levels = pytest.mark.parametrize("level", _core.kernels())
+fronts = (None, True, False)
 
 components = st.one_of(
     st.integers(-2, 2).map(float),
@@ -69,7 +70,9 @@ def test_any_numbers(level, data):
     mask = data.draw(st.one_of(st.none(), hnp.arrays(np.bool_, n)))
     k = data.draw(st.integers(0, 50))
     threads = data.draw(st.sampled_from([None, 1, 3]))
-    same(coded(rows).top_k(query, rows, k, mask, kernel=level, threads=threads), slow_top_k(query, rows, k, mask))
+    front = data.draw(st.sampled_from(fronts))
+    found = coded(rows).top_k(query, rows, k, mask, kernel=level, threads=threads, front=front)
+    same(found, slow_top_k(query, rows, k, mask))
 
 
 def shaped(rng, shape, n, d):
@@ -94,10 +97,15 @@ def shaped(rng, shape, n, d):
         rows[np.arange(n), rng.integers(0, d, n)] *= np.float32(1 + 2.0**-23)
     elif shape == "one large":
         rows[:, 0] = 1e4
+    elif shape == "offset":
+        rows = rng.standard_normal(d, dtype=np.float32) * 3 + 0.1 * rows
+    elif shape == "denormals":
+        rows *= np.float32(10) ** rng.integers(-45, -36, (n, d)).astype(np.float32)
     return np.nan_to_num(rows, nan=0, posinf=3e38, neginf=-3e38)
 
 
 SHAPES = ["gaussian", "clusters", "duplicates", "equal", "one-hot", "grid", "lengths", "last bits", "one large"]
+SHAPES += ["offset", "denormals"]
 
 
 @levels
@@ -115,7 +123,8 @@ def test_corpora_of_every_shape(level, shape):
             k = int(rng.choice([1, 2, 10, 50, n, n + 5]))
             codes = coded(rows)
             wanted = slow_top_k(query, rows, k, mask)
-            same(codes.top_k(query, rows, k, mask, kernel=level, threads=1 + case % 3), wanted)
+            for front in fronts:
+                same(codes.top_k(query, rows, k, mask, kernel=level, threads=1 + case % 3, front=front), wanted)
             same(_core.top_k(query, rows, k, mask, kernel=level), wanted)
 
 
@@ -128,11 +137,12 @@ def test_every_width(level, d):
     codes = coded(rows)
     assert codes.size_bytes >= 700 * d
     for query in rows[:2]:
-        same(codes.top_k(query, rows, 12, kernel=level), slow_top_k(query, rows, 12))
+        for front in fronts:
+            same(codes.top_k(query, rows, 12, kernel=level, front=front), slow_top_k(query, rows, 12))
 
 
 @levels
-@pytest.mark.parametrize("q", [0, 1, 3, 64, 65, 150])
+@pytest.mark.parametrize("q", [0, 1, 3, 4, 65, 150])
 def test_a_batch_equals_single_queries_on_any_number_of_threads(level, q):
     rng = np.random.default_rng(q)
     rows = _core.unit_rows(rng.standard_normal((3000, 50), dtype=np.float32))
@@ -157,8 +167,61 @@ def test_many_rows_on_any_number_of_threads():
         for mask in (None, rng.random(60_000) < 0.01, rng.random(60_000) < 0.5):
             for k in (1, 100, 20_000):
                 wanted = _core.top_k(query, rows, k, mask)
-                for threads in (1, 2, 8):
-                    same(codes.top_k(query, rows, k, mask, threads=threads), wanted)
+                for threads, front in ((1, None), (2, None), (8, None), (2, True), (2, False)):
+                    same(codes.top_k(query, rows, k, mask, threads=threads, front=front), wanted)
+
+
+def test_rows_added_in_pieces_around_a_moving_centre():
+    rng = np.random.default_rng(6)
+    rows = rng.standard_normal((9_000, 40), dtype=np.float32) * np.float32(0.3)
+    rows += np.cumsum(rng.standard_normal((9_000, 40)) * 0.05, axis=0).astype(np.float32)
+    codes, first = _core.Codes(40), 0
+    while first < len(rows):
+        last = first + int(rng.choice([1, 2, 90, 300, 1_500]))
+        assert codes.append(rows[first:last]) == first
+        first = min(last, len(rows))
+    for query in rng.standard_normal((20, 40), dtype=np.float32):
+        for front in fronts:
+            same(codes.top_k(query, rows, 10, front=front), _core.top_k(query, rows, 10))
+
+
+@levels
+def test_codes_in_a_file(level, tmp_path):
+    rng = np.random.default_rng(7)
+    rows = shaped(rng, "clusters", 3_000, 90)
+    codes, half = coded(rows[:2_000]), rows[:1_700]
+    codes.save(tmp_path / "codes", 1_700, b"of rows")
+    opened = _core.Codes.open(tmp_path / "codes", b"of rows")
+    assert (len(opened), opened.dimensions, opened.size_bytes) == (1_700, 90, 0)
+    for query in rows[:3]:
+        for front in fronts:
+            same(opened.top_k(query, half, 20, kernel=level, front=front), slow_top_k(query, half, 20))
+    assert opened.append(rows[1_700:]) == 1_700
+    for query, *found in zip(rows[:9], *opened.top_k_batch(rows[:9], rows, 20, kernel=level), strict=True):
+        same(found, slow_top_k(query, rows, 20))
+
+
+def test_files_that_hold_no_codes(tmp_path):
+    path = tmp_path / "codes"
+    coded(np.eye(5, dtype=np.float32)).save(path, 5, b"1")
+    with pytest.raises(FileExistsError):
+        coded(np.eye(5, dtype=np.float32)).save(path, 5, b"1")
+    with pytest.raises(FileNotFoundError):
+        _core.Codes.open(tmp_path / "none", b"1")
+    with pytest.raises(ValueError, match="stamp"):
+        _core.Codes.open(path, b"2")
+    with pytest.raises(ValueError, match="rows"):
+        coded(np.eye(5, dtype=np.float32)).save(tmp_path / "more", 6, b"1")
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at])
+        with pytest.raises(ValueError, match="damaged"):
+            _core.Codes.open(path, b"1")
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :])
+        try:
+            _core.Codes.open(path, b"1").top_k(np.ones(5, np.float32), np.eye(5, dtype=np.float32), 3)
+        except ValueError as error:
+            assert "damaged" in str(error)
 
 
 def test_searches_while_rows_are_appended():

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from septet import Vault, _core
+from septet import Vault, VectorError, _core
+from septet.entry import draft
+from septet.storage import texts
 from septet.storage.keeper import Keeper
-from septet.storage.vectors import choose
+from septet.storage.vectors import spaces
 
 VOCABULARY = ["alpha", "beta", "gamma", "naïve", "getUserName", "東京都", "đồng"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=4)
 IDS = st.sampled_from([f"e{i}" for i in range(8)])
 VECTORS = st.one_of(st.none(), st.sampled_from([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]))
 WINDOWS = st.tuples(st.one_of(st.none(), st.integers(-5, 30)), st.one_of(st.none(), st.integers(0, 60)))
+MODEL = "test/letters"
 QUERIES = ("alpha", "beta gamma", "user name", "naive dong", "東京", "alpha alpha beta")
 
 
@@ -29,6 +33,7 @@ class Vaults(RuleBasedStateMachine):
         self.now = 0.0
         self.folder = Path(tempfile.mkdtemp(prefix="septet-"))
         self.model = {}
+        self.embedded = set()
 
     @initialize()
     def opened(self):
@@ -92,9 +97,25 @@ class Vaults(RuleBasedStateMachine):
         for id in ids:
             self.model.pop(id, None)
 
+    @rule(elsewhere=st.booleans(), written=st.booleans(), titles=st.lists(WORDS, max_size=4))
+    def vectors_arrive(self, elsewhere, written, titles):
+        """Vectors come after their entries, or for texts that nobody has written (yet), or that are there already."""
+        wanted = {" ".join(words) for words in titles}
+        if written:
+            wanted |= {fields["title"] for fields in self.model.values()}
+        give_texts(self.writer(elsewhere), sorted(wanted))
+        self.embedded |= wanted
+
+    @rule(elsewhere=st.booleans())
+    def space_is_emptied(self, elsewhere):
+        with self.writer(elsewhere)._store.writing() as write:
+            texts.empty(write, texts.make_space(write, MODEL, 3, self.now), 9)
+        self.embedded = set()
+
     @rule(elsewhere=st.booleans())
     def purge(self, elsewhere):
         self.writer(elsewhere).purge()
+        self.embedded &= {fields["title"] for fields in self.model.values()}
 
     @rule(seconds=st.integers(1, 20))
     def time_passes(self, seconds):
@@ -112,7 +133,8 @@ class Vaults(RuleBasedStateMachine):
     def look_back(self, seconds):
         """A search with an older clock must not disturb the next one."""
         now, self.now = self.now, self.now - seconds
-        self.vault.search("alpha", query_vector=[1.0, 0.0])
+        answers(self.vault, "alpha", {"query_vector": [1.0, 0.0]})
+        answers(self.vault, "alpha", {"query_vector": [0.5, 0.25, 1.0], "model": MODEL})
         self.now = now
 
     @invariant()
@@ -134,18 +156,34 @@ class Vaults(RuleBasedStateMachine):
         with fresh:
             stored = self.vault.load(list(self.model))
             fresh.add_many({**e.to_dict(), "vector": self.model[e.id]["vector"]} for e in stored)
+            give_texts(fresh, sorted(self.embedded))
             for query in QUERIES:
-                for options in ({}, {"include_expired": True, "include_memories": True}, {"query_vector": [1.0, 0.25]}):
+                for options in OPTIONS:
                     wanted = answers(fresh, query, options)
                     assert answers(self.vault, query, options) == wanted
                     assert answers(self.other, query, options) == wanted
 
 
+OPTIONS = (
+    {},
+    {"include_expired": True, "include_memories": True},
+    {"query_vector": [1.0, 0.25]},
+    {"query_vector": [0.5, 0.25, 1.0], "model": MODEL},
+)
+
+
+def give_texts(vault, titles):
+    """Store the vectors of texts that are a title alone."""
+    with vault._store.writing() as write:
+        space = texts.make_space(write, MODEL, 3, 0.0)
+        keys = [draft({"title": title}, now=0.0).text_hash for title in titles]
+        rows = [[zlib.crc32(title.encode()) % p - p / 2 for p in (5, 7, 11)] for title in titles]
+        texts.put(write, space, keys, np.array(rows, dtype=np.float32).reshape(-1, 3))
+
+
 def derived(keeper, read, now):
     """Everything a snapshot is asked for, by id rather than by slot."""
-    held = read.sql.execute("SELECT 1 FROM vectors LIMIT 1").fetchone()
-    space = choose(read, None, 2) if held else None
-    snapshot = keeper.view(read, now, terms=True, space=space)
+    snapshot = keeper.view(read, now, terms=True)
     ids = dict(read.sql.execute("SELECT row, id FROM entries"))
     slots = {ids[int(snapshot.rows[s])]: s for s in np.flatnonzero(snapshot.alive)}
     order = sorted(slots)
@@ -153,18 +191,25 @@ def derived(keeper, read, now):
     terms = snapshot.terms
     cosines = {q: terms.index.cosines(terms.frequencies, q, at).tolist() for q in QUERIES}
     found = [order, terms.frequencies.documents, terms.frequencies.to_dict(), cosines]
-    if space is not None:
+    for space in spaces(read):
+        snapshot = keeper.view(read, now, terms=True, space=space)
         vectors = snapshot.vectors[space.space]
-        mask = (snapshot.valid(now) & snapshot.searchable)[vectors.slots]
-        query = _core.unit_rows(np.array([[1.0, 0.25]], dtype=np.float32))[0]
-        rows, scores = _core.top_k(query, vectors.rows, 9, mask)
+        where = vectors.at(at)
+        assert (vectors.slots[where[where >= 0]] == at[where >= 0]).all()
+        assert np.count_nonzero(where >= 0) == space.entries
+        found.append([vectors.rows[p].tolist() if p >= 0 else None for p in where])
+        query = _core.unit_rows(np.array([[1.0, 0.25, 0.5][: space.dimensions]], dtype=np.float32))[0]
+        rows, scores = vectors.nearest(query, 9, snapshot.valid(now) & snapshot.searchable)
         found.append(sorted((-s, ids[int(snapshot.rows[vectors.slots[r]])]) for r, s in zip(rows, scores, strict=True)))
     return found
 
 
 def answers(vault, query, options):
     """Ids and scores; equal scores stand in the order of rows, which two vaults need not share."""
-    hits = vault.search(query, limit=20, profile="seven-signals", **options)
+    try:
+        hits = vault.search(query, limit=20, profile="seven-signals", **options)
+    except VectorError as fault:
+        return str(fault)
     return sorted((round(h.score, 9), h.id, h.kind) for h in hits)
 
 

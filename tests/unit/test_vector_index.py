@@ -75,7 +75,7 @@ def test_what_was_saved_is_there_again(filled, tmp_path, mmap):
     path = tmp_path / "vectors.npy"
     filled.save(path)
     filled.save(path)
-    assert [p.name for p in tmp_path.iterdir()] == ["vectors.npy"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["vectors.npy", "vectors.npy.codes"]
     again = VectorIndex.open(path, mmap=mmap)
     query = some(1, 8, 4)[0]
     for found, wanted in zip(again.search(query, 7), filled.search(query, 7), strict=True):
@@ -101,6 +101,46 @@ def test_a_replaced_file_does_not_disturb_who_has_it_open(filled, tmp_path):
     other.save(tmp_path / "v")
     assert opened.search(some(100, 8)[42], 1)[0].tolist() == [42]
     assert len(VectorIndex.open(tmp_path / "v")) == 3
+
+
+def same_answers(index, other):
+    for query in some(5, 8, 12):
+        for found, wanted in zip(index.search(query, 7), other.search(query, 7), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_codes_are_used_where_they_lie(filled, tmp_path):
+    filled.save(tmp_path / "v")
+    mapped = VectorIndex.open(tmp_path / "v")
+    assert mapped._codes.size_bytes == 0
+    same_answers(mapped, filled)
+    more = some(2_000, 8, 3)
+    assert mapped.add(more) == filled.add(more)
+    same_answers(mapped, filled)
+    mapped.save(tmp_path / "v")
+    assert VectorIndex.open(tmp_path / "v")._codes.size_bytes == 0
+    same_answers(VectorIndex.open(tmp_path / "v"), filled)
+
+
+def stale(rows, codes):
+    """Leave codes that do not belong to the vectors any more, one way after the other."""
+    whole = codes.read_bytes()
+    yield codes.unlink()
+    for content in (b"", whole[:100], whole[:-1], whole[:200] + b"\xff" + whole[201:], whole[::-1]):
+        yield codes.write_bytes(content)
+    codes.write_bytes(whole)
+    content = rows.read_bytes()
+    yield rows.write_bytes(content[:-32] + content[-64:-32])
+
+
+def test_stale_and_damaged_codes_are_made_anew(filled, tmp_path):
+    filled.save(tmp_path / "v")
+    for _ in stale(tmp_path / "v", tmp_path / "v.codes"):
+        opened = VectorIndex.open(tmp_path / "v")
+        assert opened._codes.size_bytes > 0
+        fresh = VectorIndex(8)
+        fresh.add(np.load(tmp_path / "v"))
+        same_answers(opened, fresh)
 
 
 def damage(path):

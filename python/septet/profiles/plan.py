@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from septet.errors import QueryError
 from septet.profiles.filters import Compare, Filter, compare_text, parse_where
 from septet.profiles.load import ProfileLike, resolve
 from septet.profiles.model import Profile
+from septet.results import Note
 from septet.text.query import TextQuery, parse
 from septet.vector import QueryVector, query_vector
 
-__all__ = ["LEGS", "MEMORY", "Leg", "Mode", "Plan", "make_plan"]
+if TYPE_CHECKING:
+    from septet.storage.vectors import Space
+
+__all__ = ["LEGS", "MEMORY", "Asked", "Leg", "Mode", "Plan", "make_plan"]
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
@@ -25,6 +29,13 @@ LEGS: tuple[Leg, ...] = ("text", "vector")
 MEMORY = "memory"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
+
+
+class Asked(NamedTuple):
+    """A tier's space, and the question as a vector of its model."""
+
+    space: Space
+    vector: QueryVector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +48,9 @@ class Plan:
         filters: by name; every candidate passes all of them, whichever leg found it.
         now: the moment validity and decay are judged at, epoch seconds.
         vector: the question as a vector, or None.
+        space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
+        asked: by tier, the question as an embedder gave it.
+        notes: what there is to say before any tier is asked.
         fill: corpus columns that the profile reads.
         comparable: several tiers are asked, so that corpus scores must be brought to one scale.
         asks_ids: candidates must be known by their ids, because several tiers may hold the same.
@@ -56,6 +70,9 @@ class Plan:
     domain: str | None
     vector: QueryVector | None = None
     model: str | None = None
+    space: Space | None = None
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
     min_score: float | None = None
     max_tokens: int | None = None
     fill: frozenset[str] = field(default_factory=frozenset)
@@ -72,14 +89,25 @@ class Plan:
         """Whether vectors are searched: their leg is on and a query vector is there."""
         return "vector" in self.legs and self.vector is not None
 
+    def of_tier(self, name: str) -> Plan:
+        """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
+        if not self.asked or (own := self.asked.get(name)) is None:
+            return self
+        return replace(self, vector=own.vector, model=own.space.model, space=own.space, asked={})
+
     @property
     def wanted(self) -> int:
         """The limit that counts."""
         return self.profile.cuts.limit if self.limit is None else self.limit
 
 
-def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any]) -> Plan:
+def make_plan(
+    query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any], embeds: bool = False
+) -> Plan:
     """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
+
+    Args:
+        embeds: whether the question will be embedded, so that vectors alone may be asked without one.
 
     Raises:
         QueryError: an argument that cannot be understood.
@@ -106,7 +134,7 @@ def make_plan(query: str, *, now: float, profile: ProfileLike, options: Mapping[
         now=now,
         include_expired=_flag("include_expired", options),
         include_memories=_flag("include_memories", options) or MEMORY in _kinds(options["kinds"]),
-        legs=_legs(options),
+        legs=_legs(options, embeds),
         tags=_texts("tags", options["tags"]),
         domain=options["domain"],
         vector=None if given is None else query_vector(given),
@@ -148,15 +176,15 @@ def _kinds(kinds: object) -> tuple[str, ...]:
     return listed
 
 
-def _legs(options: Mapping[str, Any]) -> frozenset[str]:
+def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
     legs = options["legs"]
     if legs is None:
         return frozenset(LEGS)
     wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
     if not wanted or wanted - frozenset(LEGS):
         raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
-    if wanted == {"vector"} and options["query_vector"] is None:
-        raise QueryError("legs asks for vectors alone, and no query_vector is given")
+    if wanted == {"vector"} and options["query_vector"] is None and not embeds:
+        raise QueryError("legs asks for vectors alone, and there is neither a query_vector nor an embedder")
     return wanted
 
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+from septet.storage.migrations import OLDEST, steps
 
 __all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "connect", "prepare", "translated"]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: "SPTT": how a vault tells itself from any other SQLite file.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
@@ -64,33 +65,36 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> 
 def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
     """Make a new file a vault, or make sure that an existing one is a vault of a known version.
 
+    A vault of an older version is upgraded when it is opened for writing, and read as it is when not.
+
     Raises:
         NotAVault: another program's database.
         SchemaTooNew: written by a newer Septet.
     """
     with translated(path):
-        known = _recognised(connection, path)
-        if read_only and known:
+        version = _version(connection, path)
+        if read_only and version:
             return
         if read_only:
             raise NotAVault(f"{path} holds no vault, and a read-only vault cannot be made: open it for writing once")
         if path != MEMORY:
             _switch_to_wal(connection, busy_timeout_s)
-        if known:
+        if version == SCHEMA_VERSION:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # Another process may have made the vault while this one waited for the lock.
-            if not _recognised(connection, path):
-                _create(connection)
+            # Another process may have made or upgraded the vault while this one waited for the lock.
+            _bring_up(connection, _version(connection, path))
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
 
 
-def _recognised(connection: sqlite3.Connection, path: str) -> bool:
-    """Say whether the file is a vault of this version; False for an empty database."""
+def _version(connection: sqlite3.Connection, path: str) -> int:
+    """Return the schema version of a vault, 0 for an empty database."""
+    # Asked before the identity: another process may make the vault between the two questions.
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application == APPLICATION_ID:
@@ -99,17 +103,24 @@ def _recognised(connection: sqlite3.Connection, path: str) -> bool:
                 f"{path} has schema version {version}, this Septet knows up to {SCHEMA_VERSION}: "
                 "upgrade with `pip install -U septet`; the file was not touched"
             )
-        return version == SCHEMA_VERSION
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if version < OLDEST:
+            raise NotAVault(f"{path} has schema version {version}, which no Septet has written: restore a backup")
+        return version
+    if tables:
         raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
-    return False
+    return 0
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    for statement in _statements(_SCHEMA.read_text(encoding="utf-8")):
-        connection.execute(statement)
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("store_id", uuid.uuid4().hex), ("generation", 0)])
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+def _bring_up(connection: sqlite3.Connection, version: int) -> None:
+    """Make an empty database a vault, or an older vault one of the present version."""
+    if not version:
+        for statement in _statements(_SCHEMA.read_text(encoding="utf-8")):
+            connection.execute(statement)
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [("store_id", uuid.uuid4().hex), ("generation", 0)])
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    else:
+        for statement in steps(version):
+            connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
 from septet.ranking.pool import Candidate, json_text, tag_words
-from septet.storage import indexing
+from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
 
 __all__ = [
@@ -16,13 +16,13 @@ __all__ = [
     "count",
     "delete",
     "find",
-    "ids",
+    "ids_at",
     "kinds",
     "purge",
     "purged_at",
     "read_rows",
-    "tags",
-    "texts",
+    "tags_at",
+    "texts_at",
     "upsert",
 ]
 
@@ -78,7 +78,7 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     return [found[r] for r in rows if r in found]
 
 
-def texts(read: Reading, rows: Sequence[int]) -> list[str]:
+def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`)."""
     sql = (
         "SELECT e.title || ' ' || e.description || ' ' || e.context, e.tags "
@@ -87,13 +87,13 @@ def texts(read: Reading, rows: Sequence[int]) -> list[str]:
     return [f"{text} {tag_words(tags)}" for text, tags in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
-def ids(read: Reading, rows: Sequence[int]) -> list[str]:
+def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return the ids of the entries at the given rows."""
     sql = "SELECT e.id FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
     return [r[0] for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
-def tags(read: Reading, rows: Sequence[int]) -> list[list[str]]:
+def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     """Return the tags of the entries at the given rows."""
     sql = "SELECT e.tags FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
     return [json.loads(r[0]) for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
@@ -120,7 +120,8 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 
 
 def purge(write: Writing) -> int:
-    """Remove deleted rows for good and return how many there were."""
+    """Remove deleted rows for good, and vectors of texts that no entry has any more; return how many rows."""
+    texts.drop_orphans(write)
     gone = write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
     if gone:
         # A row that is gone cannot tell what became of it: snapshots older than this must be made anew.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +14,15 @@ import numpy as np
 
 from septet import _core
 from septet.errors import SeptetError
-from septet.storage.entries import purged_at, texts
+from septet.storage.entries import purged_at, texts_at
 from septet.storage.forks import background, renew_in_children
 from septet.storage.growing import Growing
+from septet.storage.layer import VectorLayer
 from septet.storage.postings import PostingsBuffers, agrees
 from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, Terms, VectorRows
 from septet.storage.store import Reading, Store
-from septet.storage.vectors import Space, key_sql
+from septet.storage.texts import emptied_at
+from septet.storage.vectors import Space
 
 __all__ = ["Keeper"]
 
@@ -34,18 +35,6 @@ _Answer = TypeVar("_Answer")
 _FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kind, severity, domain FROM entries"
 # Left to itself SQLite walks the whole table to get an order for nothing.
 _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
-
-
-@dataclass(slots=True)
-class _VectorBuffers:
-    space: Space
-    rows: Growing
-    slots: Growing
-    codes: _core.Codes
-
-    def view(self) -> VectorRows:
-        """Return what was appended so far."""
-        return VectorRows(self.rows.view(), self.slots.view(), self.codes)
 
 
 @dataclass(slots=True)
@@ -64,7 +53,7 @@ class _Buffers:
     #: The number of each kind, severity and domain, in order of first sight; and the names by number.
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    vectors: dict[int, _VectorBuffers] = field(default_factory=dict)
+    vectors: dict[int, VectorLayer] = field(default_factory=dict)
     postings: PostingsBuffers | None = None
 
     def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
@@ -234,10 +223,7 @@ class Keeper:
             # What died leaves the frequencies now; what is new is counted when a search asks for its moment.
             still = terms.counted & snapshot.alive[: len(terms.counted)]
             terms = terms.moved(still, None)
-        vectors = {}
-        for number, layer in self._buffers.vectors.items():
-            _append_vectors(read, layer, snapshot.rows[fresh], fresh)
-            vectors[number] = layer.view()
+        vectors = self._extended_vectors(old, read, snapshot, fresh)
         postings, buffers = old.postings, self._buffers.postings
         if postings is not None and buffers is not None:
             buffers.append(read, snapshot.rows[fresh].tolist())
@@ -245,6 +231,20 @@ class Keeper:
             if not agrees(read, postings):
                 postings, self._buffers.postings, self.mistrusted = None, None, True
         return replace(snapshot, terms=terms, vectors=vectors, postings=postings)
+
+    def _extended_vectors(
+        self, old: Snapshot, read: Reading, snapshot: Snapshot, fresh: Slots
+    ) -> dict[int, VectorRows]:
+        """Give every space that is loaded the vectors of new slots, and those that came after their entries."""
+        layers = self._buffers.vectors
+        for layer in list(layers.values()):
+            if layer.space.keyed_by == "text" and emptied_at(read, layer.space) > old.generation:
+                # Its slots hold vectors that are gone: it is loaded anew when it is needed.
+                del layers[layer.space.space]
+                continue
+            layer.append(read, snapshot.rows[fresh], fresh)
+            layer.append_late(read, snapshot, old.generation)
+        return {number: layer.view(len(snapshot.rows)) for number, layer in layers.items()}
 
     def _published(self, generation: int, alive: Mask) -> Snapshot:
         b = self._buffers
@@ -270,14 +270,11 @@ class Keeper:
         return terms.moved(snapshot.valid(now) & snapshot.searchable, now)
 
     def _loaded(self, snapshot: Snapshot, read: Reading, space: Space) -> VectorRows:
-        d = space.dimensions
-        layer = _VectorBuffers(space, Growing(np.float32, d), Growing(np.int64), _core.Codes(d))
+        layer = VectorLayer(space)
         current = np.flatnonzero(snapshot.alive)
-        for start in range(0, len(current), PAGE_ROWS):
-            part = current[start : start + PAGE_ROWS]
-            _append_vectors(read, layer, snapshot.rows[part], part)
+        layer.append(read, snapshot.rows[current], current)
         self._buffers.vectors[space.space] = layer
-        return layer.view()
+        return layer.view(len(snapshot.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,18 +331,4 @@ def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator
 
 
 def _append_texts(read: Reading, index: _core.TermIndex, rows: Slots) -> None:
-    index.append(texts(read, rows.tolist()))
-
-
-def _append_vectors(read: Reading, layer: _VectorBuffers, rows: Slots, slots: Slots) -> None:
-    sql = (
-        "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
-        f"JOIN vectors v ON v.key = {key_sql(layer.space.keyed_by)} AND v.space = ? ORDER BY j.key"
-    )
-    found = read.sql.execute(sql, (json.dumps(rows.tolist()), layer.space.space)).fetchall()
-    if found:
-        matrix = np.frombuffer(b"".join(blob for _, blob in found), dtype="<f4").astype(np.float32, copy=False)
-        unit = _core.unit_rows(matrix.reshape(len(found), layer.space.dimensions))
-        layer.rows.append(unit)
-        layer.codes.append(unit)
-        layer.slots.append(slots[[position for position, _ in found]])
+    index.append(texts_at(read, rows.tolist()))

@@ -1,4 +1,4 @@
--- Schema version 1. Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 2 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -68,7 +68,8 @@ CREATE TABLE links (
 CREATE INDEX links_by_target ON links (target, source);
 
 -- A space is a model with a dimension. `keyed_by` says what addresses a vector: the text alone ('text', a provider's
--- vectors) or the text of one entry ('entry', vectors given by the caller).
+-- vectors) or the text of one entry ('entry', vectors given by the caller). With the first space of texts comes an index
+-- entries_by_text (storage/texts.py), which vaults without an embedder need not pay for.
 CREATE TABLE spaces (
     space      INTEGER PRIMARY KEY,
     model      TEXT    NOT NULL,
@@ -82,8 +83,20 @@ CREATE TABLE vectors (
     space  INTEGER NOT NULL REFERENCES spaces (space),
     key    TEXT    NOT NULL,
     vector BLOB    NOT NULL,                -- little-endian float32, as given
+    -- In which it arrived after its entry; 0 for vectors given together with their entry.
+    generation INTEGER NOT NULL DEFAULT 0,
     UNIQUE (key, space)
 );
+CREATE INDEX vectors_by_generation ON vectors (space, generation) WHERE generation > 0;
+
+-- Texts that a process is having embedded at the moment, so that no other pays for them too; void after `until`.
+CREATE TABLE claims (
+    model TEXT NOT NULL,
+    key   TEXT NOT NULL,                    -- text_hash
+    owner TEXT NOT NULL,
+    until REAL NOT NULL,                    -- epoch seconds
+    PRIMARY KEY (model, key)
+) WITHOUT ROWID;
 
 CREATE TABLE feedback (
     row        INTEGER PRIMARY KEY,

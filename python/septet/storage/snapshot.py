@@ -19,21 +19,27 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
 
-__all__ = ["FactArrays", "Mask", "Slots", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["FactArrays", "Mask", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
 
 MOST_MASKS = 32
 
 Slots = NDArray[np.int64]
+Positions = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, ascending."""
+    """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, in order of arrival.
+
+    Attributes:
+        positions: the row of each slot ``(s,)``, -1 where it has none.
+    """
 
     rows: NDArray[np.float32]
     slots: Slots
     codes: _core.Codes
+    positions: Positions
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask) -> tuple[Slots, NDArray[np.float64]]:
         """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly."""
@@ -41,7 +47,10 @@ class VectorRows:
 
     def at(self, slots: Slots) -> Slots:
         """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
-        return _lookup(self.slots, np.arange(len(self.slots)), slots)
+        at = self.positions[slots].astype(np.int64)
+        # A slot of -1 is an entry this generation does not hold; as an index it would mean the last.
+        at[slots < 0] = -1
+        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,11 @@ class Snapshot:
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""
         known, slots = self._by_row
-        return _lookup(known, slots, np.asarray(rows, dtype=np.int64))
+        wanted = np.asarray(rows, dtype=np.int64)
+        if not len(known):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        where = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        return np.where(known[where] == wanted, slots[where], -1).astype(np.int64)
 
     def counted_at(self, now: float) -> bool:
         """Say whether the document frequencies are those of ``now``: no entry became valid or expired in between."""
@@ -166,11 +179,3 @@ class Snapshot:
         slots = np.flatnonzero(self.alive)
         order = np.argsort(self.rows[slots], kind="stable")
         return self.rows[slots][order], slots[order]
-
-
-def _lookup(keys: Slots, values: Slots, wanted: Slots) -> Slots:
-    """Return the value of each wanted key, -1 where there is none; keys ascend."""
-    if not len(keys):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[where] == wanted, values[where], -1).astype(np.int64)

@@ -120,6 +120,18 @@ class Store:
             ReadOnly: opened for reading.
             StoreBusy: another process held the lock for too long.
         """
+        with self._transaction() as sql:
+            sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+            yield Writing(sql, _generation(sql))
+
+    @contextmanager
+    def bookkeeping(self) -> Iterator[Writing]:
+        """Open a write transaction that leaves the generation as it is: no snapshot depends on what it writes."""
+        with self._transaction() as sql:
+            yield Writing(sql, _generation(sql))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._write_lock:
             self._open_or_raise()
             if self.read_only:
@@ -128,8 +140,7 @@ class Store:
             with translated(self._file):
                 sql.execute("BEGIN IMMEDIATE")
                 try:
-                    sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-                    yield Writing(sql, _generation(sql))
+                    yield sql
                     sql.execute("COMMIT")
                 except BaseException:
                     if sql.in_transaction:

@@ -43,7 +43,7 @@ class LocalTier:
     @contextmanager
     def open(self, plan: Plan, place: int) -> Iterator[LocalSession]:
         """Begin a search (see `Tier`)."""
-        with open_moment(self.store, self.keeper, plan) as moment:
+        with open_moment(self.store, self.keeper, plan.of_tier(self.name)) as moment:
             yield LocalSession(self, place, moment)
 
 
@@ -99,7 +99,7 @@ class LocalSession:
     @_telling
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
-        return entries.ids(self.moment.read, rows)
+        return entries.ids_at(self.moment.read, rows)
 
     @_telling
     def neighbours(self, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
@@ -137,7 +137,7 @@ class LocalSession:
 
     def _pool(self, rows: Sequence[int]) -> Pool:
         pool = self.moment.pool(self.place, self.moment.snapshot.slots_of(rows))
-        return pool if "id" in pool.facts else pool.with_facts({"id": entries.ids(self.moment.read, rows)})
+        return pool if "id" in pool.facts else pool.with_facts({"id": entries.ids_at(self.moment.read, rows)})
 
     def _passing(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of those ids that exist and pass every filter, in the order of the ids."""

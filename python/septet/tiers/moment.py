@@ -126,14 +126,14 @@ class Moment:
             if "tfidf" in plan.fill:
                 columns["tfidf"] = self._tfidf(slots)
             if "trigram" in plan.fill:
-                columns["trigram"] = _core.trigrams(plan.query.text, entries.texts(self.read, rows))
+                columns["trigram"] = _core.trigrams(plan.query.text, entries.texts_at(self.read, rows))
         if self.vectors is not None and plan.vector is not None:
             columns["cosine"] = _cosines(self.vectors, plan.vector, slots)
         facts: dict[str, Sequence[Any]] = {**snapshot.facts.texts(slots)}
         if plan.tags:
-            facts["tags"] = entries.tags(self.read, rows)
+            facts["tags"] = entries.tags_at(self.read, rows)
         if plan.asks_ids:
-            facts["id"] = entries.ids(self.read, rows)
+            facts["id"] = entries.ids_at(self.read, rows)
         return Pool(rows, [tier] * len(rows), facts, columns)
 
     def _tfidf(self, slots: Slots) -> Column:
@@ -160,6 +160,8 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
 def _space(read: Reading, keeper: Keeper, plan: Plan) -> tuple[Space | None, VectorError | None]:
     if not plan.asks_vectors or plan.vector is None:
         return None, None
+    if plan.space is not None:
+        return plan.space, None
     model, dimensions = plan.model, plan.vector.scan.size
 
     def ask() -> tuple[Space | None, VectorError | None]:

@@ -2,9 +2,9 @@
 
 #[cfg(target_arch = "aarch64")]
 use super::dotprod;
-use super::line::{At, FOUR, Line};
+use super::line::{At, BLOCK, FOUR, Line, Planes};
 use super::plain;
-use super::quantise::{CodedQuery, FactorColumns, Factors, bounds_in_lanes, code_in_lanes};
+use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
 #[cfg(target_arch = "x86_64")]
 use super::{maddubs, vnni};
 use crate::vectors::Level;
@@ -21,6 +21,11 @@ pub(super) enum Kernel {
     Plain,
 }
 
+/// A block of rows as a kernel wants it for many queries; only VNNI wants it another way than it lies.
+#[derive(Debug, Default)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+pub(super) struct Tile(Vec<Line>);
+
 impl Kernel {
     /// The best that belongs to a level: older AVX-512 machines lack VNNI, older NEON ones the dot product.
     pub(super) fn of(level: Level) -> Self {
@@ -36,128 +41,177 @@ impl Kernel {
         found.unwrap_or(Self::Plain)
     }
 
-    /// Code a row; see [`code_in_lanes`].
-    pub(super) fn code(self, row: &[f32], codes: &mut [u8]) -> Factors {
+    /// Code a row less a centre; see [`code_in_lanes`].
+    pub(super) fn code(self, row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni(token) => token.code(row, codes),
+            Self::Vnni(token) => token.code(row, centre, codes),
             #[cfg(target_arch = "x86_64")]
-            Self::Maddubs(token) => token.code(row, codes),
-            _ => code_in_lanes(row, codes),
+            Self::Maddubs(token) => token.code(row, centre, codes),
+            _ => code_in_lanes(row, centre, codes),
         }
     }
 
-    /// Write the integer products of the query's codes with those of the rows `at`. `fetch` says that the rows are read
-    /// for the first time, so the next ones are asked of memory early.
+    /// Write the products of the query's codes with the nibbles of a plane, of the rows `at`. `fetch` says that these
+    /// are read for the first time, so the next ones are asked of memory early.
     ///
     /// # Panics
-    /// If a row lies outside `rows`.
-    pub(super) fn products(self, query: &CodedQuery, rows: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
-        at.check(out.len(), rows.len() / query.lines.len());
+    /// If a row lies outside the plane.
+    pub(super) fn products(self, query: &CodedQuery, plane: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
+        at.check(out.len(), plane.len() / (query.lines.len() / 2));
         #[cfg(not(target_arch = "x86_64"))]
         let _ = fetch;
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni(token) => token.products(query, rows, at, fetch, out),
+            Self::Vnni(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "x86_64")]
-            Self::Maddubs(token) => token.products(query, rows, at, fetch, out),
+            Self::Maddubs(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "aarch64")]
-            Self::Dotprod(token) => token.products(query, rows, at, out),
-            Self::Plain => plain::products(query, rows, at, out),
+            Self::Dotprod(token) => token.products(query, plane, at, out),
+            Self::Plain => plain::products(query, plane, at, out),
         }
     }
 
-    /// [`Kernel::products`] of four queries, of rows that were read just now.
+    /// Write the products with the whole codes plus `ZERO`.
     ///
     /// # Panics
-    /// If a row lies outside `rows`, or queries or outputs differ in length.
-    pub(super) fn products_of_four(
+    /// If a row lies outside the planes, or there are more than [`BLOCK`].
+    pub(super) fn whole(self, query: &CodedQuery, planes: Planes<'_>, at: At<'_>, fetch: bool, out: &mut [i32]) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Self::Vnni(token), true) = (self, fetch) {
+            return token.whole(query, planes, at, out);
+        }
+        let mut low = [0; BLOCK];
+        let low = &mut low[..out.len()];
+        self.products(query, planes.high, at, fetch, out);
+        self.products(query, planes.low, at, fetch, low);
+        join(out, low);
+    }
+
+    /// Prepare a block of rows for [`Kernel::of_four`]; `lines` is the number of lines of a row in a plane.
+    ///
+    /// # Panics
+    /// If a row lies outside the planes, or there are more than [`BLOCK`].
+    pub(super) fn lay_out(self, planes: Planes<'_>, lines: usize, at: At<'_>, len: usize, tile: &mut Tile) {
+        #[cfg(target_arch = "x86_64")]
+        if let Self::Vnni(token) = self {
+            token.lay_out(planes, lines, at, len, &mut tile.0);
+        }
+        let _ = (planes, lines, at, len, tile);
+    }
+
+    /// [`Kernel::whole`] of four queries, of the rows that were laid out just now.
+    ///
+    /// # Panics
+    /// If a row lies outside the planes, or there are more than [`BLOCK`].
+    pub(super) fn of_four(
         self,
-        queries: &[CodedQuery; FOUR],
-        rows: &[Line],
-        at: At<'_>,
-        out: [&mut [i32]; FOUR],
+        queries: &[&CodedQuery; FOUR],
+        (planes, at, len): (Planes<'_>, At<'_>, usize),
+        tile: &Tile,
+        out: &mut [[i32; BLOCK]; FOUR],
     ) {
         #[cfg(target_arch = "x86_64")]
         if let Self::Vnni(token) = self {
-            return token.products_of_four(queries, rows, at, out);
+            return token.tile_products(queries, &tile.0, out);
         }
+        let _ = tile;
         for (query, out) in queries.iter().zip(out) {
-            self.products(query, rows, at, false, out);
+            self.whole(query, planes, at, false, &mut out[..len]);
         }
     }
 
     /// See [`bounds_in_lanes`].
     pub(super) fn bounds(
         self,
-        query: &CodedQuery,
-        of: FactorColumns<'_>,
+        scores: &Scores,
+        of: Columns<'_>,
         products: &[i32],
         floor: f32,
-        uppers: &mut [f32],
-    ) -> bool {
+        uppers: &mut [f32; BLOCK],
+    ) -> u64 {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni(token) => token.bounds(query, of, products, floor, uppers),
+            Self::Vnni(token) => token.bounds(scores, of, products, floor, uppers),
             #[cfg(target_arch = "x86_64")]
-            Self::Maddubs(token) => token.bounds(query, of, products, floor, uppers),
-            _ => bounds_in_lanes(query, of, products, floor, uppers),
+            Self::Maddubs(token) => token.bounds(scores, of, products, floor, uppers),
+            _ => bounds_in_lanes(scores, of, products, floor, uppers),
         }
     }
 
-    /// Ask memory for a row that will be scored soon.
-    pub(super) fn fetch(self, row: &[f32]) {
+    /// Ask memory for what will be read soon.
+    pub(super) fn fetch<T>(self, items: &[T]) {
         #[cfg(target_arch = "x86_64")]
         match self {
-            Self::Vnni(_) | Self::Maddubs(_) => maddubs::fetch(row),
+            Self::Vnni(_) | Self::Maddubs(_) => maddubs::fetch(items),
             Self::Plain => {}
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = row;
+        let _ = items;
+    }
+}
+
+/// Make products with upper nibbles products with whole codes, given those with lower nibbles.
+pub(super) fn join(high: &mut [i32], low: &[i32]) {
+    for (high, low) in high.iter_mut().zip(low) {
+        *high = 16 * *high + low;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::{LINE, ZERO};
+    use super::super::line::{LINE, SPAN, ZERO, split};
     use super::*;
 
     fn bytes(count: usize, seed: u32) -> Vec<i32> {
         (0..count as u32).map(|i| ((i + seed).wrapping_mul(2_654_435_761) >> 24) as i32 % 255 - 127).collect()
     }
 
+    fn slow(codes: &[i32], query: &[i32]) -> Vec<i32> {
+        codes.chunks(query.len()).map(|row| row.iter().zip(query).map(|(&x, &q)| x * q).sum()).collect()
+    }
+
     #[test]
-    fn every_level_multiplies_bytes_alike() {
+    fn every_level_multiplies_nibbles_and_bytes_alike() {
         for lines in [1, 2, 3, 6, 33] {
             for extreme in [false, true] {
                 let pick = |codes: Vec<i32>| -> Vec<i32> {
                     if extreme { codes.iter().map(|&code| if code < 0 { -127 } else { 127 }).collect() } else { codes }
                 };
-                let (query, codes) = (pick(bytes(lines * LINE, 1)), pick(bytes(lines * LINE * 9, 7)));
-                let coded = CodedQuery {
-                    lines: query.chunks(LINE).map(|c| Line(std::array::from_fn(|i| c[i] as i8 as u8))).collect(),
-                    offset: query.iter().sum::<i32>() * i32::from(ZERO),
-                    a: 0.0,
-                    b: 0.0,
-                    unit: 1.0,
-                };
-                let rows: Vec<Line> =
-                    codes.chunks(LINE).map(|c| Line(std::array::from_fn(|i| (c[i] + i32::from(ZERO)) as u8))).collect();
-                let slow: Vec<i32> =
-                    codes.chunks(lines * LINE).map(|row| row.iter().zip(&query).map(|(&x, &q)| x * q).sum()).collect();
+                let query = pick(bytes(lines * SPAN, 1));
+                let codes: Vec<i32> = pick(bytes(lines * SPAN * 70, 7)).iter().map(|x| x + i32::from(ZERO)).collect();
+                let nothing = vec![0.0; lines * SPAN];
+                let mut coded = CodedQuery::new(&nothing, Level::best());
+                coded.lines = query.chunks(LINE).map(|c| Line(std::array::from_fn(|i| c[i] as i8 as u8))).collect();
+                let (mut high, mut low) = (Vec::new(), Vec::new());
+                split(&codes.iter().map(|&code| code as u8).collect::<Vec<_>>(), |h, l| {
+                    high.push(h);
+                    low.push(l);
+                });
+                let planes = Planes { high: &high, low: &low };
+                let whole = slow(&codes, &query);
+                let rough = slow(&codes.iter().map(|code| code >> 4).collect::<Vec<_>>(), &query);
                 for kernel in Level::available().iter().map(|&level| Kernel::of(level)) {
                     for fetch in [false, true] {
-                        let mut out = [0; 8];
-                        kernel.products(&coded, &rows, At::Run(1), fetch, &mut out);
-                        assert_eq!(out, slow[1..], "{kernel:?} {lines}");
-                        let mut out = [0; 5];
-                        kernel.products(&coded, &rows, At::List(&[8, 0, 3, 3, 5]), fetch, &mut out);
-                        assert_eq!(out, [slow[8], slow[0], slow[3], slow[3], slow[5]], "{kernel:?} {lines}");
+                        let mut out = [0; 62];
+                        kernel.products(&coded, &high, At::Run(8), fetch, &mut out);
+                        assert_eq!(out, rough[8..], "{kernel:?} {lines}");
+                        kernel.whole(&coded, planes, At::Run(8), fetch, &mut out);
+                        assert_eq!(out, whole[8..], "{kernel:?} {lines}");
+                        let (mut out, list) = ([0; 5], [69, 0, 3, 3, 5]);
+                        kernel.whole(&coded, planes, At::List(&list), fetch, &mut out);
+                        assert_eq!(out, list.map(|row| whole[row as usize]), "{kernel:?} {lines}");
+                        let (mut out, mut tile) = ([[0; BLOCK]; FOUR], Tile::default());
+                        for len in [1, 16, 17, 62, 64] {
+                            let at = At::Run(70 - len);
+                            kernel.lay_out(planes, lines, at, len, &mut tile);
+                            kernel.of_four(&[&coded; FOUR], (planes, at, len), &tile, &mut out);
+                            assert!(out.iter().all(|out| out[..len] == whole[70 - len..]), "{kernel:?} {lines} {len}");
+                        }
+                        kernel.lay_out(planes, lines, At::List(&list), 5, &mut tile);
+                        kernel.of_four(&[&coded; FOUR], (planes, At::List(&list), 5), &tile, &mut out);
+                        assert_eq!(out[3][..5], list.map(|row| whole[row as usize]), "{kernel:?} {lines}");
                     }
-                    let mut out = [[0; 7]; FOUR];
-                    let four = [0, 1, 2, 3].map(|_| coded.clone());
-                    kernel.products_of_four(&four, &rows, At::Run(2), out.each_mut().map(|out| &mut out[..]));
-                    assert!(out.iter().all(|out| out == &slow[2..]), "{kernel:?} {lines}");
                 }
             }
         }

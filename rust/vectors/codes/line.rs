@@ -1,25 +1,52 @@
-//! The unit of storage: sixty-four codes in one cache line.
+//! The units of storage: cache lines of nibbles for rows, of bytes for queries.
 
-/// Codes per line.
+use bytemuck::{Pod, Zeroable};
+
+/// Bytes of a line.
 pub(super) const LINE: usize = 64;
 
-/// Queries that one pass over a row's codes can serve.
+/// Codes of a row that one line of a plane holds half of: two nibbles a byte.
+pub(super) const SPAN: usize = 2 * LINE;
+
+/// Rows that are scanned between two looks at their scores: one bit of a word each.
+pub(super) const BLOCK: usize = 64;
+
+/// Queries that one pass over a block of rows can serve.
 pub(super) const FOUR: usize = 4;
 
-/// What is added to a row's code so that it fits a byte without sign, as VNNI wants its first factor.
+/// What is added to a row's code so that it is a byte without sign, as VNNI wants its first factor.
 pub(super) const ZERO: u8 = 128;
 
-/// Sixty-four codes, aligned so that no load ever crosses a cache line.
+/// Sixty-four bytes, aligned so that no load ever crosses a cache line.
 ///
-/// Rows hold their codes plus [`ZERO`], queries hold theirs as two's complement. What is left of a vector's last line
-/// is zero codes.
-#[derive(Clone, Copy, Debug)]
+/// Queries hold sixty-four codes in it, as two's complement. Rows hold a nibble of 128 codes: byte `i` that of code `i`
+/// in its lower half and that of code `64 + i` in its upper half. What is left of a query's last line is zero, so it
+/// does not matter what is left of a row's.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [u8; LINE]);
 
-/// Lines per row; a row without components has one all the same, so that rows can be counted.
+/// Lines per row of a plane; a row without components has one all the same, so that rows can be counted.
 pub(super) fn lines(d: usize) -> usize {
-    d.div_ceil(LINE).max(1)
+    d.div_ceil(SPAN).max(1)
+}
+
+/// The rows of a segment: code plus [`ZERO`], cut into its upper and its lower four bits, which lie apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planes<'a> {
+    pub(super) high: &'a [Line],
+    pub(super) low: &'a [Line],
+}
+
+/// Cut codes into nibbles and put them into lines; `codes` is as long as both planes' lines together.
+pub(super) fn split(codes: &[u8], mut put: impl FnMut(Line, Line)) {
+    for span in codes.as_chunks::<SPAN>().0 {
+        let (first, second) = span.split_at(LINE);
+        let pair = |i: usize| (first[i], second[i]);
+        let high = std::array::from_fn(|i| (pair(i).0 >> 4) | (pair(i).1 & 0xf0));
+        let low = std::array::from_fn(|i| (pair(i).0 & 0x0f) | (pair(i).1 << 4));
+        put(Line(high), Line(low));
+    }
 }
 
 /// Which rows of a segment are meant, one for each output.

@@ -1,12 +1,15 @@
-//! Exact top-k from 8-bit codes: a quarter of the bytes of the float32 rows, and the same answer.
+//! Exact top-k from 8-bit codes: an eighth of the bytes of the float32 rows, or a quarter, and the same answer.
 //!
-//! A scan of the codes bounds every row's score from both sides ([`quantise`]); rows whose upper bound reaches the k-th
-//! best lower bound are scored from the float32 rows, in float64. So ids, order and scores are those of
-//! [`super::top_k`].
+//! A scan of the codes bounds every row's score from both sides ([`quantise`]): first by the upper four bits of the
+//! codes, which lie by themselves, then, for rows that these do not rule out, by the whole codes ([`scan`]). Rows whose
+//! upper bound reaches the k-th best lower bound are scored from the float32 rows, in float64. So ids, order and scores
+//! are those of [`super::top_k`].
 
 mod allowed;
+mod centre;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
+mod file;
 mod keep;
 mod kernel;
 mod line;
@@ -14,12 +17,15 @@ mod line;
 mod maddubs;
 mod plain;
 mod quantise;
+mod scan;
 mod search;
 mod segment;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
+#[cfg(target_arch = "x86_64")]
+mod vnni_tile;
 mod work;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +35,7 @@ pub use search::{Request, top_k_batch_coded, top_k_coded};
 use super::dispatch::Level;
 use super::rows::Rows;
 use crate::error::{Error, Result};
+use centre::{Centre, ENOUGH};
 use kernel::Kernel;
 use segment::Segment;
 
@@ -72,7 +79,7 @@ impl Codes {
         self.len() == 0
     }
 
-    /// The memory that the codes take.
+    /// The memory that the codes take, mapped ones left out.
     pub fn size_bytes(&self) -> usize {
         self.segments().iter().map(|segment| segment.size_bytes()).sum()
     }
@@ -91,30 +98,41 @@ impl Codes {
         }
         let _turn = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = Kernel::of(Level::best());
-        let (first, room) = {
-            let segments = self.segments();
-            segments.last().map_or((0, 0), |last| (last.end(), last.room()))
-        };
+        let last = self.segments().last().cloned();
+        let (first, room) = last.as_ref().map_or((0, 0), |last| (last.end(), last.room()));
         // Everything is coded before anything is published, so the lock is held for no longer than a small copy takes.
         let filling = room.min(rows.n());
-        let filler = Segment::coded(first, rows, 0, filling, kernel);
+        let filler =
+            last.as_ref().map(|last| Segment::coded(first, Arc::clone(last.centre()), rows, (0, filling), kernel));
         let mut fresh = Vec::new();
         let mut next = filling;
         while next < rows.n() {
             let end = rows.n().min(next + Segment::most_rows(self.d));
-            fresh.push(Arc::new(Segment::coded(first + next, rows, next, end, kernel)));
+            let centre = Arc::new(self.centre(last.as_deref(), rows, (next, end)));
+            fresh.push(Arc::new(Segment::coded(first + next, centre, rows, (next, end), kernel)));
             next = end;
         }
+        // Not held any longer, so that no copy is made for it below.
+        drop(last);
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         // Where a search still holds the old list or its last segment, `make_mut` copies it and leaves theirs alone.
         let segments = Arc::make_mut(&mut published);
-        if filling > 0
-            && let Some(last) = segments.last_mut()
+        if let (Some(last), Some(filler)) = (segments.last_mut(), filler)
+            && filling > 0
         {
             Arc::make_mut(last).extend(&filler);
         }
         segments.extend(fresh);
         Ok(first)
+    }
+
+    /// What rows of a new segment are coded less: their mean, or where they are few that of the segment before.
+    fn centre(&self, last: Option<&Segment>, rows: Rows<'_>, (from, to): (usize, usize)) -> Centre {
+        match last {
+            _ if to - from >= ENOUGH => Centre::of(rows, from, to),
+            Some(last) => last.next_centre(self.d),
+            None => Centre::none(self.d),
+        }
     }
 
     fn segments(&self) -> Arc<Vec<Arc<Segment>>> {

@@ -1,116 +1,153 @@
-//! Vectors as 8-bit codes with one scale, and what the codes leave out.
+//! Vectors as 8-bit codes with one scale, what the codes leave out, and what their upper four bits leave out.
 //!
-//! A row is `x = scale * code + r`, a query `q = unit * code + s`. With integer product `p = q_code . x_code`
+//! A row less its centre is `y = scale * code + r`, a query `q = unit * code + s`. With integer product
+//! `p = q_code . y_code`
 //!
-//! `q . x / unit = scale * p  +  q_code . r  +  (s / unit) . x`
+//! `q . y / unit = scale * p  +  q_code . r  +  (s / unit) . y`
 //!
-//! and by Cauchy-Schwarz the last two terms are at most `|q_code| |r| + |s|/unit |x|`. Lengths are rounded up, and the
+//! and by Cauchy-Schwarz the last two terms are at most `|q_code| |r| + |s|/unit |y|`. Lengths are rounded up, and the
 //! rounding of every float step is added to the two factors `a` and `b`, so `scale * p` is off by at most
-//! `a |r| + b |x|`, in units of `unit`: a bound that does not depend on how long the query is.
+//! `a |r| + b |y|`, in units of `unit`: a bound that does not depend on how long the query is. The same holds for the
+//! upper four bits `high` of `code + 128`, read as the middle of what they can stand for: `8 * scale * (2 high - 15)`.
 
-use super::line::{LINE, Line, ZERO, lines};
+use super::centre::Shift;
+use super::line::{BLOCK, LINE, Line, ZERO, lines};
 use crate::vectors::Level;
 
 /// Rows whose largest component lies outside this range are not coded: their products might leave float32's range.
 const SMALLEST: f32 = 1e-25;
 const LARGEST: f32 = 1e25;
+/// Roundings to float32: of the integer, its product with the scale, the centre's part, the terms of the bound and their
+/// sums, each at most a unit of `|q_code| (|y| + |r|)`, of the centre's part or of the bound itself; sixteen are more
+/// than all of them.
+const SINGLE: f64 = 16.0 * f32::EPSILON as f64 / 2.0;
 
 /// What is known of a coded row besides its codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Factors {
     /// The step of the codes; 0 when every code is 0.
     pub(super) scale: f32,
+    /// At least the length of what the upper four bits leave out.
+    pub(super) rough: f32,
     /// At least the length of what the codes leave out.
     pub(super) residual: f32,
-    /// At least the length of the row.
+    /// At least the length of the row, less its centre.
     pub(super) norm: f32,
 }
 
-/// Code a finite row into `codes` (as many bytes as components), inlined into every level's file.
+const LANES: usize = 8;
+
+/// Sums of squares in lanes, for a compiler to keep in one register.
+#[derive(Clone, Copy)]
+struct Squares([f64; LANES]);
+
+impl Squares {
+    #[inline(always)]
+    fn add(&mut self, lane: usize, x: f64) {
+        self.0[lane] += x * x;
+    }
+
+    /// A float32 number not below the square root of the sum that float64 rounded (by less than a part in 10^9).
+    #[inline(always)]
+    fn length(self) -> f32 {
+        ((self.0.iter().sum::<f64>().sqrt() * (1.0 + 1e-9)) as f32).next_up()
+    }
+}
+
+/// Code a finite row, less a centre, into `codes` (all as long); inlined into every level's file.
 #[inline(always)]
-pub(super) fn code_in_lanes(row: &[f32], codes: &mut [u8]) -> Factors {
-    const LANES: usize = 8;
-    let (mut largest, mut squares) = ([0.0_f32; LANES], [0.0_f64; LANES]);
+pub(super) fn code_in_lanes(row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
+    let (mut largest, mut squares) = ([0.0_f32; LANES], Squares([0.0; LANES]));
     let (blocks, rest) = row.as_chunks::<LANES>();
-    for block in blocks {
+    let (centres, centre_rest) = centre.as_chunks::<LANES>();
+    for (x, m) in blocks.iter().zip(centres) {
         for lane in 0..LANES {
-            let size = block[lane].abs();
+            let size = (x[lane] - m[lane]).abs();
             largest[lane] = if size > largest[lane] { size } else { largest[lane] };
-            squares[lane] += f64::from(block[lane]) * f64::from(block[lane]);
+            squares.add(lane, f64::from(x[lane]) - f64::from(m[lane]));
         }
     }
-    for (lane, &x) in rest.iter().enumerate() {
-        largest[lane] = largest[lane].max(x.abs());
-        squares[lane] += f64::from(x) * f64::from(x);
+    for (lane, (&x, &m)) in rest.iter().zip(centre_rest).enumerate() {
+        largest[lane] = largest[lane].max((x - m).abs());
+        squares.add(lane, f64::from(x) - f64::from(m));
     }
     let largest = largest.into_iter().fold(0.0_f32, f32::max);
-    let norm = above(squares.iter().sum::<f64>());
+    let norm = squares.length();
     if largest == 0.0 {
         codes.fill(ZERO);
-        return Factors { scale: 0.0, residual: 0.0, norm: 0.0 };
+        return Factors { scale: 0.0, rough: 0.0, residual: 0.0, norm: 0.0 };
     }
     if !(SMALLEST..LARGEST).contains(&largest) {
         codes.fill(ZERO);
         // A small row counts as 1e-30 long: far above what a processor that flushes denormals would lose.
         let norm = if largest < SMALLEST { norm.max(1e-30) } else { f32::INFINITY };
-        return Factors { scale: 0.0, residual: norm, norm };
+        return Factors { scale: 0.0, rough: norm, residual: norm, norm };
     }
-    let (scale, inverse) = (largest / 127.0, 127.0 / largest);
-    let mut lost = [0.0_f64; LANES];
+    let step = Step { scale: f64::from(largest / 127.0), inverse: 127.0 / largest };
+    let (mut lost, mut rough) = (Squares([0.0; LANES]), Squares([0.0; LANES]));
     let (code_blocks, code_rest) = codes.as_chunks_mut::<LANES>();
-    for (block, codes) in blocks.iter().zip(code_blocks) {
+    for ((x, m), codes) in blocks.iter().zip(centres).zip(code_blocks) {
         for lane in 0..LANES {
-            let code = (block[lane] * inverse).round_ties_even().clamp(-127.0, 127.0);
-            codes[lane] = (code as i32 + i32::from(ZERO)) as u8;
-            let left = f64::from(block[lane]) - f64::from(scale) * f64::from(code);
-            lost[lane] += left * left;
+            codes[lane] = step.code(x[lane], m[lane], lane, &mut lost, &mut rough);
         }
     }
-    for ((lane, &x), slot) in rest.iter().enumerate().zip(code_rest) {
-        let code = (x * inverse).round_ties_even().clamp(-127.0, 127.0);
-        *slot = (code as i32 + i32::from(ZERO)) as u8;
-        let left = f64::from(x) - f64::from(scale) * f64::from(code);
-        lost[lane] += left * left;
+    for (lane, ((&x, &m), slot)) in rest.iter().zip(centre_rest).zip(code_rest).enumerate() {
+        *slot = step.code(x, m, lane, &mut lost, &mut rough);
     }
-    Factors { scale, residual: above(lost.iter().sum()), norm }
+    Factors { scale: largest / 127.0, rough: rough.length(), residual: lost.length(), norm }
 }
 
-/// A float32 number not below the square root of a sum that float64 rounded (by less than a part in 10^9).
-#[inline(always)]
-fn above(square: f64) -> f32 {
-    ((square.sqrt() * (1.0 + 1e-9)) as f32).next_up()
+#[derive(Clone, Copy)]
+struct Step {
+    scale: f64,
+    inverse: f32,
+}
+
+impl Step {
+    /// The code of one component plus [`ZERO`]; what it and its upper half leave out is added to the sums.
+    #[inline(always)]
+    fn code(self, x: f32, m: f32, lane: usize, lost: &mut Squares, rough: &mut Squares) -> u8 {
+        let code = ((x - m) * self.inverse).round_ties_even().clamp(-127.0, 127.0) as i32;
+        let middle = ((code + i32::from(ZERO)) & 0xf0) - 120;
+        let y = f64::from(x) - f64::from(m);
+        lost.add(lane, y - self.scale * f64::from(code));
+        rough.add(lane, y - self.scale * f64::from(middle));
+        (code + i32::from(ZERO)) as u8
+    }
 }
 
 /// A query in codes, with the factors of its bound.
 #[derive(Clone, Debug)]
 pub(super) struct CodedQuery {
-    /// The codes, two's complement.
+    /// The codes, two's complement: two lines for each of a plane.
     pub(super) lines: Vec<Line>,
-    /// What [`ZERO`] in the rows adds to a product of bytes.
-    pub(super) offset: i32,
+    /// The sum of the codes.
+    pub(super) sum: i32,
     /// Multiplies a row's residual.
     pub(super) a: f32,
     /// Multiplies a row's length.
     pub(super) b: f32,
     /// What a bound must be multiplied with to be a dot product.
     pub(super) unit: f64,
+    /// What float64 sums can be off by, for a row of length 1.
+    double: f64,
 }
 
 impl CodedQuery {
     /// Code a finite query.
     pub(super) fn new(query: &[f32], level: Level) -> Self {
-        let mut lines = vec![Line([0; LINE]); lines(query.len())];
+        let mut lines = vec![Line([0; LINE]); 2 * lines(query.len())];
         let largest = query.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
         if largest == 0.0 {
             // Every score is 0, whatever the row: an infinite bound keeps every row for the exact scores.
-            return Self { lines, offset: 0, a: f32::INFINITY, b: f32::INFINITY, unit: 0.0 };
+            return Self { lines, sum: 0, a: f32::INFINITY, b: f32::INFINITY, unit: 0.0, double: f64::INFINITY };
         }
         // A power of two brings the query near length 1, so that its own length cannot spoil the bound. It is exact but
         // for components under 2^-126 of the largest, and those are lost in the allowance for rounding.
         let power = f64::from(largest).log2().floor();
         let scaled: Vec<f32> = query.iter().map(|&x| (f64::from(x) * (-power).exp2()) as f32).collect();
-        let mut codes = vec![0; query.len()];
-        let Factors { scale, residual, norm } = super::kernel::Kernel::of(level).code(&scaled, &mut codes);
+        let (origin, mut codes) = (vec![0.0; query.len()], vec![0; query.len()]);
+        let Factors { scale, residual, norm, .. } = super::kernel::Kernel::of(level).code(&scaled, &origin, &mut codes);
         let (mut sum, mut square) = (0_i32, 0.0_f64);
         for (line, codes) in lines.iter_mut().zip(codes.chunks(LINE)) {
             for (slot, &code) in line.0.iter_mut().zip(codes) {
@@ -122,49 +159,95 @@ impl CodedQuery {
         }
         let (scale, residual, norm) = (f64::from(scale), f64::from(residual), f64::from(norm));
         let length = square.sqrt();
-        // Roundings to float32: of the integer, its product with the scale, the two terms of the bound and their sums,
-        // each at most a unit of |q_code| (|x| + |r|) or of the bound itself; sixteen are more than all of them.
-        let single = 16.0 * f64::from(f32::EPSILON) / 2.0;
         // The scores to be bounded are float64 sums themselves.
         let double = (query.len() as f64 + 16.0) * f64::EPSILON * norm / scale;
-        let a = length * (1.0 + single);
-        let b = (residual / scale + double) * (1.0 + single) + single * length;
-        Self {
-            lines,
-            offset: sum * i32::from(ZERO),
-            a: (a as f32).next_up(),
-            b: (b as f32).next_up(),
-            unit: scale * power.exp2(),
-        }
+        let a = length * (1.0 + SINGLE);
+        let b = (residual / scale + double) * (1.0 + SINGLE) + SINGLE * length;
+        let (a, b) = ((a as f32).next_up(), (b as f32).next_up());
+        Self { lines, sum, a, b, unit: scale * power.exp2(), double }
+    }
+
+    /// What a centre of a length adds to the scores, given its dot product with the query.
+    pub(super) fn shift(&self, dot: f64, length: f64) -> Shift {
+        let by = dot / self.unit;
+        // The dot product itself is rounded, and so is the part of the row's score that comes from its centre.
+        let error = (SINGLE * by.abs() + 2.0 * self.double * length) * (1.0 + SINGLE);
+        Shift { by: by as f32, error: (error as f32).next_up() }
+    }
+
+    /// From a product with the upper four bits to the row's score.
+    pub(super) fn rough(&self, shift: Shift) -> Scores {
+        Scores { a: self.a, b: self.b, doublings: 1, less: 15 * self.sum, step: 8.0, shift }
+    }
+
+    /// From a product with the whole codes (plus [`ZERO`]) to the row's score.
+    pub(super) fn fine(&self, shift: Shift) -> Scores {
+        Scores { a: self.a, b: self.b, doublings: 0, less: i32::from(ZERO) * self.sum, step: 1.0, shift }
     }
 }
 
-/// Columns of factors, one of each a row.
+/// How an integer product of a query becomes bounds of a score.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FactorColumns<'a> {
+pub(super) struct Scores {
+    pub(super) a: f32,
+    pub(super) b: f32,
+    pub(super) doublings: u32,
+    pub(super) less: i32,
+    pub(super) step: f32,
+    pub(super) shift: Shift,
+}
+
+impl Scores {
+    /// The middle of the bounds.
+    #[inline(always)]
+    pub(super) fn middle(&self, product: i32, scale: f32) -> f32 {
+        ((product << self.doublings) - self.less) as f32 * (self.step * scale) + self.shift.by
+    }
+
+    /// How far from the middle a score can be.
+    #[inline(always)]
+    pub(super) fn error(&self, residual: f32, norm: f32) -> f32 {
+        self.a * residual + self.b * norm + self.shift.error
+    }
+}
+
+/// Columns of factors, one of each a row. Residuals are of the codes or of their upper halves, as the products are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Columns<'a> {
     pub(super) scales: &'a [f32],
     pub(super) residuals: &'a [f32],
     pub(super) norms: &'a [f32],
 }
 
-/// Write the upper bounds that belong to integer products and return whether any reaches the floor; inlined into every
-/// level's file. What is not a number reaches any floor.
+impl<'a> Columns<'a> {
+    /// The factors of some rows.
+    pub(super) fn of(self, rows: std::ops::Range<usize>) -> Self {
+        let Self { scales, residuals, norms } = self;
+        Columns { scales: &scales[rows.clone()], residuals: &residuals[rows.clone()], norms: &norms[rows] }
+    }
+}
+
+/// Write the upper bounds that belong to at most 64 integer products, and return which of them reach the floor, a bit
+/// each; inlined into every level's file. What is not a number reaches any floor.
 #[inline(always)]
 pub(super) fn bounds_in_lanes(
-    query: &CodedQuery,
-    of: FactorColumns<'_>,
+    scores: &Scores,
+    of: Columns<'_>,
     products: &[i32],
     floor: f32,
-    uppers: &mut [f32],
-) -> bool {
+    uppers: &mut [f32; BLOCK],
+) -> u64 {
     let len = products.len();
     let (scales, residuals, norms) = (&of.scales[..len], &of.residuals[..len], &of.norms[..len]);
     let uppers = &mut uppers[..len];
-    let mut under = 0;
     for j in 0..len {
-        let error = query.a * residuals[j] + query.b * norms[j];
-        uppers[j] = products[j] as f32 * scales[j] + error;
-        under += usize::from(uppers[j] < floor);
+        uppers[j] = scores.middle(products[j], scales[j]) + scores.error(residuals[j], norms[j]);
     }
-    under < len
+    let mut reach = 0;
+    for (j, &upper) in uppers.iter().enumerate() {
+        // Not the negation: what is not a number must count.
+        let under = upper < floor;
+        reach |= u64::from(!under) << j;
+    }
+    reach
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use super::Codes;
 use super::allowed::Allowed;
+use super::centre::Shift;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
 use super::quantise::CodedQuery;
-use super::work::{Task, Work};
+use super::scan::Task;
+use super::segment::Segment;
+use super::work::Work;
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::vectors::{Hits, Level, Mask, Rows};
@@ -29,6 +32,8 @@ pub struct Request<'a> {
     pub level: Level,
     /// How many threads; `None` for as many as there are cores, or one where there is little to do.
     pub threads: Option<usize>,
+    /// Whether the upper four bits of the codes are read first; `None` lets what they leave over decide. For tests.
+    pub front: Option<bool>,
 }
 
 /// As [`crate::vectors::top_k`] of the same rows, from codes that hold them (and maybe later ones).
@@ -55,6 +60,7 @@ pub fn top_k_batch_coded(codes: &Codes, queries: Rows<'_>, rows: Rows<'_>, reque
     }
     let level = request.level;
     let coded: Vec<CodedQuery> = each().map(|query| CodedQuery::new(query, level)).collect();
+    let shifts = shifts(&segments, queries, &coded, level);
     let units: Vec<f64> = coded.iter().map(|query| query.unit).collect();
     let work = Arc::new(Work::new(Task {
         kernel: Kernel::of(level),
@@ -63,7 +69,9 @@ pub fn top_k_batch_coded(codes: &Codes, queries: Rows<'_>, rows: Rows<'_>, reque
         mask,
         allowed,
         queries: coded,
+        shifts,
         k,
+        front: request.front,
     }));
     let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
@@ -93,6 +101,18 @@ fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Rows<'_>, request
         return Err(Error::Length { what: "query", got: queries.d(), wanted: rows.d() });
     }
     (0..queries.n()).try_for_each(|query| rows.check_query(queries.row(query)))
+}
+
+/// What each segment's centre adds to the scores of each query; segments often share one.
+fn shifts(segments: &[Arc<Segment>], queries: Rows<'_>, coded: &[CodedQuery], level: Level) -> Vec<Arc<[Shift]>> {
+    let mut shifts: Vec<Arc<[Shift]>> = Vec::with_capacity(segments.len());
+    for (i, segment) in segments.iter().enumerate() {
+        let shared = i > 0 && Arc::ptr_eq(segments[i - 1].centre(), segment.centre());
+        let same = shifts.last().filter(|_| shared).cloned();
+        let own = |query: usize| segment.centre().shift(queries.row(query), &coded[query], level);
+        shifts.push(same.unwrap_or_else(|| (0..queries.n()).map(own).collect()));
+    }
+    shifts
 }
 
 /// Every core, unless the work takes one thread less than about a millisecond. From the second query of a batch on the

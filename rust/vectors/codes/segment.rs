@@ -1,8 +1,12 @@
-//! A run of coded rows: one contiguous column each of codes, scales, residuals and lengths.
+//! A run of coded rows: one contiguous column each of upper nibbles, lower nibbles and factors.
 
+use std::sync::Arc;
+
+use super::centre::{Centre, ENOUGH};
 use super::kernel::Kernel;
-use super::line::{LINE, Line, ZERO, lines};
-use super::quantise::{FactorColumns, Factors};
+use super::line::{LINE, Line, Planes, SPAN, ZERO, lines, split};
+use super::quantise::{Columns, Factors};
+use crate::arrays::Array;
 use crate::vectors::Rows;
 
 /// A segment with fewer rows takes in the next ones. While a search holds it, that costs a copy of it.
@@ -10,53 +14,103 @@ const FULL: usize = 1024;
 /// Codes of a segment made at once, at most: small enough to be allocated and freed without a thought.
 const MOST_BYTES: usize = 16 << 20;
 
+/// What is known of coded rows, one of each a row (of the planes, as many lines as a row has).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Coded {
+    pub(super) high: Array<Line>,
+    pub(super) low: Array<Line>,
+    pub(super) scales: Array<f32>,
+    pub(super) roughs: Array<f32>,
+    pub(super) residuals: Array<f32>,
+    pub(super) norms: Array<f32>,
+}
+
 /// Coded rows `first..end`.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     first: usize,
-    codes: Vec<Line>,
-    scales: Vec<f32>,
-    residuals: Vec<f32>,
-    norms: Vec<f32>,
+    centre: Arc<Centre>,
+    coded: Coded,
+    /// Whether later rows get a segment of their own, as those after a mapped one do.
+    closed: bool,
 }
 
 impl Segment {
     /// The most rows of one segment.
     pub(super) fn most_rows(d: usize) -> usize {
-        (MOST_BYTES / (lines(d) * LINE)).max(FULL)
+        (MOST_BYTES / (2 * lines(d) * LINE)).max(FULL)
     }
 
     /// Code the finite rows `from..to`, the first of which is row `first` of the whole.
-    pub(super) fn coded(first: usize, rows: Rows<'_>, from: usize, to: usize, kernel: Kernel) -> Self {
-        let (n, lines_per_row) = (to - from, lines(rows.d()));
-        let mut segment = Self {
-            first,
-            codes: Vec::with_capacity(n * lines_per_row),
-            scales: Vec::with_capacity(n),
-            residuals: Vec::with_capacity(n),
-            norms: Vec::with_capacity(n),
-        };
-        let mut codes = vec![ZERO; lines_per_row * LINE];
+    pub(super) fn coded(
+        first: usize,
+        centre: Arc<Centre>,
+        rows: Rows<'_>,
+        (from, to): (usize, usize),
+        kernel: Kernel,
+    ) -> Self {
+        let (n, lines) = (to - from, lines(rows.d()));
+        let plane = || Vec::with_capacity(n * lines);
+        let (mut high, mut low, mut factors) = (plane(), plane(), Vec::with_capacity(n));
+        let mut codes = vec![ZERO; lines * SPAN];
         for row in from..to {
-            let Factors { scale, residual, norm } = kernel.code(rows.row(row), &mut codes[..rows.d()]);
-            segment.codes.extend(codes.as_chunks::<LINE>().0.iter().map(|&line| Line(line)));
-            segment.scales.push(scale);
-            segment.residuals.push(residual);
-            segment.norms.push(norm);
+            factors.push(kernel.code(rows.row(row), centre.components(), &mut codes[..rows.d()]));
+            split(&codes, |h, l| {
+                high.push(h);
+                low.push(l);
+            });
         }
-        segment
+        let column = |of: fn(&Factors) -> f32| factors.iter().map(of).collect::<Vec<_>>().into();
+        let coded = Coded {
+            high: high.into(),
+            low: low.into(),
+            scales: column(|row| row.scale),
+            roughs: column(|row| row.rough),
+            residuals: column(|row| row.residual),
+            norms: column(|row| row.norm),
+        };
+        Self { first, centre, coded, closed: false }
     }
 
-    /// Add rows that were coded elsewhere.
+    /// Rows that were coded before, whose columns fit each other.
+    pub(super) fn closed(first: usize, centre: Arc<Centre>, coded: Coded) -> Self {
+        Self { first, centre, coded, closed: true }
+    }
+
+    /// Add rows that were coded elsewhere, with the same centre.
     pub(super) fn extend(&mut self, more: &Self) {
-        self.codes.extend_from_slice(&more.codes);
-        self.scales.extend_from_slice(&more.scales);
-        self.residuals.extend_from_slice(&more.residuals);
-        self.norms.extend_from_slice(&more.norms);
+        let (own, more) = (&mut self.coded, &more.coded);
+        own.high.to_mut().extend_from_slice(&more.high);
+        own.low.to_mut().extend_from_slice(&more.low);
+        own.scales.to_mut().extend_from_slice(&more.scales);
+        own.roughs.to_mut().extend_from_slice(&more.roughs);
+        own.residuals.to_mut().extend_from_slice(&more.residuals);
+        own.norms.to_mut().extend_from_slice(&more.norms);
+    }
+
+    /// The centre for rows that come after these: their mean, once there are enough of them.
+    pub(super) fn next_centre(&self, d: usize) -> Centre {
+        let n = self.len().min(FULL);
+        if n < ENOUGH {
+            return (*self.centre).clone();
+        }
+        let decoded: Vec<f32> = (0..n).flat_map(|row| self.decoded(row, d)).collect();
+        Rows::new(&decoded, n, d).map_or_else(|_| Centre::none(d), |rows| Centre::of(rows, 0, n))
+    }
+
+    /// The row that its codes stand for; only a guess at rows that could not be coded.
+    fn decoded(&self, row: usize, d: usize) -> impl Iterator<Item = f32> {
+        let (lines, scale, Planes { high, low }) = (lines(d), self.coded.scales[row], self.planes());
+        self.centre.components().iter().enumerate().map(move |(i, &m)| {
+            let (line, byte) = (row * lines + i / SPAN, i % LINE);
+            let (high, low) = (high[line].0[byte], low[line].0[byte]);
+            let code = if i % SPAN < LINE { high << 4 | low & 15 } else { high & 0xf0 | low >> 4 };
+            m + scale * (f32::from(code) - f32::from(ZERO))
+        })
     }
 
     pub(super) fn len(&self) -> usize {
-        self.scales.len()
+        self.coded.scales.len()
     }
 
     pub(super) fn first(&self) -> usize {
@@ -70,24 +124,38 @@ impl Segment {
 
     /// How many rows it still takes in.
     pub(super) fn room(&self) -> usize {
-        FULL.saturating_sub(self.len())
+        if self.closed { 0 } else { FULL.saturating_sub(self.len()) }
     }
 
-    pub(super) fn codes(&self) -> &[Line] {
-        &self.codes
+    pub(super) fn centre(&self) -> &Arc<Centre> {
+        &self.centre
     }
 
-    /// The factors of rows `from..to` of this segment.
-    pub(super) fn factors(&self, from: usize, to: usize) -> FactorColumns<'_> {
-        FactorColumns {
-            scales: &self.scales[from..to],
-            residuals: &self.residuals[from..to],
-            norms: &self.norms[from..to],
-        }
+    pub(super) fn planes(&self) -> Planes<'_> {
+        Planes { high: &self.coded.high, low: &self.coded.low }
     }
 
+    /// The factors of every row, for bounds by the upper four bits.
+    pub(super) fn rough(&self) -> Columns<'_> {
+        let Coded { scales, roughs, norms, .. } = &self.coded;
+        Columns { scales, residuals: roughs, norms }
+    }
+
+    /// The factors of every row, for bounds by the whole codes.
+    pub(super) fn fine(&self) -> Columns<'_> {
+        let Coded { scales, residuals, norms, .. } = &self.coded;
+        Columns { scales, residuals, norms }
+    }
+
+    /// All columns.
+    pub(super) fn columns(&self) -> &Coded {
+        &self.coded
+    }
+
+    /// The memory of its own that it takes: next to none where it is mapped.
     pub(super) fn size_bytes(&self) -> usize {
-        size_of::<Line>() * self.codes.capacity()
-            + size_of::<f32>() * (self.scales.capacity() + self.residuals.capacity() + self.norms.capacity())
+        let Coded { high, low, scales, roughs, residuals, norms } = &self.coded;
+        let floats = [scales, roughs, residuals, norms];
+        high.owned_bytes() + low.owned_bytes() + floats.iter().map(|column| column.owned_bytes()).sum::<usize>()
     }
 }

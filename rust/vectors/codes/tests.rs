@@ -3,13 +3,14 @@
 use proptest::prelude::*;
 
 use super::super::{Hits, Level, Rows, dot, top_k};
+use super::centre::Centre;
 use super::kernel::Kernel;
-use super::line::{LINE, ZERO};
-use super::quantise::{CodedQuery, Factors};
+use super::line::LINE;
+use super::quantise::CodedQuery;
 use super::{Codes, Request, top_k_batch_coded, top_k_coded};
 
 fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
-    Request { k, mask, level, threads: Some(1) }
+    Request { k, mask, level, threads: Some(1), front: None }
 }
 
 fn coded(rows: Rows<'_>) -> Codes {
@@ -18,14 +19,14 @@ fn coded(rows: Rows<'_>) -> Codes {
     codes
 }
 
-/// Every level, one thread and three, must give what the float32 scan gives.
+/// Every level, one thread and three, with the upper four bits first and without, must give what the float32 scan gives.
 fn equal(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<&[u8]>) {
     let codes = coded(rows);
     for &level in Level::available() {
         let wanted = top_k(query, rows, k, mask, level).unwrap();
-        for threads in [1, 3] {
-            let request = Request { threads: Some(threads), ..request(k, mask, level) };
-            assert_eq!(top_k_coded(&codes, query, rows, request).unwrap(), wanted, "{level:?} {threads}");
+        for (threads, front) in [(1, None), (3, None), (1, Some(true)), (1, Some(false))] {
+            let request = Request { threads: Some(threads), front, ..request(k, mask, level) };
+            assert_eq!(top_k_coded(&codes, query, rows, request).unwrap(), wanted, "{level:?} {threads} {front:?}");
         }
     }
 }
@@ -63,17 +64,23 @@ struct Interval {
     score: f64,
 }
 
-/// The bounds that a scan finds for a row, and the score between them.
-fn interval(query: &[f32], row: &[f32], level: Level) -> Interval {
+/// The bounds that a scan finds for a row, by the upper four bits and by whole codes, and the score between them.
+fn intervals(query: &[f32], row: &[f32], centre: &Centre, level: Level) -> [Interval; 2] {
     let coded = CodedQuery::new(query, level);
     let mut codes = vec![0; row.len()];
-    let Factors { scale, residual, norm } = Kernel::of(level).code(row, &mut codes);
+    let factors = Kernel::of(level).code(row, centre.components(), &mut codes);
     let other = |i: usize| i32::from(coded.lines[i / LINE].0[i % LINE] as i8);
-    let product: i32 = codes.iter().enumerate().map(|(i, &code)| (i32::from(code) - i32::from(ZERO)) * other(i)).sum();
-    let error = coded.a * residual + coded.b * norm;
-    let bound = |bound: f32| f64::from(bound) * coded.unit;
-    let middle = product as f32 * scale;
-    Interval { lower: bound(middle - error), upper: bound(middle + error), score: dot(query, row) }
+    let product = |of: fn(u8) -> u8| codes.iter().enumerate().map(|(i, &x)| i32::from(of(x)) * other(i)).sum::<i32>();
+    let shift = centre.shift(query, &coded, level);
+    let found = [
+        (coded.rough(shift), product(|code| code >> 4), factors.rough),
+        (coded.fine(shift), product(|code| code), factors.residual),
+    ];
+    found.map(|(scores, product, residual)| {
+        let (middle, error) = (scores.middle(product, factors.scale), scores.error(residual, factors.norm));
+        let bound = |bound: f32| f64::from(bound) * coded.unit;
+        Interval { lower: bound(middle - error), upper: bound(middle + error), score: dot(query, row) }
+    })
 }
 
 proptest! {
@@ -106,15 +113,23 @@ proptest! {
     }
 
     #[test]
-    fn the_bound_holds(d in 1_usize..300, seed in 0_usize..1000, own in length(), length in length()) {
+    fn the_bounds_hold(
+        d in 1_usize..300,
+        seed in 0_usize..1000,
+        own in length(),
+        length in length(),
+        common in prop_oneof![Just(0.0_f32), Just(1.0), Just(1e-3), Just(1e15)],
+    ) {
         let mut number = numbers(seed);
         let query: Vec<f32> = (0..d).map(|_| number() * own).collect();
         let row: Vec<f32> = (0..d).map(|_| number() * length).collect();
+        let centre = Centre::at((0..d).map(|_| number() * common).collect());
         for &level in Level::available() {
-            let Interval { lower, upper, score } = interval(&query, &row, level);
-            // A query of length 0 has the bounds 0 * infinity, which say nothing.
-            prop_assert!(upper >= score || upper.is_nan(), "{upper} {score}");
-            prop_assert!(lower <= score || lower.is_nan(), "{lower} {score}");
+            for Interval { lower, upper, score } in intervals(&query, &row, &centre, level) {
+                // A query of length 0 has the bounds 0 * infinity, which say nothing.
+                prop_assert!(upper >= score || upper.is_nan(), "{upper} {score}");
+                prop_assert!(lower <= score || lower.is_nan(), "{lower} {score}");
+            }
         }
     }
 }
@@ -129,10 +144,32 @@ fn the_bound_holds_where_every_rounding_goes_the_same_way() {
             let straight = vec![1.0; d];
             for &level in Level::available() {
                 for (query, row) in [(&straight, &leaning), (&leaning, &straight)] {
-                    let Interval { lower, upper, score } = interval(query, row, level);
+                    let [rough, fine] = intervals(query, row, &Centre::none(d), level);
+                    assert!(rough.lower <= rough.score && rough.score <= rough.upper);
+                    let Interval { lower, upper, score } = fine;
                     assert!(lower <= score && score <= upper, "{lower} {score} {upper}");
                     let nearest = (score - lower).min(upper - score);
                     assert!(nearest < 0.5 * (upper - lower) * if d == 2 { 0.4 } else { 0.05 }, "{d}: {nearest}");
+                }
+            }
+        }
+    }
+}
+
+/// The upper four bits leave out the most, all the same way, of rows that stand just over and just under a nibble.
+#[test]
+fn the_rough_bound_holds_where_every_nibble_is_wrong_the_same_way() {
+    for d in [2, 50, 384, 1500] {
+        for code in [15.4, 15.6, -16.4, 0.4, -0.6] {
+            let mut row = vec![code / 127.0; d];
+            row[0] = 1.0;
+            for &level in Level::available() {
+                for side in [1.0, -1.0] {
+                    let query = vec![side; d];
+                    let [Interval { lower, upper, score }, _] = intervals(&query, &row, &Centre::none(d), level);
+                    assert!(lower <= score && score <= upper, "{lower} {score} {upper}");
+                    let nearest = (score - lower).min(upper - score);
+                    assert!(d == 2 || nearest < 0.05 * (upper - lower), "{d} {code}: {nearest} of {}", upper - lower);
                 }
             }
         }

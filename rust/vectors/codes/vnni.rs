@@ -1,11 +1,13 @@
-//! Products of bytes with AVX-512 VNNI: sixty-four at a time, four rows side by side.
+//! Products of nibbles and bytes with AVX-512 VNNI: 128 codes at a time, four rows side by side.
 
 use std::arch::x86_64::*;
 
-use super::line::{At, FOUR, Line};
-use super::quantise::{CodedQuery, FactorColumns, Factors, bounds_in_lanes, code_in_lanes};
+use super::line::{At, BLOCK, FOUR, Line, Planes};
+use super::quantise::{CodedQuery, Columns, Factors, Scores, code_in_lanes};
 
 const WIDTH: usize = FOUR;
+/// Numbers of 32 bits in a register.
+const LANES: usize = 16;
 /// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
 const AHEAD: usize = 12;
 
@@ -25,149 +27,201 @@ impl Token {
     }
 
     /// As `Kernel::code`.
-    pub(super) fn code(self, row: &[f32], codes: &mut [u8]) -> Factors {
+    pub(super) fn code(self, row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
         // SAFETY: a token exists only where the features were detected.
-        unsafe { code(row, codes) }
+        unsafe { code(row, centre, codes) }
     }
 
     /// As `Kernel::bounds`.
     pub(super) fn bounds(
         self,
-        query: &CodedQuery,
-        of: FactorColumns<'_>,
+        scores: &Scores,
+        of: Columns<'_>,
         products: &[i32],
         floor: f32,
-        uppers: &mut [f32],
-    ) -> bool {
+        uppers: &mut [f32; BLOCK],
+    ) -> u64 {
         // SAFETY: a token exists only where the features were detected.
-        unsafe { bounds(query, of, products, floor, uppers) }
+        unsafe { bounds(scores, of, products, floor, uppers) }
     }
 
     /// As `Kernel::products`.
-    pub(super) fn products(self, query: &CodedQuery, rows: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
-        let of = Of { lines: query.lines.len(), rows, last: out.len().saturating_sub(1) };
-        at.check(out.len(), rows.len() / of.lines);
-        // SAFETY: a token exists only where the features were detected; `check` found every row inside `rows`.
+    pub(super) fn products(self, query: &CodedQuery, plane: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
+        let of = Of { lines: query.lines.len() / 2, last: out.len().saturating_sub(1) };
+        at.check(out.len(), plane.len() / of.lines);
+        // SAFETY: a token exists only where the features were detected; `check` found every row inside the plane.
         unsafe {
             match (at, fetch) {
-                (At::Run(first), true) => of.one::<true>(query, |j| first + j, out),
-                (At::Run(first), false) => of.one::<false>(query, |j| first + j, out),
-                (At::List(at), true) => of.one::<true>(query, |j| at[j.min(of.last)] as usize, out),
-                (At::List(at), false) => of.one::<false>(query, |j| at[j.min(of.last)] as usize, out),
+                (At::Run(first), true) => of.one::<true>(query, plane, |j| first + j, out),
+                (At::Run(first), false) => of.one::<false>(query, plane, |j| first + j, out),
+                (At::List(at), true) => of.one::<true>(query, plane, |j| at[j.min(of.last)] as usize, out),
+                (At::List(at), false) => of.one::<false>(query, plane, |j| at[j.min(of.last)] as usize, out),
             }
         }
     }
 
-    /// As `Kernel::products_of_four`.
-    pub(super) fn products_of_four(
-        self,
-        queries: &[CodedQuery; WIDTH],
-        rows: &[Line],
-        at: At<'_>,
-        out: [&mut [i32]; WIDTH],
-    ) {
-        if out[0].is_empty() {
-            return;
-        }
-        let of = Of { lines: queries[0].lines.len(), rows, last: out[0].len() - 1 };
-        at.check(out[0].len(), rows.len() / of.lines);
-        assert!(queries.iter().all(|query| query.lines.len() == of.lines));
-        assert!(out.iter().all(|other| other.len() == out[0].len()));
-        // SAFETY: a token exists only where the features were detected; `check` found every row inside `rows`; the
-        // queries are of one length, as the outputs are.
+    /// As `Kernel::whole`, of rows that are read for the first time.
+    pub(super) fn whole(self, query: &CodedQuery, planes: Planes<'_>, at: At<'_>, out: &mut [i32]) {
+        let of = Of { lines: query.lines.len() / 2, last: out.len().saturating_sub(1) };
+        at.check(out.len(), planes.high.len().min(planes.low.len()) / of.lines);
+        // SAFETY: a token exists only where the features were detected; `check` found every row inside both planes.
         unsafe {
             match at {
-                At::Run(first) => of.four(queries, |j| first + j, out),
-                At::List(at) => of.four(queries, |j| at[j.min(of.last)] as usize, out),
+                At::Run(first) => of.both(query, planes, |j| first + j, out),
+                At::List(at) => of.both(query, planes, |j| at[j.min(of.last)] as usize, out),
             }
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-fn code(row: &[f32], codes: &mut [u8]) -> Factors {
-    code_in_lanes(row, codes)
+fn code(row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
+    code_in_lanes(row, centre, codes)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-fn bounds(query: &CodedQuery, of: FactorColumns<'_>, products: &[i32], floor: f32, uppers: &mut [f32]) -> bool {
-    bounds_in_lanes(query, of, products, floor, uppers)
+fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers: &mut [f32; BLOCK]) -> u64 {
+    let len = products.len();
+    assert!(len <= BLOCK && of.scales.len() == len && of.residuals.len() == len && of.norms.len() == len);
+    let (a, b) = (_mm512_set1_ps(scores.a), _mm512_set1_ps(scores.b));
+    let (by, error) = (_mm512_set1_ps(scores.shift.by), _mm512_set1_ps(scores.shift.error));
+    let (step, less, floor) = (_mm512_set1_ps(scores.step), _mm512_set1_epi32(scores.less), _mm512_set1_ps(floor));
+    let doublings = _mm_cvtsi32_si128(scores.doublings as i32);
+    let mut reach = 0;
+    for first in (0..len).step_by(LANES) {
+        let here = u16::MAX >> LANES.saturating_sub(len - first);
+        // SAFETY: of each column, only the elements `first..len` are loaded; `uppers` has room for any block.
+        unsafe {
+            let column = |column: &[f32]| _mm512_maskz_loadu_ps(here, column.as_ptr().add(first));
+            let product = _mm512_maskz_loadu_epi32(here, products.as_ptr().add(first));
+            let product = _mm512_sub_epi32(_mm512_sll_epi32(product, doublings), less);
+            let scale = _mm512_mul_ps(step, column(of.scales));
+            let middle = _mm512_fmadd_ps(_mm512_cvtepi32_ps(product), scale, by);
+            let error = _mm512_fmadd_ps(a, column(of.residuals), _mm512_fmadd_ps(b, column(of.norms), error));
+            let upper = _mm512_add_ps(middle, error);
+            _mm512_storeu_ps(uppers.as_mut_ptr().add(first), upper);
+            // What is not a number is not under the floor.
+            reach |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_NLT_UQ>(here, upper, floor)) << first;
+        }
+    }
+    reach
 }
 
 /// What a pass over rows needs to know.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct Of {
+    /// Lines of a row in a plane.
     lines: usize,
-    rows: &'a [Line],
     /// The last output.
     last: usize,
 }
 
-impl Of<'_> {
-    /// The addresses of four rows; past the last output, the last row again.
+/// Sums of the products with lower and with upper nibbles, of four rows. Upper nibbles stay where they are in their
+/// bytes, so the latter are sixteen times too large.
+#[derive(Clone, Copy)]
+struct Sums([__m512i; WIDTH], [__m512i; WIDTH]);
+
+impl Sums {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+    fn new() -> Self {
+        Self([_mm512_setzero_si512(); WIDTH], [_mm512_setzero_si512(); WIDTH])
+    }
+
+    /// Add the products of a line with two lines of a query.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+    fn add(&mut self, row: usize, x: __m512i, q: [__m512i; 2]) {
+        let (lower, upper) = (_mm512_set1_epi8(0x0f), _mm512_set1_epi8(0xf0_u8 as i8));
+        self.0[row] = _mm512_dpbusd_epi32(self.0[row], _mm512_and_si512(x, lower), q[0]);
+        self.1[row] = _mm512_dpbusd_epi32(self.1[row], _mm512_and_si512(x, upper), q[1]);
+    }
+}
+
+impl Of {
+    /// The lines of the four rows from output `first` on; past the last output, those of the last row again.
     #[inline(always)]
-    fn here(self, first: usize, row_of: impl Fn(usize) -> usize) -> [*const Line; WIDTH] {
-        [0, 1, 2, 3].map(|j| self.rows.as_ptr().wrapping_add(row_of((first + j).min(self.last)) * self.lines))
+    fn here(self, plane: &[Line], row_of: impl Fn(usize) -> usize, first: usize) -> [*const Line; WIDTH] {
+        [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of((first + j).min(self.last)) * self.lines))
+    }
+
+    /// The lines to ask of memory while those from output `first` on are read; they may lie anywhere.
+    #[inline(always)]
+    fn ahead(self, plane: &[Line], row_of: impl Fn(usize) -> usize, first: usize) -> [*const Line; WIDTH] {
+        [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of(first + AHEAD + j).wrapping_mul(self.lines)))
     }
 
     /// # Safety
-    /// `row_of` must give rows inside `rows` for every output (past the last it may give anything), and the query must
-    /// have as many lines as a row.
+    /// `row_of` must give rows inside the plane for every output (past the last it may give anything), and the query
+    /// must have two lines for each line of a row.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-    unsafe fn one<const FETCH: bool>(self, query: &CodedQuery, row_of: impl Fn(usize) -> usize, out: &mut [i32]) {
-        let codes = query.lines.as_ptr();
-        let offset = _mm_set1_epi32(query.offset);
+    unsafe fn one<const FETCH: bool>(
+        self,
+        query: &CodedQuery,
+        plane: &[Line],
+        row_of: impl Fn(usize) -> usize,
+        out: &mut [i32],
+    ) {
         for (group, out) in out.chunks_mut(WIDTH).enumerate() {
-            let first = group * WIDTH;
-            let here = self.here(first, &row_of);
-            let next = [0, 1, 2, 3]
-                .map(|j| self.rows.as_ptr().wrapping_add(row_of(first + AHEAD + j).wrapping_mul(self.lines)));
-            let mut sums = [_mm512_setzero_si512(); WIDTH];
+            let here = self.here(plane, &row_of, group * WIDTH);
+            let next = self.ahead(plane, &row_of, group * WIDTH);
+            let mut sums = Sums::new();
             for i in 0..self.lines {
-                // SAFETY: i < lines, the lines of the query and of every row; prefetching may name any address.
+                // SAFETY: i < lines, the lines of every row, of which the query has twice as many; prefetching may name
+                // any address.
                 unsafe {
-                    let q = _mm512_load_si512(codes.add(i).cast());
+                    let q = pair(query, i);
                     for j in 0..WIDTH {
                         if FETCH {
                             _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
                         }
-                        sums[j] = _mm512_dpbusd_epi32(sums[j], _mm512_load_si512(here[j].add(i).cast()), q);
+                        sums.add(j, _mm512_load_si512(here[j].add(i).cast()), q);
                     }
                 }
             }
-            store(_mm_sub_epi32(quarters(halves(sums)), offset), out);
+            let sum = |j: usize| _mm512_add_epi32(sums.0[j], _mm512_srai_epi32::<4>(sums.1[j]));
+            store(quarters(halves([0, 1, 2, 3].map(sum))), out);
         }
     }
 
-    /// Four queries at once: a row's line is loaded once for all of them.
-    ///
     /// # Safety
-    /// As `one`, for every query and output.
+    /// As `one`, for both planes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-    unsafe fn four(self, queries: &[CodedQuery; WIDTH], row_of: impl Fn(usize) -> usize, out: [&mut [i32]; WIDTH]) {
-        let codes = [0, 1, 2, 3].map(|k| queries[k].lines.as_ptr());
-        let offsets = [0, 1, 2, 3].map(|k| _mm_set1_epi32(queries[k].offset));
-        for first in (0..=self.last).step_by(WIDTH) {
-            let here = self.here(first, &row_of);
-            let mut sums = [[_mm512_setzero_si512(); WIDTH]; WIDTH];
+    unsafe fn both(self, query: &CodedQuery, planes: Planes<'_>, row_of: impl Fn(usize) -> usize, out: &mut [i32]) {
+        let both = [planes.high, planes.low];
+        for (group, out) in out.chunks_mut(WIDTH).enumerate() {
+            let here = both.map(|plane| self.here(plane, &row_of, group * WIDTH));
+            let next = both.map(|plane| self.ahead(plane, &row_of, group * WIDTH));
+            let mut sums = [Sums::new(), Sums::new()];
             for i in 0..self.lines {
-                // SAFETY: i < lines, the lines of every query and every row.
+                // SAFETY: as in `one`.
                 unsafe {
-                    let q = [0, 1, 2, 3].map(|k| _mm512_load_si512(codes[k].add(i).cast()));
+                    let q = pair(query, i);
                     for j in 0..WIDTH {
-                        let x = _mm512_load_si512(here[j].add(i).cast());
-                        for k in 0..WIDTH {
-                            sums[k][j] = _mm512_dpbusd_epi32(sums[k][j], x, q[k]);
+                        for plane in [0, 1] {
+                            _mm_prefetch::<_MM_HINT_T0>(next[plane][j].wrapping_add(i).cast());
+                            sums[plane].add(j, _mm512_load_si512(here[plane][j].add(i).cast()), q);
                         }
                     }
                 }
             }
-            let end = (first + WIDTH).min(self.last + 1);
-            for k in 0..WIDTH {
-                store(_mm_sub_epi32(quarters(halves(sums[k])), offsets[k]), &mut out[k][first..end]);
-            }
+            let [high, low] = sums;
+            // Sixteen times the products with the upper plane, once those with the lower.
+            let sum = |j: usize| {
+                let high = _mm512_add_epi32(_mm512_slli_epi32::<4>(high.0[j]), high.1[j]);
+                _mm512_add_epi32(high, _mm512_add_epi32(low.0[j], _mm512_srai_epi32::<4>(low.1[j])))
+            };
+            store(quarters(halves([0, 1, 2, 3].map(sum))), out);
         }
     }
+}
+
+/// The two lines of a query that belong to line `i` of a row.
+///
+/// # Safety
+/// The query must have them.
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
+unsafe fn pair(query: &CodedQuery, i: usize) -> [__m512i; 2] {
+    // SAFETY: the caller says so; lines are aligned.
+    [0, 1].map(|half| unsafe { _mm512_load_si512(query.lines.as_ptr().add(2 * i + half).cast()) })
 }
 
 /// Write the first of four integers, as many as there is room for.

@@ -2,42 +2,17 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use super::allowed::Allowed;
 use super::keep::{Keep, Kept, key, unkey};
-use super::kernel::Kernel;
-use super::line::{At, FOUR, LINE};
-use super::quantise::{CodedQuery, FactorColumns};
-use super::segment::Segment;
+use super::line::{BLOCK, LINE};
+use super::scan::{Chunk, Scratch, Task};
 use crate::pool::Job;
 
-/// Rows between two looks at the scores; with 384 components their codes fill half of the first-level cache.
-const BLOCK: usize = 64;
 /// Queries that pass over the same block of rows before the next block is read.
-const TILE: usize = 64;
-/// Codes read by one unit: about ten microseconds for one query.
+const TILE: usize = 256;
+/// Upper halves of codes read by one unit: about ten microseconds for one query.
 const UNIT_BYTES: usize = 400 << 10;
-
-/// A part of a segment.
-struct Chunk {
-    segment: usize,
-    rows: Range<usize>,
-}
-
-/// What is searched, and for what.
-pub(super) struct Task {
-    pub(super) kernel: Kernel,
-    pub(super) segments: Arc<Vec<Arc<Segment>>>,
-    /// Only rows below this one count: later ones came after the caller's matrix.
-    pub(super) n: usize,
-    pub(super) mask: Option<Allowed>,
-    /// Rows that the mask allows.
-    pub(super) allowed: usize,
-    pub(super) queries: Vec<CodedQuery>,
-    /// At least 1.
-    pub(super) k: usize,
-}
 
 /// A task with its state: which units are taken, which are done, what they found.
 ///
@@ -64,6 +39,13 @@ struct Found {
 struct State {
     tile: usize,
     keeps: Vec<Keep>,
+    scratch: Scratch,
+}
+
+impl State {
+    fn new() -> Self {
+        Self { tile: usize::MAX, keeps: Vec::new(), scratch: Scratch::default() }
+    }
 }
 
 impl Work {
@@ -88,7 +70,7 @@ impl Work {
 
     /// Do what helpers have begun and not delivered, then hand out per query what can be among the best, and a floor.
     pub(super) fn finish(&self) -> Vec<(Vec<Kept>, f32)> {
-        let mut state = State { tile: usize::MAX, keeps: Vec::new() };
+        let mut state = State::new();
         for unit in 0..self.units() {
             let (tile, chunk) = (unit / self.chunks.len(), unit % self.chunks.len());
             if !self.found(tile).delivered[chunk] {
@@ -111,12 +93,13 @@ impl Work {
     fn unit(&self, tile: usize, chunk: usize, state: &mut State) {
         let queries = self.queries(tile);
         if state.tile != tile {
-            *state = State { tile, keeps: queries.clone().map(|_| Keep::new(self.task.k)).collect() };
+            state.tile = tile;
+            state.keeps = queries.clone().map(|_| Keep::new(self.task.k)).collect();
         }
         for (keep, floor) in state.keeps.iter_mut().zip(&self.floors[queries.clone()]) {
             keep.lift(unkey(floor.load(Ordering::Relaxed)));
         }
-        self.task.scan(&self.chunks[chunk], &self.task.queries[queries.clone()], &mut state.keeps);
+        self.task.scan(&self.chunks[chunk], queries.clone(), &mut state.keeps, &mut state.scratch);
         for (keep, floor) in state.keeps.iter().zip(&self.floors[queries]) {
             floor.fetch_max(key(keep.floor()), Ordering::Relaxed);
         }
@@ -131,7 +114,7 @@ impl Work {
 
 impl Job for Work {
     fn run(&self) {
-        let mut state = State { tile: usize::MAX, keeps: Vec::new() };
+        let mut state = State::new();
         loop {
             let unit = self.next.fetch_add(1, Ordering::Relaxed);
             if unit >= self.units() {
@@ -144,7 +127,7 @@ impl Job for Work {
 
 /// Cut the segments into chunks that take about the same time.
 fn chunks(task: &Task) -> Vec<Chunk> {
-    let lines = task.queries.first().map_or(1, |query| query.lines.len());
+    let lines = task.queries.first().map_or(1, |query| query.lines.len() / 2);
     // Where few rows are allowed, a chunk spans more of them.
     let density = task.allowed.max(1) as f64 / task.n.max(1) as f64;
     let rows = ((UNIT_BYTES / (lines * LINE)) as f64 / density) as usize;
@@ -155,114 +138,4 @@ fn chunks(task: &Task) -> Vec<Chunk> {
         chunks.extend((0..end).step_by(rows).map(|from| Chunk { segment, rows: from..end.min(from + rows) }));
     }
     chunks
-}
-
-/// What one block of rows needs on the stack.
-struct Block {
-    at: [u32; BLOCK],
-    scales: [f32; BLOCK],
-    residuals: [f32; BLOCK],
-    norms: [f32; BLOCK],
-    products: [[i32; BLOCK]; FOUR],
-}
-
-impl Task {
-    fn scan(&self, chunk: &Chunk, queries: &[CodedQuery], keeps: &mut [Keep]) {
-        let segment: &Segment = &self.segments[chunk.segment];
-        let mut block = Block {
-            at: [0; BLOCK],
-            scales: [0.0; BLOCK],
-            residuals: [0.0; BLOCK],
-            norms: [0.0; BLOCK],
-            products: [[0; BLOCK]; FOUR],
-        };
-        let mut next = chunk.rows.start;
-        let Some(mask) = &self.mask else {
-            while next < chunk.rows.end {
-                let end = chunk.rows.end.min(next + BLOCK);
-                let factors = segment.factors(next, end);
-                self.block(segment, At::Run(next), factors, queries, keeps, &mut block.products);
-                next = end;
-            }
-            return;
-        };
-        let mut walk = mask.of(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end);
-        let all = segment.factors(0, segment.len());
-        loop {
-            let len = walk.fill(segment.first(), &mut block.at);
-            if len == 0 {
-                return;
-            }
-            for (j, &row) in block.at[..len].iter().enumerate() {
-                let row = row as usize;
-                block.scales[j] = all.scales[row];
-                block.residuals[j] = all.residuals[row];
-                block.norms[j] = all.norms[row];
-            }
-            let factors = FactorColumns {
-                scales: &block.scales[..len],
-                residuals: &block.residuals[..len],
-                norms: &block.norms[..len],
-            };
-            let at = At::List(&block.at[..len]);
-            self.block(segment, at, factors, queries, keeps, &mut block.products);
-        }
-    }
-
-    /// Offer the rows `at` of a segment to every query: the first alone, as it brings the rows into the cache, the
-    /// others by fours.
-    fn block(
-        &self,
-        segment: &Segment,
-        at: At<'_>,
-        factors: FactorColumns<'_>,
-        queries: &[CodedQuery],
-        keeps: &mut [Keep],
-        products: &mut [[i32; BLOCK]; FOUR],
-    ) {
-        let len = factors.scales.len();
-        let (Some((query, queries)), Some((keep, keeps))) = (queries.split_first(), keeps.split_first_mut()) else {
-            return;
-        };
-        self.kernel.products(query, segment.codes(), at, true, &mut products[0][..len]);
-        self.offer(segment, at, factors, query, &products[0][..len], keep);
-        let (fours, rest) = queries.as_chunks::<FOUR>();
-        let (keeps_of_fours, keeps_of_rest) = keeps.split_at_mut(fours.len() * FOUR);
-        for (four, keeps) in fours.iter().zip(keeps_of_fours.chunks_mut(FOUR)) {
-            let out = products.each_mut().map(|products| &mut products[..len]);
-            self.kernel.products_of_four(four, segment.codes(), at, out);
-            for ((query, keep), products) in four.iter().zip(keeps).zip(&*products) {
-                self.offer(segment, at, factors, query, &products[..len], keep);
-            }
-        }
-        for (query, keep) in rest.iter().zip(keeps_of_rest) {
-            self.kernel.products(query, segment.codes(), at, false, &mut products[0][..len]);
-            self.offer(segment, at, factors, query, &products[0][..len], keep);
-        }
-    }
-
-    /// Offer the rows whose upper bound reaches the floor.
-    fn offer(
-        &self,
-        segment: &Segment,
-        at: At<'_>,
-        factors: FactorColumns<'_>,
-        query: &CodedQuery,
-        products: &[i32],
-        keep: &mut Keep,
-    ) {
-        let mut uppers = [0.0; BLOCK];
-        let uppers = &mut uppers[..products.len()];
-        if !self.kernel.bounds(query, factors, products, keep.floor(), uppers) {
-            return;
-        }
-        for (j, &upper) in uppers.iter().enumerate() {
-            if upper < keep.floor() {
-                continue;
-            }
-            let error = query.a * factors.residuals[j] + query.b * factors.norms[j];
-            let lower = products[j] as f32 * factors.scales[j] - error;
-            keep.offer(segment.first() + at.row(j), upper, lower);
-        }
-    }
 }

@@ -1,0 +1,225 @@
+"""EmbeddingCache: vectors that were paid for, by content, in a file that a user's vaults may share."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.embedding.embedder import Kind
+from septet.results import Note
+from septet.storage.forks import renew_in_children
+
+__all__ = ["CACHE_LIMIT", "EmbeddingCache", "Made"]
+
+#: Vectors a cache keeps unless it is told otherwise.
+CACHE_LIMIT = 50_000
+#: "SPTC": how a cache tells itself from any other SQLite file.
+APPLICATION_ID = 0x53505443
+#: A cache that is busy is passed over: asking the provider is better than waiting long.
+BUSY_TIMEOUT_S = 2.0
+
+_SCHEMA = """
+CREATE TABLE vectors (
+    row        INTEGER PRIMARY KEY,
+    provider   TEXT    NOT NULL,
+    model      TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,
+    dimensions INTEGER NOT NULL,
+    text       TEXT    NOT NULL,            -- a digest: no text is kept
+    vector     BLOB    NOT NULL,            -- little-endian float32
+    used       INTEGER NOT NULL,            -- when it was last asked for, as a number that grows
+    UNIQUE (provider, model, kind, dimensions, text)
+);
+CREATE INDEX vectors_by_use ON vectors (used);
+"""
+
+
+class Made(NamedTuple):
+    """What makes vectors comparable: who made them, with which model, as what."""
+
+    provider: str
+    model: str
+    kind: Kind
+
+
+class EmbeddingCache:
+    """Vectors by provider, model, dimension, kind and a digest of the text, the least recently used going first.
+
+    Threads, vaults and processes may share one. A file that cannot be used is left as it is and said in `notes`: a
+    cache saves calls, and nothing depends on it.
+
+    Args:
+        path: the file, made on first use.
+        limit: how many vectors it keeps, at least 1.
+        busy_timeout_s: how long to wait for another process that writes; then the cache is passed over for once.
+
+    Raises:
+        ValueError: a limit under 1.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, limit: int = CACHE_LIMIT, busy_timeout_s: float = BUSY_TIMEOUT_S
+    ) -> None:
+        if limit < 1:
+            raise ValueError(f"limit is {limit}: wanted 1 or more")
+        self.path = os.fspath(path)
+        self.limit = limit
+        self._busy_timeout_s = busy_timeout_s
+        self._file = str(Path(self.path).absolute())
+        self._sql: sqlite3.Connection | None = None
+        self._inherited: sqlite3.Connection | None = None
+        self._notes: list[Note] = []
+        self._lock = threading.Lock()
+        renew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"EmbeddingCache({self.path!r}, limit={self.limit})"
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Why the file is not used; empty while it is."""
+        return tuple(self._notes)
+
+    def __len__(self) -> int:
+        found = self._asked("SELECT count(*) FROM vectors", ())
+        return int(found[0][0]) if found else 0
+
+    def get(self, made: Made, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors ``(d,)`` that are here, by text, and remember that they were used."""
+        digests = {_digest(text): text for text in texts}
+        rows = self._asked(
+            "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
+            "AND text IN (SELECT value FROM json_each(?))",
+            (*made, dimensions, json.dumps(list(digests))),
+        )
+        found = {}
+        for _, digest, blob in rows:
+            row = np.frombuffer(blob, dtype="<f4").astype(np.float32, copy=False)
+            if row.size == dimensions and np.isfinite(row).all() and row.any():
+                found[digests[digest]] = row
+        if found:
+            used = [(_tick(), row) for row, digest, _ in rows if digests[digest] in found]
+            self._write("UPDATE vectors SET used = ? WHERE row = ?", used)
+        return found
+
+    def put(self, made: Made, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Keep the vectors ``(d,)`` of texts, and let go of the least recently used beyond the limit."""
+        rows = [
+            (*made, row.size, _digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
+            for text, row in vectors.items()
+        ]
+        self._write(
+            "INSERT INTO vectors (provider, model, kind, dimensions, text, vector, used) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET vector = excluded.vector, used = excluded.used",
+            rows,
+        )
+
+    def close(self) -> None:
+        """Close the file; it is opened again when the cache is used again."""
+        with self._lock:
+            if self._sql is not None:
+                self._sql.close()
+                self._sql = None
+
+    def after_fork(self) -> None:
+        """Make the lock anew in a forked child, and leave the parent's connection alone."""
+        self._lock = threading.Lock()
+        # Neither used nor closed: SQLite forbids both.
+        self._sql, self._inherited = None, self._sql
+
+    def _asked(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                connection = self._opened()
+                return [] if connection is None else connection.execute(sql, parameters).fetchall()
+            except sqlite3.Error as fault:
+                self._fail(fault)
+                return []
+
+    def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        with self._lock:
+            try:
+                connection = self._opened()
+                if connection is None or not rows:
+                    return
+                with connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    connection.executemany(sql, rows)
+                    over = connection.execute("SELECT count(*) FROM vectors").fetchone()[0] - self.limit
+                    if over > 0:
+                        connection.execute(
+                            "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)",
+                            (over,),
+                        )
+            except sqlite3.Error as fault:
+                self._fail(fault)
+
+    def _opened(self) -> sqlite3.Connection | None:
+        if self._sql is not None or self._notes:
+            return self._sql
+        connection = sqlite3.connect(
+            self._file, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if _is_foreign(connection):
+                raise sqlite3.DatabaseError("it is a database of another program, or of another version")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            _create(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._sql = connection
+        return connection
+
+    def _fail(self, fault: sqlite3.Error) -> None:
+        """Go on without the cache: for once when it is busy, for good when the file cannot be used."""
+        if "locked" in str(fault) or "busy" in str(fault):
+            return
+        if self._sql is not None:
+            with suppress(sqlite3.Error):
+                self._sql.close()
+            self._sql = None
+        cause = f"the embedding cache {self.path} cannot be used: {fault}"
+        self._notes = [Note("cache_unusable", cause, "delete the file, or name another; vectors are made without it")]
+
+
+def _is_foreign(connection: sqlite3.Connection) -> bool:
+    # In this order: another process may make the cache between the two questions.
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+        return bool(connection.execute("PRAGMA user_version").fetchone()[0] != 1)
+    return bool(tables)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+        return
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        # Another process may have made it while this one waited.
+        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+            return
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _tick() -> int:
+    return time.time_ns()

@@ -1,0 +1,197 @@
+"""Embeddings: everything a vault has to do with vectors of a provider."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, TypeAlias, cast
+
+from septet.embedding.automatic import Activity, Automatic
+from septet.embedding.cache import EmbeddingCache
+from septet.embedding.embedder import Embedder, space_name
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.pipeline import Pipeline
+from septet.embedding.questions import Questions
+from septet.embedding.report import EmbedReport
+from septet.embedding.selection import Selection, SpaceStatus, select, statuses
+from septet.errors import EmbeddingConfigError
+from septet.results import Note
+from septet.storage.store import Store
+
+__all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings"]
+
+#: An embedder, or what `embedder_from` makes one of: a configuration, a dict, a file, a provider's name.
+EmbedderLike: TypeAlias = "Embedder | str | os.PathLike[str] | Mapping[str, Any] | Any"
+CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingStatus:
+    """What a vault's embedding is at.
+
+    Attributes:
+        model: the space of the vault's embedder; None without one.
+        activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to try again what failed.
+        asking: whether questions are embedded; False while the embedder rests after a failure.
+        report: what the last automatic run did; None before the first.
+        notes: what went wrong, in the last automatic run and before.
+    """
+
+    model: str | None
+    activity: Activity
+    asking: bool
+    report: EmbedReport | None
+    notes: tuple[Note, ...]
+
+
+class Embeddings:
+    """The embedder of a vault with its pipeline, its thread, its cache and its questions. Nothing here asks a provider
+    before a search, a write or `run` does.
+
+    Args:
+        source: the embedder, or the configuration of one; None for none.
+        previous: the embedder of the model before, so that its vectors answer until the new ones are complete.
+        cache: a cache, or the path of one; None for none.
+        per_model: keep the vectors of other models when this one's are complete.
+
+    Raises:
+        EmbeddingConfigError: a configuration that cannot be understood. One whose key or model is not there is a note.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        source: EmbedderLike = None,
+        *,
+        previous: EmbedderLike = None,
+        cache: CacheLike = None,
+        options: EmbeddingOptions | None = None,
+        per_model: bool = False,
+    ) -> None:
+        self._store = store
+        self._options = options or EmbeddingOptions()
+        self._faults: list[Note] = []
+        self._owned: list[Embedder | EmbeddingCache] = []
+        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._opened(cache)
+        #: By model: with what questions can be embedded.
+        self.questions: dict[str, Questions] = {}
+        self.embedder = self._added(source)
+        self._added(previous)
+        self.model = None if self.embedder is None else space_name(self.embedder)
+        self._automatic: Automatic | None = None
+        if self.embedder is not None:
+            pipeline = Pipeline(store, self.embedder, self.cache, per_model, self._options.batch_texts, time.time)
+            recovered = self.questions[space_name(self.embedder)].recover
+            self._pipeline = pipeline
+            self._automatic = Automatic(pipeline, self._options.close_wait_s, recovered)
+        #: Whether searches have anything to ask, or to say, here.
+        self.asks = bool(self.questions or self._faults)
+        self._selected: tuple[tuple[int, Mapping[str, int | None]], Selection] | None = None
+
+    def close(self) -> None:
+        """End automatic embedding, within bounds, and close what was made here."""
+        if self._automatic is not None:
+            self._automatic.close()
+        for owned in self._owned:
+            owned.close()
+
+    def written(self) -> None:
+        """Embed in the background what was written."""
+        if self._automatic is not None and self._options.automatic:
+            self._automatic.wake()
+
+    def wait(self, timeout_s: float | None) -> bool:
+        """Wait until automatic embedding is idle; say whether it is."""
+        return self._automatic is None or self._automatic.wait(timeout_s)
+
+    def run(self, progress: Callable[[int, int], None] | None) -> EmbedReport:
+        """Embed what is missing, now; see `Pipeline.run`.
+
+        Raises:
+            EmbeddingConfigError: there is no embedder, with the reason.
+        """
+        if self._automatic is None:
+            said = "; ".join(n.cause for n in self._faults) or "the vault has no embedder: open it with embedder="
+            raise EmbeddingConfigError(said)
+        with self._automatic.lock:
+            report, tally = self._pipeline.run(progress=progress)
+        if tally.embedded:
+            self.questions[report.model].recover()
+        return report
+
+    @property
+    def faults(self) -> tuple[Note, ...]:
+        """Why there is no embedder although one was asked for."""
+        return tuple(self._faults)
+
+    @property
+    def trouble(self) -> tuple[Note, ...]:
+        """What keeps automatic embedding from having everything embedded."""
+        return () if self._automatic is None else self._automatic.notes
+
+    def select(self, at_hand: Mapping[str, int | None]) -> Selection:
+        """Return the space that answers at the store's generation; counted once a generation."""
+        with self._store.reading() as read:
+            key = (read.generation, dict(at_hand))
+            if self._selected is None or self._selected[0] != key:
+                own = self.model if self.model in at_hand else None
+                self._selected = (key, select(read, own, at_hand))
+            return self._selected[1]
+
+    def spaces(self) -> list[SpaceStatus]:
+        """Return how far each space is filled."""
+        own = None if self.embedder is None else (space_name(self.embedder), self.embedder.dimensions)
+        with self._store.reading() as read:
+            return statuses(read, own)
+
+    def status(self) -> EmbeddingStatus:
+        """Return what is going on."""
+        automatic = self._automatic
+        notes = (*self._faults, *(() if self.cache is None else self.cache.notes))
+        return EmbeddingStatus(
+            model=self.model,
+            activity="idle" if automatic is None else automatic.activity,
+            asking=self.model is not None and not self.questions[self.model].resting,
+            report=None if automatic is None else automatic.report,
+            notes=notes if automatic is None else tuple(dict.fromkeys((*notes, *automatic.notes))),
+        )
+
+    def _opened(self, path: str | os.PathLike[str]) -> EmbeddingCache:
+        cache = EmbeddingCache(path, limit=self._options.cache_limit)
+        self._owned.append(cache)
+        return cache
+
+    def _added(self, source: EmbedderLike) -> Embedder | None:
+        """Return the embedder that is meant, ready to be asked; of two of one model the first one stays."""
+        if source is None:
+            return None
+        options = self._options
+        if callable(source) and not hasattr(source, "embed"):
+            said = "embedder is a function, and its vectors have no name: CallableEmbedder(function, model=...)"
+            raise EmbeddingConfigError(said)
+        if hasattr(source, "embed"):
+            embedder: Embedder | None = cast("Embedder", source)
+        else:
+            embedder, timeout_s = self._made(source)
+            if options.query_timeout_s is None:
+                options = replace(options, query_timeout_s=timeout_s)
+        if embedder is not None and space_name(embedder) not in self.questions:
+            self.questions[space_name(embedder)] = Questions(embedder, options=options, cache=self.cache)
+        return embedder
+
+    def _made(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
+        """Return what a configuration describes, and how long a question may take by it."""
+        # An HTTP client is loaded only for who asks for one.
+        config = import_module("septet.embedding.config").config_of(source)
+        try:
+            made: Embedder | None = import_module("septet.embedding.choose").embedder_from(config)
+        except EmbeddingConfigError as fault:
+            # It was understood: what is missing is a key or a model, and a search does without.
+            self._faults.append(Note("no_embedder", str(fault), "give what is missing; searches go without vectors"))
+            return None, config.query_timeout_s
+        if made is not None:
+            self._owned.append(made)
+        return made, config.query_timeout_s

@@ -1,0 +1,79 @@
+"""The vectors of one space as growing arrays, behind successive `VectorRows`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from septet import _core
+from septet.storage.growing import Growing
+from septet.storage.snapshot import Positions, Slots, Snapshot, VectorRows
+from septet.storage.store import Reading
+from septet.storage.vectors import Space, key_sql
+
+__all__ = ["VectorLayer"]
+
+PAGE_ROWS = 5_000
+
+# Only vectors of texts come after their entries: those of the caller come with them, and `generation` is 0.
+_LATE = (
+    "SELECT e.row, v.vector FROM vectors v INDEXED BY vectors_by_generation "
+    "JOIN entries e ON e.text_hash = v.key WHERE v.space = ? AND v.generation > 0 AND v.generation > ? AND e.live"
+)
+
+
+class VectorLayer:
+    """Unit rows, codes and slots of one space; only the keeper appends, under its lock."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._rows = Growing(np.float32, space.dimensions)
+        self._slots = Growing(np.int64)
+        self._codes = _core.Codes(space.dimensions)
+        self._positions: Positions = np.empty(0, dtype=np.int32)
+        self._placed = 0
+
+    def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
+        """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
+        sql = (
+            "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
+            f"JOIN vectors v ON v.key = {key_sql(self.space.keyed_by)} AND v.space = ? ORDER BY j.key"
+        )
+        for start in range(0, len(rows), PAGE_ROWS):
+            part = slice(start, start + PAGE_ROWS)
+            found = read.sql.execute(sql, (json.dumps(rows[part].tolist()), self.space.space)).fetchall()
+            self._append([blob for _, blob in found], slots[part][[position for position, _ in found]])
+
+    def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
+        """Add the vectors that came after a generation to entries whose slots had none."""
+        if self.space.keyed_by != "text":
+            return
+        found = read.sql.execute(_LATE, (self.space.space, since))
+        while page := found.fetchmany(PAGE_ROWS):
+            slots = snapshot.slots_of([row for row, _ in page])
+            # Slots beyond the positions are new ones: `append` has asked for theirs.
+            known = (slots >= 0) & (slots < len(self._positions))
+            known[known] = self._positions[slots[known]] < 0
+            self._append([blob for (_, blob), wanted in zip(page, known) if wanted], slots[known])
+
+    def view(self, slots: int) -> VectorRows:
+        """Return what was appended so far, for a snapshot of so many slots."""
+        if len(self._slots) > self._placed or slots > len(self._positions):
+            # A new array, not the old one written to: an older snapshot still reads that.
+            positions = np.full(slots, -1, dtype=np.int32)
+            positions[: len(self._positions)] = self._positions
+            positions[self._slots.view()[self._placed :]] = np.arange(self._placed, len(self._slots))
+            positions.flags.writeable = False
+            self._positions, self._placed = positions, len(self._slots)
+        return VectorRows(self._rows.view(), self._slots.view(), self._codes, self._positions)
+
+    def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
+        if len(blobs):
+            matrix = np.frombuffer(b"".join(blobs), dtype="<f4").astype(np.float32, copy=False)
+            unit = _core.unit_rows(matrix.reshape(len(blobs), self.space.dimensions))
+            self._rows.append(unit)
+            self._codes.append(unit)
+            self._slots.append(slots)

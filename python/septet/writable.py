@@ -1,0 +1,244 @@
+"""What can be done to a vault: storing entries, links and feedback."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from septet.entry import Draft, Entry, as_epoch, draft, revise, utf8
+from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.profiles import ProfileLike, resolve
+from septet.storage import entries, feedback, links
+from septet.storage import vectors as stored_vectors
+from septet.storage.links import Link
+from septet.storage.store import Store, Writing
+from septet.storage.vectors import GivenVectors
+
+__all__ = ["Progress", "Writable"]
+
+#: Entries a transaction of `Writable.add_many`: large enough to be fast, short enough that other writers wait little.
+BATCH_ROWS = 1_000
+
+Progress = Callable[[int, "int | None"], None]
+
+
+class Writable(ABC):
+    """A store of entries that can be changed; every change is one transaction."""
+
+    _store: Store
+    _profile: ProfileLike
+
+    def add(self, entry: Entry | None = None, *, vector: Any = None, model: str | None = None, **fields: Any) -> str:
+        """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
+
+        Args:
+            entry: a whole `Entry`; or name its fields:
+            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
+                given with: writing another title, description or context without a vector drops it. Unless the
+                vault's profile keeps one ``per-model``, the vectors of the last write are the entry's only ones.
+            model: names the vector's model, so that only vectors of one model are compared.
+            **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
+                ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
+                ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
+                ``valid_until`` (epoch seconds or aware datetimes).
+
+        Raises:
+            EntryError: a field that cannot be stored; nothing was written.
+            VectorError: NaN, infinite, zero, or another dimension than the model's vectors have.
+            StoreError: the file does not take the write.
+        """
+        if entry is not None:
+            if not isinstance(entry, Entry):
+                raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
+            fields = {**_fields_of(entry), **fields}
+        given = self._given(fields, vector, model)
+        self._write([given])
+        return given[0].entry.id
+
+    def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
+        """Store many entries, a thousand a transaction, and return their ids.
+
+        Args:
+            items: entries, or dicts with the arguments of `add`.
+            progress: called after each transaction with the number stored so far and the total, if it is known.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
+                ``index`` which item failed, ``__cause__`` why.
+        """
+        total = len(items) if isinstance(items, Sequence) else None
+        ids: list[str] = []
+        source = iter(items)
+        while True:
+            drafts: list[tuple[Draft, Mapping[str, Any]]] = []
+            try:
+                for item in islice(source, BATCH_ROWS):
+                    fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
+                    drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
+            except Exception as fault:
+                # Whatever stops the source: the caller learns how far it got.
+                raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
+            if not drafts:
+                return ids
+            try:
+                self._write(drafts)
+            except SeptetError as fault:
+                raise _stopped(len(ids), len(ids), fault) from fault
+            ids += [d.entry.id for d, _ in drafts]
+            if progress is not None:
+                progress(len(ids), total)
+
+    def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
+        """Change some fields of an entry and return it as it is now.
+
+        Raises:
+            EntryNotFound: there is no such entry.
+            EntryError: a field that cannot be stored; nothing was written.
+        """
+        vectors = stored_vectors.checked(vector, model, id)
+        with self._store.writing() as write:
+            found = entries.find(write, [id]).get(id)
+            if found is None:
+                raise self._missing(id)
+            changed = revise(found.to_entry(), changes, now=self._clock())
+            self._store_drafts(write, [(changed, vectors)])
+        self._written()
+        return changed.entry
+
+    def remember(
+        self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
+    ) -> str:
+        """Store a memory (a session, a lesson, a preference) and return its id.
+
+        Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
+        """
+        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
+        return self.add(id=id, **{**named, **fields})
+
+    def delete(self, *ids: str | Iterable[str]) -> int:
+        """Delete entries with their links and the vectors given with them, and return how many there were.
+
+        Args:
+            *ids: ids, or lists of ids; those that do not exist are left out.
+
+        The text is emptied at once; `purge` removes the empty rows, and the vectors that a provider made of texts
+        which no entry has any more. Until then a text that comes back costs nothing.
+        """
+        wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
+        with self._store.writing() as write:
+            return len(entries.delete(write, wanted))
+
+    def purge(self) -> int:
+        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows there were."""
+        with self._store.writing() as write:
+            return entries.purge(write)
+
+    def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
+        """Link two entries; a link that exists gets the new type and note.
+
+        Raises:
+            EntryNotFound: one of the two does not exist.
+            EntryError: an entry cannot be linked to itself; a type that is no text.
+        """
+        self.link_many([Link(source, target, type, note)])
+
+    def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
+        """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
+        wanted = [links.checked(item) for item in items]
+        with self._store.writing() as write:
+            known = entries.find(write, list({end for link in wanted for end in link[:2]}))
+            for link in wanted:
+                for end in link[:2]:
+                    if end not in known:
+                        raise self._missing(end)
+            links.put(write, wanted)
+        return len(wanted)
+
+    def unlink(self, source: str, target: str) -> bool:
+        """Remove a link and say whether there was one."""
+        ends = utf8(source, "source"), utf8(target, "target")
+        with self._store.writing() as write:
+            return links.remove(write, *ends)
+
+    def feedback(self, query: str, id: str, action: str) -> None:
+        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
+
+        From 30 counted rows on the weights move; see `weights`.
+
+        Raises:
+            EntryError: an unknown action.
+            EntryNotFound: there is no such entry.
+        """
+        if action not in feedback.ACTIONS:
+            raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
+        utf8(query, "query")
+        with self._store.writing() as write:
+            if not entries.find(write, [id]):
+                raise self._missing(id)
+            feedback.record(write, query, id, action, self._clock())
+
+    def reset_feedback(self) -> int:
+        """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
+        with self._store.writing() as write:
+            return feedback.clear(write)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _clock(self) -> float: ...
+
+    def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Store feedback rows of an export, with their times."""
+        with self._store.writing() as write:
+            for row in rows:
+                if row["action"] not in feedback.ACTIONS:
+                    raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
+                at = as_epoch(row.get("created_at"), "created_at", EntryError)
+                now = self._clock() if at is None else at
+                ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
+                feedback.restore(write, *ends, row["action"], now)
+
+    def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
+        made = draft(fields, now=self._clock())
+        return made, stored_vectors.checked(vector, model, made.entry.id)
+
+    @abstractmethod
+    def _written(self) -> None:
+        """Entries were written: their texts may lack vectors."""
+
+    def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+        with self._store.writing() as write:
+            self._store_drafts(write, drafts)
+        self._written()
+
+    def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+        # Of an id that comes twice the last text counts, and only vectors given for that text.
+        hashes = {d.entry.id: d.text_hash for d, _ in drafts}
+        stored_vectors.drop_stale(write, hashes)
+        entries.upsert(write, [d for d, _ in drafts])
+        given = [GivenVectors(d.entry.id, d.text_hash, v) for d, v in drafts if v and hashes[d.entry.id] == d.text_hash]
+        if given:
+            one = resolve(self._profile).vectors == "one"
+            stored_vectors.put(write, given, one_per_entry=one, now=self._clock())
+
+    def _missing(self, id: str) -> EntryNotFound:
+        return EntryNotFound(f"no entry {id!r} in {self._store.path}: check the id, or `add` it first")
+
+
+def _fields_of(entry: Entry) -> dict[str, Any]:
+    fields = entry.to_dict()
+    for name in ("created_at", "updated_at"):
+        # Not set yet: the clock decides.
+        if not fields[name]:
+            del fields[name]
+    return fields
+
+
+def _stopped(written: int, index: int, fault: Exception) -> BatchError:
+    return BatchError(
+        f"item {index} could not be stored: {fault}; {written} entries before it are stored, the rest is not",
+        written=written,
+        index=index,
+    )

@@ -1,0 +1,299 @@
+//! From the codes of a chunk of rows to those rows that can be among the best.
+//!
+//! One query reads the upper four bits first. A row whose upper bound by them is under the floor is beaten; the others
+//! wait until there is a block of them, while memory is asked for their lower four bits, and are bounded again by whole
+//! codes. The floor rises by whole codes only, so a row needs to be under it by one error of the upper four bits, not
+//! two. Where most rows are left over, whole codes are read at once, and the upper four bits are tried again now and then.
+//!
+//! Many queries read whole codes from a cache, where half the bytes are not half the time.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::allowed::Allowed;
+use super::centre::Shift;
+use super::keep::Keep;
+use super::kernel::{Kernel, Tile, join};
+use super::line::{At, BLOCK, FOUR};
+use super::quantise::{CodedQuery, Columns, Scores};
+use super::segment::Segment;
+
+/// Blocks that are read whole after the upper four bits left over most of one: twice as many each time, up to a most.
+const SKIPPED: Range<usize> = 2..64;
+
+/// A part of a segment.
+pub(super) struct Chunk {
+    pub(super) segment: usize,
+    pub(super) rows: Range<usize>,
+}
+
+/// What is searched, and for what.
+pub(super) struct Task {
+    pub(super) kernel: Kernel,
+    pub(super) segments: Arc<Vec<Arc<Segment>>>,
+    /// Only rows below this one count: later ones came after the caller's matrix.
+    pub(super) n: usize,
+    pub(super) mask: Option<Allowed>,
+    /// Rows that the mask allows.
+    pub(super) allowed: usize,
+    pub(super) queries: Vec<CodedQuery>,
+    /// Per segment and query, what the segment's centre adds.
+    pub(super) shifts: Vec<Arc<[Shift]>>,
+    /// At least 1.
+    pub(super) k: usize,
+    /// Whether the upper four bits are read first; `None` lets the rows left over decide.
+    pub(super) front: Option<bool>,
+}
+
+/// What a thread needs from chunk to chunk.
+#[derive(Default)]
+pub(super) struct Scratch {
+    tile: Tile,
+    surveys: [Survey; FOUR],
+}
+
+/// What a query has seen the upper four bits leave over.
+#[derive(Clone, Copy, Default)]
+struct Survey {
+    /// Blocks to be read whole before the next try.
+    rest: usize,
+    /// How many there were the last time.
+    last: usize,
+}
+
+impl Survey {
+    /// Whether to try the upper four bits of the next block.
+    fn tries(&mut self) -> bool {
+        let tries = self.rest == 0;
+        self.rest = self.rest.saturating_sub(1);
+        tries
+    }
+
+    /// Of a block's rows, so many were left over.
+    fn learn(&mut self, left: usize, of: usize) {
+        let most = 2 * left > of;
+        self.last = if most { (2 * self.last).clamp(SKIPPED.start, SKIPPED.end) } else { 0 };
+        self.rest = self.last;
+    }
+}
+
+/// Some rows of a segment, with their factors.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    at: At<'a>,
+    rough: Columns<'a>,
+    fine: Columns<'a>,
+}
+
+impl Task {
+    /// Offer the rows of a chunk to the queries of a range.
+    pub(super) fn scan(&self, chunk: &Chunk, queries: Range<usize>, keeps: &mut [Keep], scratch: &mut Scratch) {
+        let segment = &*self.segments[chunk.segment];
+        let shifts = &self.shifts[chunk.segment][queries.clone()];
+        let queries = &self.queries[queries];
+        if queries.len() >= FOUR {
+            let asked: Vec<Scores> = queries.iter().zip(shifts).map(|(query, &shift)| query.fine(shift)).collect();
+            self.blocks(chunk, |block| self.many(segment, block, queries, &asked, keeps, &mut scratch.tile));
+            return;
+        }
+        for (((query, &shift), keep), survey) in queries.iter().zip(shifts).zip(keeps).zip(&mut scratch.surveys) {
+            let mut single = Single {
+                task: self,
+                segment,
+                query,
+                rough: query.rough(shift),
+                fine: query.fine(shift),
+                keep,
+                survey,
+                waiting: Waiting::default(),
+            };
+            self.blocks(chunk, |block| single.meet(block));
+            single.drain(0);
+        }
+    }
+
+    /// Cut a chunk into blocks of allowed rows.
+    fn blocks(&self, chunk: &Chunk, mut each: impl FnMut(Block<'_>)) {
+        let segment = &*self.segments[chunk.segment];
+        let (rough, fine) = (segment.rough(), segment.fine());
+        let Some(mask) = &self.mask else {
+            for from in chunk.rows.clone().step_by(BLOCK) {
+                let rows = from..chunk.rows.end.min(from + BLOCK);
+                each(Block { at: At::Run(from), rough: rough.of(rows.clone()), fine: fine.of(rows) });
+            }
+            return;
+        };
+        let mut walk = mask.of(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end);
+        let (mut at, mut picked) = ([0; BLOCK], [[0.0; BLOCK]; 4]);
+        loop {
+            let len = walk.fill(segment.first(), &mut at);
+            if len == 0 {
+                return;
+            }
+            let at = &at[..len];
+            pick(&mut picked, at, [rough.scales, rough.residuals, fine.residuals, rough.norms]);
+            let [scales, roughs, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
+            each(Block {
+                at: At::List(at),
+                rough: Columns { scales, residuals: roughs, norms },
+                fine: Columns { scales, residuals, norms },
+            });
+        }
+    }
+
+    /// Offer a block of rows to many queries, four at a time.
+    fn many(
+        &self,
+        segment: &Segment,
+        block: Block<'_>,
+        queries: &[CodedQuery],
+        asked: &[Scores],
+        keeps: &mut [Keep],
+        tile: &mut Tile,
+    ) {
+        let (planes, len) = (segment.planes(), block.fine.scales.len());
+        let mut products = [[0; BLOCK]; FOUR];
+        self.kernel.lay_out(planes, queries[0].lines.len() / 2, block.at, len, tile);
+        for ((queries, asked), keeps) in queries.chunks(FOUR).zip(asked.chunks(FOUR)).zip(keeps.chunks_mut(FOUR)) {
+            // Fewer than four are filled up with the last one again.
+            let four = [0, 1, 2, 3].map(|i| &queries[i.min(queries.len() - 1)]);
+            self.kernel.of_four(&four, (planes, block.at, len), tile, &mut products);
+            for ((scores, keep), products) in asked.iter().zip(keeps).zip(&products) {
+                self.offer(segment, block.at, block.fine, scores, &products[..len], keep);
+            }
+        }
+    }
+
+    /// Offer the rows whose upper bound by whole codes reaches the floor.
+    fn offer(
+        &self,
+        segment: &Segment,
+        at: At<'_>,
+        of: Columns<'_>,
+        scores: &Scores,
+        products: &[i32],
+        keep: &mut Keep,
+    ) {
+        let mut uppers = [0.0; BLOCK];
+        for j in ones(self.kernel.bounds(scores, of, products, keep.floor(), &mut uppers)) {
+            let lower = scores.middle(products[j], of.scales[j]) - scores.error(of.residuals[j], of.norms[j]);
+            keep.offer(segment.first() + at.row(j), uppers[j], lower);
+        }
+    }
+}
+
+/// One query on its way through a chunk.
+struct Single<'a> {
+    task: &'a Task,
+    segment: &'a Segment,
+    query: &'a CodedQuery,
+    rough: Scores,
+    fine: Scores,
+    keep: &'a mut Keep,
+    survey: &'a mut Survey,
+    waiting: Waiting,
+}
+
+/// Rows left over by their upper four bits.
+struct Waiting {
+    len: usize,
+    rows: [u32; 2 * BLOCK],
+    products: [i32; 2 * BLOCK],
+    uppers: [f32; 2 * BLOCK],
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self { len: 0, rows: [0; 2 * BLOCK], products: [0; 2 * BLOCK], uppers: [0.0; 2 * BLOCK] }
+    }
+}
+
+impl Single<'_> {
+    fn meet(&mut self, block: Block<'_>) {
+        // Without a floor nothing can be under it.
+        let pays = || self.keep.floor() > f32::NEG_INFINITY && self.survey.tries();
+        if self.task.front.unwrap_or_else(pays) { self.front(block) } else { self.whole(block) }
+    }
+
+    /// Bound a block by its upper four bits.
+    fn front(&mut self, block: Block<'_>) {
+        let (kernel, planes, len) = (self.task.kernel, self.segment.planes(), block.rough.scales.len());
+        let (mut products, mut uppers) = ([0; BLOCK], [0.0; BLOCK]);
+        let products = &mut products[..len];
+        kernel.products(self.query, planes.high, block.at, true, products);
+        let reach = kernel.bounds(&self.rough, block.rough, products, self.keep.floor(), &mut uppers);
+        self.survey.learn(reach.count_ones() as usize, len);
+        let (lines, residuals) = (self.query.lines.len() / 2, self.segment.fine().residuals);
+        for j in ones(reach) {
+            let (row, to) = (block.at.row(j), self.waiting.len);
+            kernel.fetch(&planes.low[row * lines..(row + 1) * lines]);
+            kernel.fetch(&residuals[row..=row]);
+            self.waiting.rows[to] = row as u32;
+            self.waiting.products[to] = products[j];
+            self.waiting.uppers[to] = uppers[j];
+            self.waiting.len += 1;
+        }
+        self.drain(BLOCK);
+    }
+
+    /// Bound a block by whole codes.
+    fn whole(&mut self, block: Block<'_>) {
+        let mut products = [0; BLOCK];
+        let products = &mut products[..block.fine.scales.len()];
+        self.task.kernel.whole(self.query, self.segment.planes(), block.at, true, products);
+        self.task.offer(self.segment, block.at, block.fine, &self.fine, products, self.keep);
+    }
+
+    /// Bound waiting rows by whole codes, the oldest first, until fewer than a block (or none) are left.
+    fn drain(&mut self, enough: usize) {
+        while self.waiting.len >= enough.max(1) {
+            let taken = self.waiting.len.min(BLOCK);
+            self.refine(taken);
+            let rest = taken..self.waiting.len;
+            self.waiting.rows.copy_within(rest.clone(), 0);
+            self.waiting.products.copy_within(rest.clone(), 0);
+            self.waiting.uppers.copy_within(rest, 0);
+            self.waiting.len -= taken;
+        }
+    }
+
+    /// Bound the first waiting rows by whole codes.
+    fn refine(&mut self, taken: usize) {
+        let (kernel, floor) = (self.task.kernel, self.keep.floor());
+        let Waiting { rows, products, uppers, .. } = &mut self.waiting;
+        let mut len = 0;
+        for i in 0..taken {
+            // The floor has risen since; what is not a number reaches any.
+            let under = uppers[i] < floor;
+            (rows[len], products[len]) = (rows[i], products[i]);
+            len += usize::from(!under);
+        }
+        let (at, products) = (&rows[..len], &mut products[..len]);
+        let (mut low, mut picked) = ([0; BLOCK], [[0.0; BLOCK]; 3]);
+        kernel.products(self.query, self.segment.planes().low, At::List(at), false, &mut low[..len]);
+        join(products, &low);
+        let fine = self.segment.fine();
+        pick(&mut picked, at, [fine.scales, fine.residuals, fine.norms]);
+        let [scales, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
+        let of = Columns { scales, residuals, norms };
+        self.task.offer(self.segment, At::List(at), of, &self.fine, products, self.keep);
+    }
+}
+
+/// Copy the factors of some rows.
+fn pick<const COLUMNS: usize>(into: &mut [[f32; BLOCK]; COLUMNS], at: &[u32], columns: [&[f32]; COLUMNS]) {
+    for (into, column) in into.iter_mut().zip(columns) {
+        for (slot, &row) in into.iter_mut().zip(at) {
+            *slot = column[row as usize];
+        }
+    }
+}
+
+/// The places of the bits that are set.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (at < u64::BITS as usize).then_some(at)
+    })
+}

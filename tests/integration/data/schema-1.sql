@@ -1,0 +1,94 @@
+-- Schema version 1. Every row of `entries` carries the generation (the store's clock) that last wrote it.
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value NOT NULL
+) WITHOUT ROWID;
+
+-- A delete is an update: text emptied, live = 0. `purge` removes such rows for good.
+CREATE TABLE entries (
+    row         INTEGER PRIMARY KEY,
+    id          TEXT    NOT NULL UNIQUE,
+    kind        TEXT    NOT NULL,
+    type        TEXT    NOT NULL,
+    domain      TEXT    NOT NULL,
+    severity    TEXT    NOT NULL,
+    title       TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    context     TEXT    NOT NULL,
+    tags        TEXT    NOT NULL,           -- JSON list of strings
+    grams       TEXT    NOT NULL,           -- extra index terms, blank-separated
+    attrs       TEXT    NOT NULL,           -- JSON object
+    path        TEXT,
+    first_line  INTEGER,
+    last_line   INTEGER,
+    created_at  REAL    NOT NULL,
+    updated_at  REAL    NOT NULL,
+    valid_from  REAL,
+    valid_until REAL,
+    text_hash   TEXT    NOT NULL,           -- of title, description, context
+    live        INTEGER NOT NULL,
+    generation  INTEGER NOT NULL
+);
+CREATE INDEX entries_by_generation ON entries (generation);
+CREATE INDEX entries_by_facts ON entries (domain, type, severity);
+
+-- The full-text tables are kept equal to `entries` by storage/indexing.py, in the transaction that writes.
+CREATE VIRTUAL TABLE entries_fts USING fts5(
+    id, title, description, context, tags,
+    content = 'entries', content_rowid = 'row',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- The grams have a table of their own: BM25's length counts the tokens of all columns of a row, so as a sixth column
+-- they would change the documented score of every row as soon as one entry has any.
+CREATE VIRTUAL TABLE grams_fts USING fts5(
+    grams,
+    content = 'entries', content_rowid = 'row',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- Memories are searched apart: an entry of kind 'memory' keeps context, summary and topics in title, description, tags.
+CREATE VIEW memories AS
+    SELECT row, id, title AS context, description AS summary, tags AS topics, grams
+    FROM entries WHERE live AND kind = 'memory';
+CREATE VIRTUAL TABLE memories_fts USING fts5(
+    id, context, summary, topics, grams,
+    content = 'memories', content_rowid = 'row',
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+CREATE TABLE links (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    type   TEXT NOT NULL,
+    note   TEXT NOT NULL,
+    PRIMARY KEY (source, target)
+) WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target, source);
+
+-- A space is a model with a dimension. `keyed_by` says what addresses a vector: the text alone ('text', a provider's
+-- vectors) or the text of one entry ('entry', vectors given by the caller).
+CREATE TABLE spaces (
+    space      INTEGER PRIMARY KEY,
+    model      TEXT    NOT NULL,
+    dimensions INTEGER NOT NULL,
+    keyed_by   TEXT    NOT NULL CHECK (keyed_by IN ('text', 'entry')),
+    created_at REAL    NOT NULL,
+    UNIQUE (model, dimensions, keyed_by)
+);
+CREATE TABLE vectors (
+    row    INTEGER PRIMARY KEY,
+    space  INTEGER NOT NULL REFERENCES spaces (space),
+    key    TEXT    NOT NULL,
+    vector BLOB    NOT NULL,                -- little-endian float32, as given
+    UNIQUE (key, space)
+);
+
+CREATE TABLE feedback (
+    row        INTEGER PRIMARY KEY,
+    query      TEXT NOT NULL,
+    entry_id   TEXT NOT NULL,
+    action     TEXT NOT NULL,
+    created_at REAL NOT NULL
+);

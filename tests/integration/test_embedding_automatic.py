@@ -1,0 +1,249 @@
+"""Entries are embedded by themselves after they are written, and nobody waits for it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from doubles import Letters, down, refused
+from septet import EmbeddingCache, EmbeddingOptions, Vault
+
+LONG_S = 60.0
+
+
+@pytest.fixture
+def embedder():
+    return Letters()
+
+
+@pytest.fixture
+def vault(tmp_path, embedder):
+    with Vault(tmp_path / "v.db", embedder=embedder) as made:
+        yield made
+
+
+class Gate:
+    """Holds a call until it is opened."""
+
+    def __init__(self):
+        self.reached, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self, texts):
+        self.reached.set()
+        assert self.opened.wait(LONG_S)
+
+
+def missing(vault):
+    return vault.spaces()[0].missing
+
+
+def test_opening_a_vault_asks_nobody(tmp_path, embedder):
+    with Vault(tmp_path / "v.db") as plain:
+        plain.add(title="old")
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        assert vault.embedding_status().activity == "idle" and missing(vault) == 1
+    assert embedder.calls == []
+
+
+def test_what_is_written_has_its_vector_soon_after(vault, embedder):
+    vault.add(id="a", title="red apples")
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    vault.update("a", title="green apples")
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.search("apples", legs="vector").ids == ["a"]
+    status = vault.embedding_status()
+    assert (status.model, status.activity, status.asking, status.notes) == ("test/letters", "idle", True, ())
+    assert status.report.embedded == 1 and embedder.sent() == ["red apples", "green apples"]
+
+
+def test_a_large_write_is_embedded_too_in_batches(vault, embedder):
+    vault.add_many({"title": f"title {i}"} for i in range(250))
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert sum(embedder.sizes()) == 250 and max(embedder.sizes()) == 100
+
+
+def test_neither_writes_nor_searches_wait_for_the_provider(vault, embedder):
+    gate = Gate()
+    embedder.script.append(gate)
+    vault.add(id="a", title="red apples")
+    assert gate.reached.wait(LONG_S)
+    assert vault.embedding_status().activity == "running"
+    vault.add(id="b", title="green apples")
+    assert set(vault.search("apples").ids) == {"a", "b"}
+    assert not vault.wait_embedded(0)
+    gate.opened.set()
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert sorted(embedder.sent()) == ["green apples", "red apples"]
+
+
+def test_what_is_run_by_hand_meanwhile_takes_its_turn(vault, embedder):
+    gate = Gate()
+    embedder.script.append(gate)
+    vault.add(id="a", title="red apples")
+    assert gate.reached.wait(LONG_S)
+    by_hand = []
+    thread = threading.Thread(target=lambda: by_hand.append(vault.embed()))
+    thread.start()
+    gate.opened.set()
+    thread.join(LONG_S)
+    assert by_hand[0].requests == 0 and embedder.sent() == ["red apples"]
+
+
+def test_a_provider_that_is_down_is_tried_again_by_itself(vault, embedder):
+    embedder.script.append(down("no network"))
+    vault.add(title="red apples")
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert embedder.sent() == ["red apples"] * 2 and vault.embedding_status().notes == ()
+
+
+def test_while_it_is_down_the_status_says_why_and_the_next_write_tries_at_once(vault, embedder):
+    reached = threading.Event()
+
+    def once_more(texts):
+        reached.set()
+        raise down("no network")
+
+    embedder.script.extend([down("no network"), once_more])
+    vault.add(title="red apples")
+    assert reached.wait(LONG_S)
+    assert "no network" in vault.embedding_status().notes[0].cause
+    notes = vault.search("apples").notes
+    assert [n.code for n in notes] == ["no_vectors", "batch_failed"] and "no network" in notes[1].cause
+    vault.add(title="green apples")
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+
+
+def test_a_wrong_key_is_not_tried_until_something_is_written(vault, embedder):
+    embedder.script.append(refused(401, "wrong key"))
+    vault.add(title="red apples")
+    assert vault.wait_embedded(LONG_S)
+    assert embedder.sizes() == [1] and missing(vault) == 1
+    assert "provider_refuses" in [n.code for n in vault.embedding_status().notes]
+    assert len(vault.search("apples")) == 1
+
+
+def test_a_text_that_is_refused_is_tried_again_by_hand_only(vault, embedder):
+    embedder.script.append(refused(400, "too long"))
+    vault.add(title="poison")
+    assert vault.wait_embedded(LONG_S)
+    vault.add(title="red apples")
+    assert vault.wait_embedded(LONG_S)
+    assert embedder.sent() == ["poison", "red apples"]
+    assert vault.embed().embedded == 1
+
+
+def test_another_model_is_not_begun_by_itself(tmp_path, embedder, vault):
+    vault.add(title="red apples")
+    assert vault.wait_embedded(LONG_S)
+    other = Letters("other")
+    with Vault(vault.path, embedder=other) as second:
+        second.add(title="green apples")
+        assert second.wait_embedded(LONG_S)
+        assert other.calls == [] and [n.code for n in second.embedding_status().notes] == ["other_model"]
+        second.embed()
+        second.add(title="blue apples")
+        assert second.wait_embedded(LONG_S) and len(other.sent()) == 3
+    vault.add(title="grey stones")
+    assert vault.wait_embedded(LONG_S)
+    assert embedder.sent() == ["red apples"]
+
+
+def test_a_vault_in_memory_is_embedded_too(embedder):
+    with Vault(":memory:", embedder=embedder) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(150))
+        assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+        assert vault.search("title 7", legs="vector", limit=1)[0].title == "title 7"
+
+
+def test_it_can_be_turned_off(tmp_path, embedder):
+    with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=EmbeddingOptions(automatic=False)) as vault:
+        vault.add(title="red apples")
+        assert vault.wait_embedded(LONG_S) and embedder.calls == []
+
+
+def test_closing_waits_for_what_was_just_written(tmp_path, embedder):
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add_many({"title": f"title {i}"} for i in range(250))
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        assert missing(vault) == 0
+
+
+def test_closing_does_not_wait_for_ever_and_what_comes_late_goes_to_the_cache(tmp_path, embedder):
+    gate, cache = Gate(), EmbeddingCache(tmp_path / "cache.db")
+    embedder.script.append(gate)
+    where = {"embedding_cache": cache, "embedding_options": EmbeddingOptions(close_wait_s=0.05)}
+    with Vault(tmp_path / "v.db", embedder=embedder, **where) as vault:
+        vault.add(title="red apples")
+        assert gate.reached.wait(LONG_S)
+    assert vault.embedding_status().activity == "running"
+    gate.opened.set()
+    assert vault.wait_embedded(LONG_S)
+    with Vault(tmp_path / "v.db", embedder=embedder, **where) as vault:
+        report = vault.embed()
+        assert (report.embedded, report.cached, report.missing) == (0, 1, 0)
+    cache.close()
+
+
+def test_closing_while_a_retry_is_due_does_not_wait_for_it(tmp_path, embedder):
+    tried = threading.Event()
+
+    def last(texts):
+        tried.set()
+        raise down()
+
+    embedder.script.extend([last] + [down()] * 9)
+    with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=EmbeddingOptions(close_wait_s=LONG_S)) as vault:
+        vault.add(title="red apples")
+        assert tried.wait(LONG_S)
+    assert vault.wait_embedded(0)
+
+
+EXIT = """
+import sys, threading
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+
+from doubles import Letters
+from septet import EmbeddingOptions, Vault
+embedder = Letters()
+if sys.argv[3] == "hangs":
+    embedder.script.append(lambda texts: threading.Event().wait(600))
+vault = Vault(sys.argv[1], embedder=embedder, embedding_options=EmbeddingOptions(close_wait_s=float(sys.argv[4])))
+vault.add(title="red apples")
+embedder.asked.wait(60)
+"""
+
+
+@pytest.mark.parametrize(("how", "wait_s", "left"), [("answers", 60, 0), ("hangs", 0.1, 1)])
+def test_the_exit_of_the_program_waits_within_bounds(tmp_path, how, wait_s, left):
+    command = [sys.executable, "-c", EXIT, tmp_path / "v.db", Path(__file__).parents[1], how, wait_s]
+    subprocess.run([str(part) for part in command], check=True, timeout=LONG_S)
+    with Vault(tmp_path / "v.db", embedder=Letters()) as vault:
+        assert missing(vault) == left
+        # Whatever the dead process had claimed is free at once.
+        assert vault.embed().missing == 0
+
+
+def test_a_forked_child_embeds_what_it_writes_and_the_parent_goes_on(tmp_path, embedder, vault):
+    gate = Gate()
+    embedder.script.append(gate)
+    vault.add(title="red apples")
+    assert gate.reached.wait(LONG_S)
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        code = 1
+        try:
+            embedder.script.clear()
+            vault.add(title="green apples")
+            code = 0 if vault.wait_embedded(20) and missing(vault) == 1 and vault.search("apples") else 1
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    gate.opened.set()
+    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert embedder.sent() == ["red apples"]

@@ -1,0 +1,110 @@
+"""Files of an older schema: upgraded when opened for writing, read as they are when not."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from septet import NotAVault, Vault
+from septet.entry import draft
+from septet.storage import connection, entries
+from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
+from septet.storage.store import Writing
+
+FIRST = Path(__file__).with_name("data") / "schema-1.sql"
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A vault as version 1 wrote it: two entries, one of them with a vector."""
+    path = tmp_path / "old.db"
+    with closing(connection.connect(str(path), mode="rwc")) as sql:
+        sql.execute("PRAGMA journal_mode = WAL")
+        sql.executescript(FIRST.read_text(encoding="utf-8"))
+        sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        sql.execute("PRAGMA user_version = 1")
+        sql.execute("INSERT INTO meta VALUES ('store_id', 'x'), ('generation', 1)")
+        drafts = [draft({"id": i, "title": f"word {i}"}, now=0.0) for i in ("a", "b")]
+        entries.upsert(Writing(sql, 1), drafts)
+        sql.execute("INSERT INTO spaces VALUES (1, 'm', 2, 'entry', 0.0)")
+        row = np.array([1.0, 0.0], dtype="<f4").tobytes()
+        sql.execute(
+            "INSERT INTO vectors (space, key, vector) VALUES (1, ?, ?)",
+            (f"{drafts[0].text_hash}:a", row),
+        )
+    return path
+
+
+def version(path):
+    with closing(sqlite3.connect(path)) as sql:
+        return sql.execute("PRAGMA user_version").fetchone()[0]
+
+
+def schema(path):
+    """Tables with their columns, and indexes; a column added later stands last, wherever the text names it."""
+    with closing(sqlite3.connect(path)) as sql:
+        names = [r[0] for r in sql.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+        tables = {n: sorted(r[1:] for r in sql.execute(f"SELECT * FROM pragma_table_info('{n}')")) for n in names}
+        indexes = sql.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' ORDER BY name").fetchall()
+    return tables, indexes
+
+
+def both(vault):
+    return vault.search("word", query_vector=[1, 0]).ids
+
+
+def test_an_older_vault_is_upgraded_when_it_is_opened_for_writing(old, tmp_path):
+    with Vault(old) as vault:
+        assert both(vault) == ["a", "b"]
+        vault.add(id="c", title="word c", vector=[0, 1], model="m")
+        assert both(vault) == ["a", "c", "b"]
+    with Vault(tmp_path / "new.db"):
+        assert schema(old) == schema(tmp_path / "new.db")
+    assert version(old) == SCHEMA_VERSION
+
+
+def test_an_older_vault_opened_for_reading_is_read_and_left_as_it_is(old):
+    before = old.read_bytes()
+    with Vault(old, read_only=True) as vault:
+        assert both(vault) == ["a", "b"]
+        assert [h.id for h in vault.search("", query_vector=[1, 0], legs="vector")] == ["a"]
+        assert vault.stats().spaces[0].entries == 1
+        assert vault.explain("word", "a", query_vector=[1, 0]).found
+    assert old.read_bytes() == before
+    assert version(old) == 1
+
+
+def test_who_reads_while_another_upgrades_goes_on_reading(old):
+    with Vault(old, read_only=True) as reader:
+        assert both(reader) == ["a", "b"]
+        with Vault(old) as writer:
+            writer.add(id="c", title="word c", vector=[0, 1], model="m")
+            assert both(reader) == ["a", "c", "b"]
+
+
+def test_several_may_open_an_older_vault_for_writing_at_once(old):
+    with ThreadPoolExecutor(4) as threads:
+        opened = list(threads.map(Vault, [old] * 4))
+    for vault in opened:
+        assert both(vault) == ["a", "b"]
+        vault.close()
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(old):
+    with closing(sqlite3.connect(old)) as sql:
+        sql.execute("CREATE TABLE claims (x)")
+    before = schema(old)
+    with pytest.raises(connection.StoreError, match="claims already exists"):
+        Vault(old)
+    assert schema(old) == before
+    assert version(old) == 1
+
+
+def test_a_version_that_was_never_written_is_refused(old):
+    with closing(sqlite3.connect(old)) as sql:
+        sql.execute("PRAGMA user_version = 0")
+    with pytest.raises(NotAVault, match="schema version 0"):
+        Vault(old)
