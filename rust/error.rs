@@ -1,6 +1,7 @@
-//! The one error type of the crate. Every variant is a fault in an argument.
+//! The one error type of the crate: faults in arguments, and in files.
 
 use std::fmt;
+use std::path::Path;
 
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -77,6 +78,27 @@ pub enum Error {
     },
     /// A vectorizer was used before it was fitted.
     NotFitted,
+    /// The system does not read or write a file.
+    File {
+        /// The file.
+        path: String,
+        /// The system's number for the reason, if it has one.
+        code: Option<i32>,
+        /// The reason, in words.
+        reason: String,
+    },
+    /// A file of arrays is not what it should be.
+    Damaged {
+        /// The part at fault.
+        what: &'static str,
+    },
+}
+
+impl Error {
+    /// What the system says of a file.
+    pub(crate) fn file(path: &Path, fault: &std::io::Error) -> Self {
+        Self::File { path: path.display().to_string(), code: fault.raw_os_error(), reason: fault.to_string() }
+    }
 }
 
 impl fmt::Display for Error {
@@ -101,6 +123,8 @@ impl fmt::Display for Error {
             Self::Phrase { term } => {
                 write!(f, "the query term {term:?} is cut into several index terms; only SQLite answers phrases")
             }
+            Self::File { path, reason, .. } => write!(f, "{path}: {reason}"),
+            Self::Damaged { what } => write!(f, "a file of arrays is damaged or not one: {what} is wrong"),
             Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),
         }
     }

@@ -3,6 +3,7 @@
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
+pub mod arrays;
 pub mod error;
 pub mod facts;
 pub mod fts;

@@ -1,0 +1,71 @@
+//! One array, owned or mapped.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use memmap2::Mmap;
+
+/// Plain numbers, owned or in a mapped file; read as a slice. A clone of a mapped one is another view of the same pages.
+#[derive(Clone, Debug)]
+pub struct Array<T>(Place<T>);
+
+#[derive(Clone, Debug)]
+enum Place<T> {
+    Owned(Vec<T>),
+    /// The range holds whole, aligned items: checked when it was made.
+    Mapped {
+        map: Arc<Mmap>,
+        bytes: Range<usize>,
+    },
+}
+
+impl<T: Pod> Array<T> {
+    /// A view of bytes of a map; None unless they lie in it and hold whole, aligned items.
+    pub(super) fn mapped(map: &Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
+        bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
+        Some(Self(Place::Mapped { map: Arc::clone(map), bytes }))
+    }
+
+    /// The items as an owned vector, copied out of the map if they lie in one.
+    pub fn to_mut(&mut self) -> &mut Vec<T> {
+        if let Place::Mapped { .. } = self.0 {
+            self.0 = Place::Owned(self.to_vec());
+        }
+        match &mut self.0 {
+            Place::Owned(items) => items,
+            Place::Mapped { .. } => unreachable!("made an owned one above"),
+        }
+    }
+
+    /// The memory of its own that the array takes: none if it is mapped.
+    pub fn owned_bytes(&self) -> usize {
+        match &self.0 {
+            Place::Owned(items) => items.capacity() * size_of::<T>(),
+            Place::Mapped { .. } => 0,
+        }
+    }
+}
+
+impl<T> Default for Array<T> {
+    fn default() -> Self {
+        Self(Place::Owned(Vec::new()))
+    }
+}
+
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self(Place::Owned(items))
+    }
+}
+
+impl<T: Pod> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Owned(items) => items,
+            Place::Mapped { map, bytes } => bytemuck::cast_slice(&map[bytes.clone()]),
+        }
+    }
+}

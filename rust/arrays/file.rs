@@ -1,0 +1,226 @@
+//! Reading an array file.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
+use memmap2::{Advice, Mmap};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::array::Array;
+use super::table::{HEAD_BYTES, Head, Table};
+use crate::error::{Error, Result};
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// A file of named columns, mapped.
+#[derive(Debug)]
+pub struct ArrayFile {
+    path: PathBuf,
+    /// Its place is shared by all who read, so one reads at a time.
+    file: Mutex<File>,
+    map: Arc<Mmap>,
+    table: Table,
+}
+
+impl ArrayFile {
+    /// Open a file and check its head and its table, without touching the columns.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it cannot be read; [`Error::Damaged`] for anything but a whole array file of this format.
+    pub fn open(path: &Path) -> Result<Self> {
+        let fault = |fault: std::io::Error| Error::file(path, &fault);
+        let mut file = File::open(path).map_err(fault)?;
+        let file_bytes = file.metadata().map_err(fault)?.len();
+        if file_bytes < HEAD_BYTES as u64 {
+            return Err(Error::Damaged { what: "the length" });
+        }
+        let mut head = [0; HEAD_BYTES];
+        file.read_exact(&mut head).map_err(fault)?;
+        let head = Head::from_bytes(&head)?;
+        if head.file_bytes != file_bytes {
+            return Err(Error::Damaged { what: "the length" });
+        }
+        let mut table = vec![0; head.table_bytes as usize];
+        file.seek(SeekFrom::Start(head.table_at)).map_err(fault)?;
+        file.read_exact(&mut table).map_err(fault)?;
+        if xxh3_64(&table) != head.table_checksum {
+            return Err(Error::Damaged { what: "the table of contents" });
+        }
+        let table = Table::from_bytes(&table)?;
+        // SAFETY: array files are written once under a name of their own and never changed or cut afterwards; they are
+        // only ever unlinked, which leaves a map alone. A process that breaks this could as well break SQLite's own map
+        // of the vault. Whatever the bytes are, they are plain numbers, and their readers check what they rely on.
+        let map = unsafe { Mmap::map(&file) }.map_err(fault)?;
+        if map.len() as u64 != file_bytes {
+            return Err(Error::Damaged { what: "the length" });
+        }
+        Ok(Self { path: path.to_owned(), file: Mutex::new(file), map: Arc::new(map), table })
+    }
+
+    /// What the writer stamped the file with.
+    pub fn stamp(&self) -> &[u8] {
+        &self.table.stamp
+    }
+
+    /// The names of the columns, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.table.columns.iter().map(|column| &*column.name)
+    }
+
+    /// The length of the file in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.map.len()
+    }
+
+    /// A column, mapped.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when there is none of that name, or its items have another size.
+    pub fn column<T: Pod>(&self, name: &str) -> Result<Array<T>> {
+        let found = self.table.columns.iter().find(|column| column.name == name);
+        let column = found.filter(|column| column.item_bytes == size_of::<T>() as u64);
+        let range = column.and_then(|column| {
+            let start = usize::try_from(column.at).ok()?;
+            Some(start..start.checked_add(usize::try_from(column.bytes).ok()?)?)
+        });
+        let array = range.and_then(|range| Array::mapped(&self.map, range));
+        array.ok_or(Error::Damaged { what: "a column" })
+    }
+
+    /// Tell the system that single places of the file will be read: reading ahead would fill the memory for nothing.
+    pub fn expect_single_reads(&self) {
+        // Only advice: a system that does not take it reads ahead.
+        let _ = self.map.advise(Advice::Random);
+    }
+
+    /// Read all columns, past the map, so that the process does not grow, and compare their checksums.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] naming what differs; [`Error::File`].
+    pub fn verify(&self) -> Result<()> {
+        let fault = |fault: std::io::Error| Error::file(&self.path, &fault);
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        for column in &self.table.columns {
+            let mut hash = Xxh3::new();
+            let mut rest = column.bytes;
+            file.seek(SeekFrom::Start(column.at)).map_err(fault)?;
+            while rest > 0 {
+                let part = &mut buffer[..rest.min(BUFFER_BYTES as u64) as usize];
+                file.read_exact(part).map_err(fault)?;
+                hash.update(part);
+                rest -= part.len() as u64;
+            }
+            if hash.digest() != column.checksum {
+                return Err(Error::Damaged { what: "the content of a column" });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ArrayWriter;
+    use super::*;
+
+    /// A folder that goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("septet-arrays-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn file(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            std::fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    fn written(path: &Path) -> Vec<u8> {
+        let mut writer = ArrayWriter::create(path, b"stamp").unwrap();
+        writer.column::<u8>("bytes", &[1, 2, 3]).unwrap();
+        writer.column::<f64>("none", &[]).unwrap();
+        writer.begin::<u32>("numbers").unwrap();
+        (0..1_000_u32).for_each(|i| writer.put(&[i, i * i]).unwrap());
+        let bytes = writer.finish().unwrap();
+        let content = std::fs::read(path).unwrap();
+        assert_eq!(bytes, content.len() as u64);
+        content
+    }
+
+    #[test]
+    fn columns_come_back() {
+        let folder = Folder::new("columns");
+        let path = folder.file("a");
+        written(&path);
+        let file = ArrayFile::open(&path).unwrap();
+        assert_eq!((file.stamp(), file.names().collect::<Vec<_>>()), (&b"stamp"[..], vec!["bytes", "none", "numbers"]));
+        file.expect_single_reads();
+        let mut numbers = file.column::<u32>("numbers").unwrap();
+        assert_eq!((numbers.len(), numbers[1_999], numbers.owned_bytes()), (2_000, 999 * 999, 0));
+        assert!(numbers.as_ptr().addr().is_multiple_of(64));
+        assert_eq!(
+            (&*file.column::<u8>("bytes").unwrap(), file.column::<f64>("none").unwrap().len()),
+            (&[1, 2, 3][..], 0)
+        );
+        assert!(file.column::<u64>("numbers").is_err() && file.column::<u32>("other").is_err());
+        file.verify().unwrap();
+        // Columns outlive the file's handle and its name.
+        drop(file);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(numbers[3], 1);
+        numbers.to_mut().push(7);
+        assert_eq!((numbers.len(), numbers[2_000], numbers.owned_bytes() >= 8_004), (2_001, 7, true));
+    }
+
+    #[test]
+    fn a_file_is_never_written_over_and_a_half_one_is_none() {
+        let folder = Folder::new("half");
+        let path = folder.file("a");
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        writer.column::<u32>("numbers", &[1, 2, 3]).unwrap();
+        drop(writer);
+        assert_eq!(ArrayFile::open(&path).unwrap_err(), Error::Damaged { what: "the magic number" });
+        assert!(matches!(ArrayWriter::create(&path, b""), Err(Error::File { .. })));
+        assert!(matches!(ArrayFile::open(&folder.file("none")), Err(Error::File { .. })));
+    }
+
+    #[test]
+    fn cut_and_flipped_files_are_found_out() {
+        let folder = Folder::new("cut");
+        let content = written(&folder.file("whole"));
+        let path = folder.file("other");
+        for cut in (0..content.len()).step_by(97).chain([63, 64, content.len() - 1]) {
+            std::fs::write(&path, &content[..cut]).unwrap();
+            assert!(ArrayFile::open(&path).is_err(), "cut at {cut}");
+        }
+        let mut longer = content.clone();
+        longer.push(0);
+        std::fs::write(&path, &longer).unwrap();
+        assert!(ArrayFile::open(&path).is_err());
+        let columns: Vec<_> = ArrayFile::open(&folder.file("whole")).unwrap().table.columns;
+        let padding = |at: usize| {
+            let inside = |c: &super::super::table::Column| (c.at..c.at + c.bytes).contains(&(at as u64));
+            (at < columns.last().map_or(0, |c| (c.at + c.bytes) as usize)) && !columns.iter().any(inside)
+        };
+        for at in (0..content.len()).step_by(13) {
+            let mut flipped = content.clone();
+            flipped[at] ^= 1 << (at % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let found = ArrayFile::open(&path).and_then(|file| file.verify());
+            assert!(found.is_err() || (at >= HEAD_BYTES && padding(at)), "flipped at {at}");
+        }
+    }
+}

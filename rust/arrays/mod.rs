@@ -1,0 +1,20 @@
+//! Arrays that live in memory or in a mapped file, and the files that hold them.
+//!
+//! An [`ArrayFile`] is written once, under a name of its own, and never changed: columns of plain numbers, each at a
+//! multiple of 64 bytes, then a table of contents. Opening one reads its head and its table and checks them; the
+//! columns are mapped, so a process takes in only what it touches, and processes share it. What the columns hold is
+//! not believed: whoever reads them checks what it relies on, and [`ArrayFile::verify`] compares their checksums.
+
+mod array;
+mod file;
+mod table;
+mod write;
+
+pub use array::Array;
+pub use file::ArrayFile;
+pub use write::ArrayWriter;
+
+/// Columns begin at multiples of this, so that the widest loads never cross a cache line.
+const ALIGNMENT: u64 = 64;
+/// The layout described in `table.rs`; another number is another layout.
+const FORMAT: u32 = 1;
