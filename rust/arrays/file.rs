@@ -124,29 +124,8 @@ impl ArrayFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ArrayWriter;
+    use super::super::{ArrayWriter, folder::Folder};
     use super::*;
-
-    /// A folder that goes with the test.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("septet-arrays-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn file(&self, name: &str) -> PathBuf {
-            self.0.join(name)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            std::fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
 
     fn written(path: &Path) -> Vec<u8> {
         let mut writer = ArrayWriter::create(path, b"stamp").unwrap();

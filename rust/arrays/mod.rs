@@ -7,6 +7,8 @@
 
 mod array;
 mod file;
+#[cfg(test)]
+pub(crate) mod folder;
 mod table;
 mod write;
 

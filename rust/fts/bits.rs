@@ -4,6 +4,12 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bits(Vec<u64>);
 
+impl From<Vec<u64>> for Bits {
+    fn from(words: Vec<u64>) -> Self {
+        Self(words)
+    }
+}
+
 impl Bits {
     /// The set of the numbers whose byte is not 0.
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
@@ -66,9 +72,10 @@ impl Bits {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
     }
 
-    pub(super) fn unite(&mut self, other: &Self) {
-        self.0.resize(self.0.len().max(other.0.len()), 0);
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    /// Add the numbers of words of 64 bits, the first of which is word `first` of the set.
+    pub(super) fn unite(&mut self, first: usize, words: &[u64]) {
+        self.0.resize(self.0.len().max(first + words.len()), 0);
+        self.0[first..].iter_mut().zip(words).for_each(|(a, b)| *a |= b);
     }
 
     pub(super) fn count(&self) -> usize {
@@ -110,8 +117,11 @@ mod tests {
         b.insert(1);
         b.insert(200);
         assert!(!a.contains(1) && b.contains(200));
-        b.unite(&a);
+        b.unite(0, a.words());
         assert_eq!(b.count(), 28);
+        let mut c = Bits::default();
+        c.unite(2, &[5]);
+        assert_eq!((c.contains(128), c.contains(130), c.count()), (true, true, 2));
         b.intersect(&a);
         assert_eq!(b.count(), 26);
     }

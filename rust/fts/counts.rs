@@ -10,6 +10,21 @@ const PIECE: usize = 512;
 pub(super) struct Counts(Vec<Arc<[u32; PIECE]>>);
 
 impl Counts {
+    /// Counts by number.
+    pub(super) fn from_slice(counts: &[u32]) -> Self {
+        let piece = |part: &[u32]| {
+            let mut piece = [0; PIECE];
+            piece[..part.len()].copy_from_slice(part);
+            Arc::new(piece)
+        };
+        Self(counts.chunks(PIECE).map(piece).collect())
+    }
+
+    /// All counts in pieces; the last may go beyond the numbers there are.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u32]> {
+        self.0.iter().map(|piece| &piece[..])
+    }
+
     pub(super) fn get(&self, number: u32) -> u32 {
         let number = number as usize;
         self.0.get(number / PIECE).map_or(0, |piece| piece[number % PIECE])
@@ -24,9 +39,10 @@ impl Counts {
     /// Count numbers that there is room for, one more or one less each.
     pub(super) fn step(&mut self, numbers: impl Iterator<Item = u32>, up: bool) {
         for number in numbers {
-            let piece = Arc::make_mut(&mut self.0[number as usize / PIECE]);
-            let count = &mut piece[number as usize % PIECE];
-            *count = if up { *count + 1 } else { *count - 1 };
+            // A number without room, or a count under 0, comes from a file that was tampered with.
+            let Some(piece) = self.0.get_mut(number as usize / PIECE) else { continue };
+            let count = &mut Arc::make_mut(piece)[number as usize % PIECE];
+            *count = if up { count.saturating_add(1) } else { count.saturating_sub(1) };
         }
     }
 }

@@ -1,16 +1,40 @@
 //! The terms of each slot, compact: ascending numbers as differences of seven bits a byte.
 
-/// Lists of ascending numbers, append-only.
-#[derive(Debug, Default)]
+use super::base::part;
+use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::error::Result;
+
+/// Lists of ascending numbers, append-only: those of a file, then those added since.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Forward {
+    base_bytes: Array<u8>,
+    base_ends: Array<u64>,
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<u64>,
 }
 
 impl Forward {
+    /// The lists in a file.
+    pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        let base_bytes = file.column(&format!("{prefix}forward"))?;
+        let base_ends = file.column(&format!("{prefix}forward_ends"))?;
+        Ok(Self { base_bytes, base_ends, ..Self::default() })
+    }
+
+    /// Write all lists as columns of a file.
+    pub(super) fn write(&self, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
+        to.begin::<u8>(&name("forward"))?;
+        to.put(&self.base_bytes)?;
+        to.put(&self.bytes)?;
+        to.begin::<u64>(&name("forward_ends"))?;
+        to.put(&self.base_ends)?;
+        let moved: Vec<u64> = self.ends.iter().map(|end| end + self.base_bytes.len() as u64).collect();
+        to.put(&moved)
+    }
+
     /// The number of lists.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.base_ends.len() + self.ends.len()
     }
 
     /// Add a list of ascending numbers.
@@ -25,21 +49,25 @@ impl Forward {
             }
             self.bytes.push(rest as u8);
         }
-        self.ends.push(self.bytes.len());
+        self.ends.push(self.bytes.len() as u64);
     }
 
     /// The numbers of a list.
     pub(super) fn get(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
-        let start = if list == 0 { 0 } else { self.ends[list - 1] };
-        let mut bytes = self.bytes[start..self.ends[list]].iter();
-        let mut last = 0;
+        let bytes = match list.checked_sub(self.base_ends.len()) {
+            None => part(&self.base_bytes, &self.base_ends, list as u32),
+            Some(list) => part(&self.bytes, &self.ends, list as u32),
+        };
+        let mut bytes = bytes.iter();
+        let mut last = 0_u32;
         std::iter::from_fn(move || {
-            let (mut rest, mut shift) = (0, 0);
+            let (mut rest, mut shift) = (0_u32, 0_u32);
             loop {
                 let byte = *bytes.next()?;
-                rest |= u32::from(byte & 0x7f) << shift;
+                // Wrapping only in a file that was tampered with.
+                rest |= u32::from(byte & 0x7f).wrapping_shl(shift);
                 if byte < 0x80 {
-                    last += rest;
+                    last = last.wrapping_add(rest);
                     return Some(last);
                 }
                 shift += 7;

@@ -4,45 +4,79 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use rustc_hash::FxHashMap;
 
+use super::base::Base;
 use super::forward::Forward;
-use super::postings::{Details, Postings};
+use super::postings::{Details, Postings, Run};
 use super::statistics::Statistics;
 use super::tokens::{for_each_word, word_to_term};
+use super::write::write;
+use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::error::{Error, Result};
 
 type Names = FxHashMap<Box<[u8]>, u32>;
 
-/// What is known about the texts of all slots.
-#[derive(Debug)]
+/// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
+#[derive(Clone, Debug)]
 pub(super) struct Held {
+    base: Base,
+    /// The terms that the base does not have; their numbers follow its own.
     names: Names,
-    /// By term number.
-    pub(super) postings: Vec<Postings>,
+    /// By term number, from the first that the base does not have.
+    fresh: Vec<Postings>,
+    /// What the tail adds to terms of the base.
+    more: FxHashMap<u32, Postings>,
     pub(super) details: Details,
     /// By slot the numbers of its terms.
     pub(super) forward: Forward,
 }
 
 impl Held {
-    fn new(columns: usize) -> Self {
-        let (names, forward) = (Names::default(), Forward::default());
-        Self { names, postings: Vec::new(), details: Details::new(columns), forward }
+    fn over(base: Base, details: Details, forward: Forward) -> Self {
+        Self { base, names: Names::default(), fresh: Vec::new(), more: FxHashMap::default(), details, forward }
     }
 
     /// The number of a term.
     pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
-        self.names.get(name).copied()
+        self.base.term(name).or_else(|| self.names.get(name).copied())
     }
 
-    /// Every term and its number, in no particular order.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (&[u8], u32)> {
-        self.names.iter().map(|(name, &term)| (&**name, term))
+    /// The number of terms.
+    pub(super) fn terms(&self) -> usize {
+        self.base.terms() + self.fresh.len()
+    }
+
+    /// The terms' names by number.
+    pub(super) fn names(&self) -> Vec<&[u8]> {
+        let mut names: Vec<&[u8]> = (0..self.base.terms() as u32).map(|term| self.base.name(term)).collect();
+        names.resize(self.terms(), &[]);
+        self.names.iter().for_each(|(name, &term)| names[term as usize] = name);
+        names
+    }
+
+    /// The postings of a term: all slots of the second run come after those of the first.
+    pub(super) fn runs(&self, term: u32) -> [Run<'_>; 2] {
+        let tail = match (term as usize).checked_sub(self.base.terms()) {
+            None => self.more.get(&term),
+            Some(fresh) => self.fresh.get(fresh),
+        };
+        [self.base.run(term), tail.map_or(Run::default(), |postings| postings.run(&self.details))]
+    }
+
+    /// The first slot of the tail.
+    pub(super) fn split(&self) -> usize {
+        self.base.slots()
+    }
+
+    /// The number of a name, a new one if it was not seen before.
+    fn number(&mut self, name: Box<[u8]>) -> u32 {
+        let next = (self.base.terms() + self.names.len()) as u32;
+        self.base.term(&name).unwrap_or_else(|| *self.names.entry(name).or_insert(next))
     }
 
     /// Add a row: its terms with their columns, both ascending.
     fn push(&mut self, occurrences: &[(u32, u32)]) {
         let details = &mut self.details;
-        details.tokens.push(occurrences.len() as u32);
+        details.push(occurrences.len() as u32);
         let mut counts = vec![0; details.shapes.columns()];
         for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
             let (term, column) = run[0];
@@ -53,9 +87,16 @@ impl Held {
                 run.iter().for_each(|&(_, column)| counts[column as usize] += 1);
                 details.shapes.number(&counts)
             };
-            match self.postings.get_mut(term as usize) {
+            let held = match (term as usize).checked_sub(self.base.terms()) {
+                None => self.more.get_mut(&term),
+                Some(fresh) => self.fresh.get_mut(fresh),
+            };
+            match held {
                 Some(postings) => postings.push(term, shape, details),
-                None => self.postings.push(Postings::new(term, shape, details)),
+                None if (term as usize) < self.base.terms() => {
+                    self.more.insert(term, Postings::new(term, shape, details));
+                }
+                None => self.fresh.push(Postings::new(term, shape, details)),
             }
         }
         self.forward.push(occurrences.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0));
@@ -110,7 +151,7 @@ impl Batch {
 /// appends.
 #[derive(Debug)]
 pub struct TextIndex {
-    pub(super) held: Arc<RwLock<Held>>,
+    pub(super) held: Arc<RwLock<Arc<Held>>>,
     columns: usize,
 }
 
@@ -123,7 +164,47 @@ impl TextIndex {
         if columns == 0 {
             return Err(Error::Parameter { what: "columns", wanted: "at least 1", got: 0.0 });
         }
-        Ok(Self { held: Arc::new(RwLock::new(Held::new(columns))), columns })
+        Ok(Self::of(Held::over(Base::default(), Details::new(columns), Forward::default())))
+    }
+
+    fn of(held: impl Into<Arc<Held>>) -> Self {
+        let held = held.into();
+        let columns = held.details.shapes.columns();
+        Self { held: Arc::new(RwLock::new(held)), columns }
+    }
+
+    /// The index that [`Self::write`] wrote, mapped; what is appended from now on stays in memory.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where columns are missing or do not fit each other.
+    pub fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        let columns = file.column::<u64>(&format!("{prefix}columns"))?;
+        let columns = match *columns {
+            [columns @ 1..=4_096] => columns as usize,
+            _ => return Err(Error::Damaged { what: "the number of columns" }),
+        };
+        let (details, forward) = (Details::open(file, prefix, columns)?, Forward::open(file, prefix)?);
+        if details.slots() != forward.len() {
+            return Err(Error::Damaged { what: "the number of slots" });
+        }
+        Ok(Self::of(Held::over(Base::open(file, prefix, forward.len())?, details, forward)))
+    }
+
+    /// Write the index as columns of a file, their names beginning with `prefix`.
+    ///
+    /// Threads may append meanwhile, which costs them a copy of what is not mapped; it is not written.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        let held = Arc::clone(&self.read());
+        to.column(&format!("{prefix}columns"), &[self.columns as u64])?;
+        write(&held, to, prefix)
+    }
+
+    /// The index as it is now; appending to one leaves the other alone.
+    pub fn frozen(&self) -> Self {
+        Self::of(Arc::clone(&self.read()))
     }
 
     /// The number of columns.
@@ -157,12 +238,11 @@ impl TextIndex {
         }
         // Cutting took no lock; from here on readers wait.
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let held = &mut *held;
+        let held = Arc::make_mut(&mut held);
         let mut numbers = Vec::new();
         // A term's first posting must come in the order of the numbers, so they are given out in order of first sight.
         for name in batch.take_names() {
-            let next = held.names.len() as u32;
-            numbers.push(*held.names.entry(name).or_insert(next));
+            numbers.push(held.number(name));
         }
         let first = held.forward.len();
         let mut start = 0;
@@ -185,7 +265,7 @@ impl TextIndex {
     }
 
     // A lock is poisoned only by a panic inside `append`, which has none to give.
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Held> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Arc<Held>> {
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -204,12 +284,13 @@ mod tests {
         let slots = |name: &str| {
             let term = held.term(name.as_bytes()).unwrap();
             let shape = |posting| held.details.shapes.get(held.details.of(term, posting).0).to_vec();
-            held.postings[term as usize].as_slice().iter().map(|&p| (p.slot, shape(p))).collect::<Vec<_>>()
+            let postings = held.runs(term)[1].postings;
+            postings.iter().map(|&p| (p.slot, shape(p))).collect::<Vec<_>>()
         };
         assert_eq!(slots("fox"), [(0, vec![1, 2]), (2, vec![0, 1])]);
         assert_eq!(slots("red"), [(0, vec![1, 1])]);
         assert_eq!(slots("blue"), [(2, vec![1, 0])]);
-        assert_eq!(held.details.tokens, [5, 0, 2]);
+        assert_eq!([0, 1, 2].map(|slot| held.details.tokens(slot)), [5, 0, 2]);
         assert_eq!(held.forward.get(0).count(), 2);
     }
 

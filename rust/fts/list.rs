@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::bits::Bits;
 use super::index::Held;
-use super::postings::{Posting, Postings};
+use super::postings::{Posting, Run};
 use super::statistics::{K1, LEAST_IDF, Statistics};
 
 /// Shapes whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
@@ -32,16 +32,18 @@ impl<'a> Scorer<'a> {
     }
 
     /// What no posting of a term exceeds.
-    fn bound(&self, idf: f64, term: u32, postings: &Postings) -> f64 {
+    fn bound(&self, idf: f64, term: u32, runs: &[Run<'_>; 2]) -> f64 {
         if idf == LEAST_IDF {
             // The frequency divided by itself and more is under 1; nothing is gained by being more precise.
             return idf * (K1 + 1.0);
         }
-        let peaks = postings.peaks();
-        if peaks.is_empty() {
-            return postings.as_slice().iter().map(|&posting| self.score(idf, term, posting)).fold(0.0, f64::max);
-        }
-        peaks.iter().map(|peak| self.formula(idf, peak.shape, peak.tokens)).fold(0.0, f64::max)
+        let most = |run: &Run<'_>| {
+            if run.peaks.is_empty() {
+                return run.postings.iter().map(|&posting| self.score(idf, term, posting)).fold(0.0, f64::max);
+            }
+            run.peaks.iter().map(|peak| self.formula(idf, peak.shape, peak.tokens)).fold(0.0, f64::max)
+        };
+        runs.iter().map(most).fold(0.0, f64::max)
     }
 
     fn formula(&self, idf: f64, shape: u32, tokens: u32) -> f64 {
@@ -64,22 +66,24 @@ pub(super) struct List<'a> {
     /// The index's place among the parts.
     pub(super) part: usize,
     term: u32,
-    pub(super) postings: &'a Postings,
+    runs: [Run<'a>; 2],
+    /// The first slot of the second run's kind.
+    split: usize,
     idf: f64,
     /// How often the query has the term.
     pub(super) times: f64,
     /// What the term can add to a score, all times taken together.
     pub(super) bound: f64,
-    next: usize,
-    probe: usize,
+    next: [usize; 2],
+    probe: [usize; 2],
 }
 
 impl<'a> List<'a> {
     /// The list of a term that so many rows hold.
     pub(super) fn new(part: usize, term: u32, count: u32, scorer: &Scorer<'a>) -> Self {
-        let (postings, idf) = (&scorer.held.postings[term as usize], scorer.statistics.idf(count));
-        let bound = scorer.bound(idf, term, postings);
-        Self { part, term, postings, idf, times: 1.0, bound, next: 0, probe: 0 }
+        let (runs, idf) = (scorer.held.runs(term), scorer.statistics.idf(count));
+        let bound = scorer.bound(idf, term, &runs);
+        Self { part, term, runs, split: scorer.held.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
     }
 
     /// What a posting of the list adds to the score of its row, each time.
@@ -87,50 +91,68 @@ impl<'a> List<'a> {
         scorer.score(self.idf, self.term, posting)
     }
 
+    /// The postings, slots ascending.
+    pub(super) fn postings(&self) -> impl Iterator<Item = Posting> + '_ {
+        self.runs.iter().flat_map(|run| run.postings).copied()
+    }
+
+    /// Add the slots to a set.
+    pub(super) fn mark(&self, set: &mut Bits) {
+        self.runs.iter().for_each(|run| run.mark(set));
+    }
+
     /// The slot the walk has reached.
     pub(super) fn slot(&self) -> Option<usize> {
-        self.postings.as_slice().get(self.next).map(|posting| posting.slot as usize)
+        let next = self.runs.iter().zip(self.next).find_map(|(run, next)| run.postings.get(next));
+        next.map(|posting| posting.slot as usize)
     }
 
     /// Walk to the slot `end`, passing on the slots before it that are allowed, each with what the list adds to it.
     pub(super) fn walk(&mut self, end: usize, allowed: &Bits, scorer: &Scorer<'_>, mut each: impl FnMut(usize, f64)) {
-        for &posting in &self.postings.as_slice()[self.next..] {
-            if posting.slot as usize >= end {
-                break;
+        for (i, run) in self.runs.iter().enumerate() {
+            let rest = &run.postings[self.next[i]..];
+            let mut walked = 0;
+            for &posting in rest {
+                if posting.slot as usize >= end {
+                    break;
+                }
+                walked += 1;
+                if allowed.contains(posting.slot as usize) {
+                    each(posting.slot as usize, self.times * self.score(scorer, posting));
+                }
             }
-            self.next += 1;
-            if allowed.contains(posting.slot as usize) {
-                each(posting.slot as usize, self.times * self.score(scorer, posting));
+            self.next[i] += walked;
+            if walked < rest.len() {
+                break;
             }
         }
     }
 
     /// Let `at` begin again.
     pub(super) fn rewind(&mut self) {
-        self.probe = 0;
+        self.probe = [0; 2];
     }
 
     /// The posting of a slot; slots must be asked for in ascending order.
     pub(super) fn at(&mut self, slot: usize) -> Option<Posting> {
-        let postings = self.postings.as_slice();
+        let i = usize::from(slot >= self.split);
+        let (postings, probe) = (self.runs[i].postings, &mut self.probe[i]);
         let before = |posting: &Posting| (posting.slot as usize) < slot;
         // Doubling steps: the slot is near when many are asked for, and may be far when few are.
         let mut step = 1;
-        while postings.get(self.probe + step).is_some_and(before) {
-            self.probe += step;
+        while postings.get(*probe + step).is_some_and(before) {
+            *probe += step;
             step *= 2;
         }
-        let end = postings.len().min(self.probe + step + 1);
-        self.probe += postings[self.probe.min(end)..end].partition_point(before);
-        postings.get(self.probe).copied().filter(|posting| posting.slot as usize == slot)
+        let end = postings.len().min(*probe + step + 1);
+        *probe += postings[(*probe).min(end)..end].partition_point(before);
+        postings.get(*probe).copied().filter(|posting| posting.slot as usize == slot)
     }
-}
 
-/// The posting of a slot.
-pub(super) fn find(postings: &Postings, slot: usize) -> Option<Posting> {
-    let postings = postings.as_slice();
-    let at = postings.binary_search_by_key(&slot, |posting| posting.slot as usize).ok()?;
-    Some(postings[at])
+    /// The posting of a slot, looked up afresh.
+    pub(super) fn find(&self, slot: usize) -> Option<Posting> {
+        self.runs[usize::from(slot >= self.split)].find(slot)
+    }
 }
 
 #[cfg(test)]
@@ -148,15 +170,14 @@ mod tests {
         let scorer = Scorer::new(&held, &statistics, &[1.0]);
         let red = held.term(b"red").unwrap();
         let mut list = List::new(0, red, statistics.count(red), &scorer);
-        let postings = list.postings;
         for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {
             assert_eq!(list.at(slot).map(|p| p.slot as usize), (slot % 7 == 0).then_some(slot), "{slot}");
-            assert_eq!(find(postings, slot).is_some(), slot % 7 == 0);
+            assert_eq!(list.find(slot).is_some(), slot % 7 == 0);
         }
         let mut seen = Vec::new();
         list.walk(30, statistics.slots(), &scorer, |slot, _| seen.push(slot));
         assert_eq!(seen, [0, 7, 14, 21, 28]);
         assert_eq!(list.slot(), Some(35));
-        assert!(postings.as_slice().iter().all(|&posting| list.score(&scorer, posting) <= list.bound));
+        assert!(list.postings().all(|posting| list.score(&scorer, posting) <= list.bound));
     }
 }

@@ -4,6 +4,7 @@
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
 
+mod base;
 mod best;
 mod bits;
 mod counts;
@@ -17,8 +18,11 @@ mod rank;
 mod shapes;
 mod statistics;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod unicode61;
+mod write;
 
 pub use index::TextIndex;
 pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k};

@@ -1,9 +1,12 @@
 //! The rows that hold a term, by slot, with what bounds their scores.
 
+use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
 use super::bits::Bits;
 use super::shapes::Shapes;
+use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::error::{Error, Result};
 
 /// Postings that share one bound.
 const BLOCK: usize = 128;
@@ -14,7 +17,8 @@ const DENSE: usize = 16;
 const TOO_LARGE: u16 = if cfg!(test) { 12 } else { u16::MAX };
 
 /// One row of a term. All that scoring needs is here, in eight bytes: a look-up by slot would be a wait for memory.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Posting {
     /// The row's slot.
     pub(super) slot: u32,
@@ -24,39 +28,116 @@ pub(super) struct Posting {
     tokens: u16,
 }
 
+/// Whether a term that is in so many of the slots gets bits.
+pub(super) fn is_dense(postings: usize, slots: usize) -> bool {
+    postings * DENSE >= slots && postings >= 8 * BLOCK
+}
+
 /// What postings refer to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Details {
     pub(super) shapes: Shapes,
-    /// By slot the number of tokens of all columns.
-    pub(super) tokens: Vec<u32>,
-    /// By term and slot the shapes that do not fit into a posting.
+    /// By slot the number of tokens of all columns: those of a file, then those added since.
+    base_tokens: Array<u32>,
+    tokens: Vec<u32>,
+    /// By term and slot, ascending, the shapes that do not fit into a posting.
+    base_large: Array<[u32; 2]>,
+    base_large_shapes: Array<u32>,
     large: FxHashMap<(u32, u32), u32>,
 }
 
 impl Details {
     pub(super) fn new(columns: usize) -> Self {
-        Self { shapes: Shapes::new(columns), tokens: Vec::new(), large: FxHashMap::default() }
+        Self::over(Shapes::new(columns), Array::default(), Array::default(), Array::default())
+    }
+
+    fn over(shapes: Shapes, tokens: Array<u32>, large: Array<[u32; 2]>, large_shapes: Array<u32>) -> Self {
+        Self {
+            shapes,
+            base_tokens: tokens,
+            tokens: Vec::new(),
+            base_large: large,
+            base_large_shapes: large_shapes,
+            large: FxHashMap::default(),
+        }
+    }
+
+    /// The details in a file.
+    pub(super) fn open(file: &ArrayFile, prefix: &str, columns: usize) -> Result<Self> {
+        let shapes = Shapes::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
+        let tokens = file.column(&format!("{prefix}tokens"))?;
+        let (large, large_shapes): (Array<[u32; 2]>, Array<u32>) =
+            (file.column(&format!("{prefix}large"))?, file.column(&format!("{prefix}large_shapes"))?);
+        if large.len() != large_shapes.len() {
+            return Err(Error::Damaged { what: "the shapes that are large" });
+        }
+        Ok(Self::over(shapes, tokens, large, large_shapes))
+    }
+
+    /// Write all but the shapes as columns of a file.
+    pub(super) fn write(&self, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
+        to.begin::<u32>(&name("tokens"))?;
+        to.put(&self.base_tokens)?;
+        to.put(&self.tokens)?;
+        let base = self.base_large.iter().copied().zip(self.base_large_shapes.iter().copied());
+        let tail = self.large.iter().map(|(&(term, slot), &shape)| ([term, slot], shape));
+        let mut large: Vec<_> = base.chain(tail).collect();
+        large.sort_unstable();
+        to.column(&name("large"), &large.iter().map(|&(key, _)| key).collect::<Vec<_>>())?;
+        to.column(&name("large_shapes"), &large.iter().map(|&(_, shape)| shape).collect::<Vec<_>>())
+    }
+
+    /// The number of slots.
+    pub(super) fn slots(&self) -> usize {
+        self.base_tokens.len() + self.tokens.len()
+    }
+
+    /// The number of tokens of a row.
+    pub(super) fn tokens(&self, slot: usize) -> u32 {
+        let tokens = match slot.checked_sub(self.base_tokens.len()) {
+            None => self.base_tokens.get(slot),
+            Some(slot) => self.tokens.get(slot),
+        };
+        tokens.copied().unwrap_or(0)
+    }
+
+    /// Add a slot.
+    pub(super) fn push(&mut self, tokens: u32) {
+        self.tokens.push(tokens);
+    }
+
+    /// The word of 64 bits in which the slots of the tail begin.
+    fn first_word(&self) -> usize {
+        self.base_tokens.len() / 64
     }
 
     /// The posting of a term in the row of the last slot.
     fn last_posting(&mut self, term: u32, shape: u32) -> Posting {
-        let slot = self.tokens.len() as u32 - 1;
+        let slot = self.slots() as u32 - 1;
         let fitting = |number: u32| number.min(u32::from(TOO_LARGE)) as u16;
         if fitting(shape) == TOO_LARGE {
             self.large.insert((term, slot), shape);
         }
-        Posting { slot, shape: fitting(shape), tokens: fitting(self.tokens[slot as usize]) }
+        Posting { slot, shape: fitting(shape), tokens: fitting(self.tokens(slot as usize)) }
+    }
+
+    fn large(&self, term: u32, slot: u32) -> u32 {
+        let in_base = || {
+            let at = self.base_large.binary_search(&[term, slot]).ok()?;
+            self.base_large_shapes.get(at)
+        };
+        let found = if (slot as usize) < self.base_tokens.len() { in_base() } else { self.large.get(&(term, slot)) };
+        found.copied().unwrap_or(u32::from(TOO_LARGE))
     }
 
     /// The shape and the number of tokens of a term's posting.
     pub(super) fn of(&self, term: u32, posting: Posting) -> (u32, u32) {
         let shape = match posting.shape {
-            TOO_LARGE => self.large.get(&(term, posting.slot)).copied().unwrap_or(u32::from(TOO_LARGE)),
+            TOO_LARGE => self.large(term, posting.slot),
             shape => u32::from(shape),
         };
         let tokens = match posting.tokens {
-            TOO_LARGE => self.tokens[posting.slot as usize],
+            TOO_LARGE => self.tokens(posting.slot as usize),
             tokens => u32::from(tokens),
         };
         (shape, tokens)
@@ -64,28 +145,76 @@ impl Details {
 }
 
 /// What no posting of a block exceeds: the largest counts of any, and the fewest tokens of any row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Peak {
     pub(super) shape: u32,
     pub(super) tokens: u32,
 }
 
-/// A frequent term's peaks and, if it is dense, its slots as bits.
-#[derive(Debug, Default)]
+/// A run of a term's postings, slots ascending.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run<'a> {
+    pub(super) postings: &'a [Posting],
+    /// The peaks of its blocks; none for a short run.
+    pub(super) peaks: &'a [Peak],
+    /// Its slots as bits, if it is dense: the place of the first word, and the words.
+    pub(super) bits: Option<(usize, &'a [u64])>,
+}
+
+impl Run<'_> {
+    /// Add the slots to a set.
+    pub(super) fn mark(&self, set: &mut Bits) {
+        match self.bits {
+            Some((first, words)) => set.unite(first, words),
+            None => self.postings.iter().for_each(|posting| set.insert(posting.slot as usize)),
+        }
+    }
+
+    /// The posting of a slot.
+    pub(super) fn find(&self, slot: usize) -> Option<Posting> {
+        let at = self.postings.binary_search_by_key(&slot, |posting| posting.slot as usize).ok()?;
+        self.postings.get(at).copied()
+    }
+}
+
+/// The peaks of a term whose runs become one; none if that is short.
+pub(super) fn peaks_of(
+    runs: [Run<'_>; 2],
+    mut larger: impl FnMut(u32, u32) -> u32,
+    of: impl Fn(Posting) -> (u32, u32),
+) -> Vec<Peak> {
+    let mut peaks = Vec::new();
+    if runs.iter().map(|run| run.postings.len()).sum::<usize>() < BLOCK {
+        return peaks;
+    }
+    for run in runs {
+        peaks.extend_from_slice(run.peaks);
+        if run.peaks.is_empty() {
+            let all = run.postings.iter().map(|&posting| of(posting));
+            let peak = all.reduce(|(shape, tokens), (other, more)| (larger(shape, other), tokens.min(more)));
+            peaks.extend(peak.map(|(shape, tokens)| Peak { shape, tokens }));
+        }
+    }
+    peaks
+}
+
+/// A frequent term's peaks and, if it is dense, its slots as bits, counted from the tail's first word.
+#[derive(Clone, Debug, Default)]
 struct Summary {
     peaks: Vec<Peak>,
     bits: Option<Bits>,
 }
 
 /// A term's postings, slots ascending. Most terms of a corpus have one, which needs no memory of its own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum List {
     One(Posting),
     Many(Vec<Posting>),
 }
 
-/// A term's postings, slots ascending, append-only.
-#[derive(Debug)]
+/// A term's postings in the tail, slots ascending, append-only.
+#[derive(Clone, Debug)]
 pub(super) struct Postings {
     list: List,
     summary: Option<Box<Summary>>,
@@ -101,6 +230,16 @@ impl Postings {
         match &self.list {
             List::One(posting) => std::slice::from_ref(posting),
             List::Many(postings) => postings,
+        }
+    }
+
+    /// All of them; `details` are those they were made with.
+    pub(super) fn run(&self, details: &Details) -> Run<'_> {
+        let summary = self.summary.as_ref();
+        Run {
+            postings: self.as_slice(),
+            peaks: summary.map_or(&[], |summary| &summary.peaks),
+            bits: summary.and_then(|summary| summary.bits.as_ref()).map(|bits| (details.first_word(), bits.words())),
         }
     }
 
@@ -124,26 +263,13 @@ impl Postings {
             self.summary = Some(Box::new(summary));
         } else if let Some(summary) = &mut self.summary {
             summary.push(count - 1, term, posting, details);
-            if summary.bits.is_none() && count * DENSE >= details.tokens.len() && count >= 8 * BLOCK {
-                let mut bits = Bits::default();
-                self.as_slice().iter().for_each(|p| bits.insert(p.slot as usize));
+            if summary.bits.is_none() && is_dense(count, details.tokens.len()) {
+                let (mut bits, first) = (Bits::default(), details.first_word() * 64);
+                self.as_slice().iter().for_each(|p| bits.insert(p.slot as usize - first));
                 if let Some(summary) = &mut self.summary {
                     summary.bits = Some(bits);
                 }
             }
-        }
-    }
-
-    /// The peaks of the blocks; none for a short list.
-    pub(super) fn peaks(&self) -> &[Peak] {
-        self.summary.as_ref().map_or(&[], |summary| &summary.peaks)
-    }
-
-    /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut Bits) {
-        match self.summary.as_ref().and_then(|summary| summary.bits.as_ref()) {
-            Some(bits) => set.unite(bits),
-            None => self.as_slice().iter().for_each(|posting| set.insert(posting.slot as usize)),
         }
     }
 }
@@ -160,7 +286,7 @@ impl Summary {
             }
         }
         if let Some(bits) = &mut self.bits {
-            bits.insert(posting.slot as usize);
+            bits.insert(posting.slot as usize - details.first_word() * 64);
         }
     }
 }
@@ -175,7 +301,7 @@ mod tests {
         let numbers: Vec<u32> = (0..25).map(|i| details.shapes.number(&[i % 5, i / 5])).collect();
         let mut postings = None;
         for slot in 0..5_000_u32 {
-            details.tokens.push(3 + slot * 7 % 31);
+            details.push(3 + slot * 7 % 31);
             let shape = numbers[(slot * 5 % 23) as usize];
             match &mut postings {
                 None => postings = Some(Postings::new(9, shape, &mut details)),
@@ -184,8 +310,9 @@ mod tests {
             }
         }
         let postings = postings.unwrap();
-        assert_eq!(postings.peaks().len(), postings.as_slice().len().div_ceil(BLOCK));
-        for (block, peak) in postings.as_slice().chunks(BLOCK).zip(postings.peaks()) {
+        let run = postings.run(&details);
+        assert_eq!(run.peaks.len(), run.postings.len().div_ceil(BLOCK));
+        for (block, peak) in run.postings.chunks(BLOCK).zip(run.peaks) {
             let highest = details.shapes.get(peak.shape);
             for &p in block {
                 let (shape, tokens) = details.of(9, p);
@@ -195,9 +322,9 @@ mod tests {
             }
         }
         let (mut dense, mut listed) = (Bits::default(), Bits::default());
-        assert!(postings.summary.as_ref().unwrap().bits.is_some());
-        postings.mark(&mut dense);
-        postings.as_slice().iter().for_each(|p| listed.insert(p.slot as usize));
+        assert!(run.bits.is_some());
+        run.mark(&mut dense);
+        run.postings.iter().for_each(|p| listed.insert(p.slot as usize));
         assert_eq!(dense, listed);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::best::{Best, Candidate};
 use super::bits::Bits;
-use super::list::{List, Scorer, find};
+use super::list::{List, Scorer};
 use super::statistics::check_slot;
 use crate::error::Result;
 
@@ -82,9 +82,9 @@ impl<'a> Query<'a> {
         let mut all = Bits::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
             let mut found = Bits::default();
-            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.postings.mark(&mut found));
+            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found));
             found.intersect(allowed);
-            all.unite(&found);
+            all.unite(0, found.words());
         }
         all.count()
     }
@@ -96,8 +96,8 @@ impl<'a> Query<'a> {
         }
         for list in &self.lists {
             let (scorer, allowed) = (&self.scorers[list.part], &self.allowed[list.part]);
-            let allowed = list.postings.as_slice().iter().filter(|posting| allowed.contains(posting.slot as usize));
-            let mut scores: Vec<f64> = allowed.map(|&posting| list.score(scorer, posting)).collect();
+            let allowed = list.postings().filter(|posting| allowed.contains(posting.slot as usize));
+            let mut scores: Vec<f64> = allowed.map(|posting| list.score(scorer, posting)).collect();
             if scores.len() >= k {
                 let (_, floor, _) = scores.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
                 best.raise(*floor);
@@ -138,8 +138,11 @@ impl<'a> Query<'a> {
             for list in &mut self.lists[..essential] {
                 let (scorer, allowed) = (&self.scorers[list.part], &self.allowed[list.part]);
                 list.walk(start + WINDOW, allowed, scorer, |slot, score| {
-                    sums[slot - start] += score;
-                    touched.insert(slot - start);
+                    // Always there, unless slots do not ascend in a file that was tampered with.
+                    if let Some(sum) = sums.get_mut(slot.wrapping_sub(start)) {
+                        *sum += score;
+                        touched.insert(slot - start);
+                    }
                 });
             }
             touched.drain(|at| {
@@ -196,7 +199,7 @@ impl<'a> Query<'a> {
             let mut sum = 0.0;
             if scorer.statistics.slots().contains(slot) {
                 for list in sequence.iter().map(|&list| &self.lists[list]) {
-                    let posting = find(list.postings, slot);
+                    let posting = list.find(slot);
                     matches |= posting.is_some();
                     sum += posting.map_or(0.0, |posting| list.score(scorer, posting));
                 }

@@ -2,18 +2,27 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::arrays::{Array, ArrayWriter};
+use crate::error::{Error, Result};
+
+/// A file that says a term occurs more often in a row is not read: the weights of all occurrences are added one by one.
+const MOST_COUNTED: u32 = 1 << 22;
+
 /// The tuples seen so far, numbered; those of a single occurrence have their column's number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Shapes {
     columns: usize,
-    numbers: FxHashMap<Box<[u32]>, u32>,
-    /// The tuples in the order of their numbers.
+    /// Made when a number is first asked for: reading needs none.
+    numbers: Option<FxHashMap<Box<[u32]>, u32>>,
+    /// The tuples of a file in the order of their numbers.
+    base: Array<u32>,
+    /// Those that came later.
     counts: Vec<u32>,
 }
 
 impl Shapes {
     pub(super) fn new(columns: usize) -> Self {
-        let mut shapes = Self { columns, numbers: FxHashMap::default(), counts: Vec::new() };
+        let mut shapes = Self { columns, numbers: None, base: Array::default(), counts: Vec::new() };
         for column in 0..columns {
             let once: Vec<u32> = (0..columns).map(|c| u32::from(c == column)).collect();
             shapes.number(&once);
@@ -21,28 +30,57 @@ impl Shapes {
         shapes
     }
 
+    /// The tuples of a file, so many counts each.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where the single occurrences are not the first.
+    pub(super) fn from_base(columns: usize, base: Array<u32>) -> Result<Self> {
+        let first = Self::new(columns).counts;
+        let few = base.iter().all(|&count| count <= MOST_COUNTED);
+        if !base.len().is_multiple_of(columns) || !base.starts_with(&first) || !few {
+            return Err(Error::Damaged { what: "the counts by column" });
+        }
+        Ok(Self { columns, numbers: None, base, counts: Vec::new() })
+    }
+
+    /// Write all tuples as one column of a file.
+    pub(super) fn write(&self, to: &mut ArrayWriter, name: &str) -> Result<()> {
+        to.begin::<u32>(name)?;
+        to.put(&self.base)?;
+        to.put(&self.counts)
+    }
+
     pub(super) fn columns(&self) -> usize {
         self.columns
     }
 
     pub(super) fn len(&self) -> usize {
-        self.numbers.len()
+        (self.base.len() + self.counts.len()) / self.columns
     }
 
     /// The number of a tuple, a new one if it was not seen before.
     pub(super) fn number(&mut self, counts: &[u32]) -> u32 {
-        if let Some(&number) = self.numbers.get(counts) {
+        let next = self.len() as u32;
+        let numbers = self.numbers.get_or_insert_with(|| {
+            let tuples = self.base.chunks(self.columns).chain(self.counts.chunks(self.columns));
+            tuples.zip(0..).map(|(tuple, number)| (tuple.into(), number)).collect()
+        });
+        if let Some(&number) = numbers.get(counts) {
             return number;
         }
-        let number = self.numbers.len() as u32;
-        self.numbers.insert(counts.into(), number);
+        numbers.insert(counts.into(), next);
         self.counts.extend_from_slice(counts);
-        number
+        next
     }
 
+    /// The tuple of a number; an empty one if there is none.
     pub(super) fn get(&self, number: u32) -> &[u32] {
         let start = number as usize * self.columns;
-        &self.counts[start..start + self.columns]
+        let (from, start) = match start.checked_sub(self.base.len()) {
+            None => (&*self.base, start),
+            Some(start) => (&*self.counts, start),
+        };
+        from.get(start..start + self.columns).unwrap_or(&[])
     }
 
     /// The number of the tuple with the larger count of two in every column.

@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock};
 use super::bits::Bits;
 use super::counts::Counts;
 use super::index::{Held, TextIndex};
+use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::error::{Error, Result};
 
 /// FTS5's k1.
@@ -19,7 +20,7 @@ const COMMON_LENGTHS: u32 = 1_024;
 /// The rows that count at one moment, their tokens and document frequencies: immutable, made from a [`TextIndex`].
 #[derive(Debug)]
 pub struct Statistics {
-    held: Arc<RwLock<Held>>,
+    held: Arc<RwLock<Arc<Held>>>,
     slots: Bits,
     rows: u64,
     tokens: u64,
@@ -34,6 +35,38 @@ impl Statistics {
     pub(super) fn none(index: &TextIndex) -> Self {
         let (slots, counts, lengths) = (Bits::default(), Counts::default(), Vec::new());
         Self { held: Arc::clone(&index.held), slots, rows: 0, tokens: 0, counts, lengths }
+    }
+
+    /// The statistics that [`Self::write`] wrote, over the same index.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where columns are missing or do not fit the index.
+    pub fn open(file: &ArrayFile, prefix: &str, index: &TextIndex) -> Result<Self> {
+        let fault = Err(Error::Damaged { what: "the counts of rows" });
+        let numbers = file.column::<u64>(&format!("{prefix}totals"))?;
+        let words = file.column::<u64>(&format!("{prefix}rows"))?;
+        let counts = file.column::<u32>(&format!("{prefix}counts"))?;
+        let (&[rows, tokens], held) = (&*numbers, index.read()) else { return fault };
+        let slots = Bits::from(words.to_vec());
+        if slots.last().is_some_and(|last| last >= held.forward.len()) {
+            return fault;
+        }
+        // Written in whole pieces; counts beyond the terms count nothing.
+        let counts = Counts::from_slice(&counts[..counts.len().min(held.terms())]);
+        let mut found = Self { held: Arc::clone(&index.held), slots, rows, tokens, counts, lengths: Vec::new() };
+        found.lengths = found.common_lengths();
+        Ok(found)
+    }
+
+    /// Write the statistics as columns of a file, their names beginning with `prefix`.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        to.column(&format!("{prefix}totals"), &[self.rows, self.tokens])?;
+        to.column(&format!("{prefix}rows"), self.slots.words())?;
+        to.begin::<u32>(&format!("{prefix}counts"))?;
+        self.counts.pieces().try_for_each(|piece| to.put(piece))
     }
 
     /// The number of rows.
@@ -62,15 +95,15 @@ impl Statistics {
             counts: self.counts.clone(),
             lengths: Vec::new(),
         };
-        moved.counts.grow(held.postings.len());
+        moved.counts.grow(held.terms());
         for &slot in removed {
             let at = check_slot(&held, slot)?;
             if !moved.slots.contains(at) {
                 return Err(Error::NotCounted { slot });
             }
             moved.slots.remove(at);
-            moved.rows -= 1;
-            moved.tokens -= u64::from(held.details.tokens[at]);
+            moved.rows = moved.rows.saturating_sub(1);
+            moved.tokens = moved.tokens.saturating_sub(u64::from(held.details.tokens(at)));
             moved.counts.step(held.forward.get(at), false);
         }
         for &slot in added {
@@ -79,11 +112,11 @@ impl Statistics {
                 return Err(Error::Repeated { slot });
             }
             moved.slots.insert(at);
-            moved.rows += 1;
-            moved.tokens += u64::from(held.details.tokens[at]);
+            moved.rows = moved.rows.saturating_add(1);
+            moved.tokens = moved.tokens.saturating_add(u64::from(held.details.tokens(at)));
             moved.counts.step(held.forward.get(at), true);
         }
-        moved.lengths = (0..COMMON_LENGTHS).map(|tokens| moved.length_part(tokens)).collect();
+        moved.lengths = moved.common_lengths();
         Ok(moved)
     }
 
@@ -96,7 +129,8 @@ impl Statistics {
     /// Return every index term that a row holds with its document frequency, in no particular order.
     pub fn to_vec(&self) -> Vec<(Vec<u8>, u32)> {
         let held = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        held.terms().map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
+        let names = held.names().into_iter().zip(0..);
+        names.map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
     }
 
     /// Fail unless the statistics were made from the index.
@@ -116,7 +150,7 @@ impl Statistics {
 
     /// FTS5's inverse document frequency of a term that so many rows hold.
     pub(super) fn idf(&self, count: u32) -> f64 {
-        let others = self.rows - u64::from(count);
+        let others = self.rows.saturating_sub(u64::from(count));
         let idf = ((others as f64 + 0.5) / (f64::from(count) + 0.5)).ln();
         if idf <= 0.0 { LEAST_IDF } else { idf }
     }
@@ -127,6 +161,10 @@ impl Statistics {
             Some(&length) => length,
             None => self.length_part(tokens),
         }
+    }
+
+    fn common_lengths(&self) -> Vec<f64> {
+        (0..COMMON_LENGTHS).map(|tokens| self.length_part(tokens)).collect()
     }
 
     fn length_part(&self, tokens: u32) -> f64 {

@@ -1,0 +1,121 @@
+//! The postings of the first slots, flat, as they lie in a mapped file. Later slots are in the tail.
+//!
+//! Nothing in the file is believed: a place that leads outside is taken for an empty list, so that a file that was
+//! tampered with may spoil an answer, but never a process.
+
+use std::ops::Range;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::postings::{Peak, Posting, Run};
+use crate::arrays::{Array, ArrayFile};
+use crate::error::{Error, Result};
+
+/// Stands in `dense` for a term without bits.
+pub(super) const NO_BITS: u32 = u32::MAX;
+/// Stands in `buckets` for an empty one.
+pub(super) const EMPTY: u32 = u32::MAX;
+
+/// Terms by name, and what is known of each by its number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Base {
+    slots: usize,
+    /// Term numbers by the hash of their names, linear probing.
+    buckets: Array<u32>,
+    names: Array<u8>,
+    name_ends: Array<u64>,
+    postings: Array<Posting>,
+    posting_ends: Array<u64>,
+    peaks: Array<Peak>,
+    peak_ends: Array<u64>,
+    /// By term which set of `bits` is its own.
+    dense: Array<u32>,
+    bits: Array<u64>,
+}
+
+impl Base {
+    /// The base in a file whose columns' names begin with `prefix`, for so many slots.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where columns are missing or do not fit each other.
+    pub(super) fn open(file: &ArrayFile, prefix: &str, slots: usize) -> Result<Self> {
+        let name = |column: &str| format!("{prefix}{column}");
+        let base = Self {
+            slots,
+            buckets: file.column(&name("buckets"))?,
+            names: file.column(&name("names"))?,
+            name_ends: file.column(&name("name_ends"))?,
+            postings: file.column(&name("postings"))?,
+            posting_ends: file.column(&name("posting_ends"))?,
+            peaks: file.column(&name("peaks"))?,
+            peak_ends: file.column(&name("peak_ends"))?,
+            dense: file.column(&name("dense"))?,
+            bits: file.column(&name("bits"))?,
+        };
+        let terms = base.terms();
+        let fits = [base.posting_ends.len(), base.peak_ends.len(), base.dense.len()].iter().all(|&len| len == terms)
+            && (base.buckets.len().is_power_of_two() || terms == 0)
+            && u32::try_from(terms.max(slots)).is_ok();
+        if fits { Ok(base) } else { Err(Error::Damaged { what: "the length of a column of terms" }) }
+    }
+
+    /// The number of slots.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The number of terms.
+    pub(super) fn terms(&self) -> usize {
+        self.name_ends.len()
+    }
+
+    /// The number of a term.
+    pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
+        let mask = self.buckets.len().checked_sub(1)?;
+        let first = bucket(name);
+        for step in 0..self.buckets.len() {
+            let term = self.buckets[first.wrapping_add(step) & mask];
+            if term == EMPTY {
+                return None;
+            }
+            if self.name(term) == name {
+                return Some(term);
+            }
+        }
+        None
+    }
+
+    /// The name of a term.
+    pub(super) fn name(&self, term: u32) -> &[u8] {
+        part(&self.names, &self.name_ends, term)
+    }
+
+    /// The postings of a term; none for a term of the tail.
+    pub(super) fn run(&self, term: u32) -> Run<'_> {
+        let words = self.slots.div_ceil(64);
+        let bits = self.dense.get(term as usize).filter(|&&number| number != NO_BITS).and_then(|&number| {
+            let start = (number as usize).checked_mul(words)?;
+            self.bits.get(start..start.checked_add(words)?)
+        });
+        Run {
+            postings: part(&self.postings, &self.posting_ends, term),
+            peaks: part(&self.peaks, &self.peak_ends, term),
+            bits: bits.map(|words| (0, words)),
+        }
+    }
+}
+
+/// Where to look for a name first; the mask of the table is applied to it.
+pub(super) fn bucket(name: &[u8]) -> usize {
+    xxh3_64(name) as usize
+}
+
+/// Part `i` of items that lie one part after the other.
+pub(super) fn part<'a, T>(items: &'a [T], ends: &[u64], i: u32) -> &'a [T] {
+    items.get(range(ends, i as usize)).unwrap_or(&[])
+}
+
+fn range(ends: &[u64], i: usize) -> Range<usize> {
+    let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
+    if i == 0 { 0..end(0) } else { end(i - 1)..end(i) }
+}

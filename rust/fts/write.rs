@@ -1,0 +1,96 @@
+//! An index as columns of a file: base and tail become one base.
+
+use super::base::{EMPTY, NO_BITS, bucket};
+use super::index::Held;
+use super::postings::{Peak, Posting, is_dense, peaks_of};
+use crate::arrays::ArrayWriter;
+use crate::error::Result;
+
+/// Write the columns of an index, their names beginning with `prefix`.
+pub(super) fn write(held: &Held, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+    let name = |column: &str| format!("{prefix}{column}");
+    write_names(held, to, name)?;
+    let terms = 0..held.terms() as u32;
+    to.begin::<Posting>(&name("postings"))?;
+    let mut ends = Ends::default();
+    for term in terms.clone() {
+        for run in held.runs(term) {
+            to.put(run.postings)?;
+            ends.grow(run.postings.len());
+        }
+        ends.end();
+    }
+    to.column(&name("posting_ends"), &ends.0)?;
+    let mut shapes = held.details.shapes.clone();
+    to.begin::<Peak>(&name("peaks"))?;
+    let mut ends = Ends::default();
+    for term in terms.clone() {
+        let peaks = peaks_of(held.runs(term), |shape, other| shapes.peak(shape, other), |p| held.details.of(term, p));
+        to.put(&peaks)?;
+        ends.grow(peaks.len());
+        ends.end();
+    }
+    to.column(&name("peak_ends"), &ends.0)?;
+    write_bits(held, to, name)?;
+    shapes.write(to, &name("shapes"))?;
+    held.details.write(to, name)?;
+    held.forward.write(to, name)
+}
+
+fn write_names(held: &Held, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
+    let names = held.names();
+    let mut buckets = vec![EMPTY; (names.len() * 2).next_power_of_two()];
+    let mask = buckets.len() - 1;
+    to.begin::<u8>(&name("names"))?;
+    let mut ends = Ends::default();
+    for (term, text) in names.iter().enumerate() {
+        to.put(text)?;
+        ends.grow(text.len());
+        ends.end();
+        let mut at = bucket(text) & mask;
+        while buckets[at] != EMPTY {
+            at = (at + 1) & mask;
+        }
+        buckets[at] = term as u32;
+    }
+    to.column(&name("name_ends"), &ends.0)?;
+    to.column(&name("buckets"), &buckets)
+}
+
+fn write_bits(held: &Held, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
+    let slots = held.forward.len();
+    let mut dense = Vec::with_capacity(held.terms());
+    let mut number = 0;
+    to.begin::<u64>(&name("bits"))?;
+    for term in 0..held.terms() as u32 {
+        let runs = held.runs(term);
+        if !is_dense(runs.iter().map(|run| run.postings.len()).sum(), slots) {
+            dense.push(NO_BITS);
+            continue;
+        }
+        let mut words = vec![0_u64; slots.div_ceil(64)];
+        for posting in runs.iter().flat_map(|run| run.postings) {
+            if let Some(word) = words.get_mut(posting.slot as usize / 64) {
+                *word |= 1 << (posting.slot % 64);
+            }
+        }
+        to.put(&words)?;
+        dense.push(number);
+        number += 1;
+    }
+    to.column(&name("dense"), &dense)
+}
+
+/// Where parts of a column end.
+#[derive(Default)]
+struct Ends(Vec<u64>, u64);
+
+impl Ends {
+    fn grow(&mut self, items: usize) {
+        self.1 += items as u64;
+    }
+
+    fn end(&mut self) {
+        self.0.push(self.1);
+    }
+}
