@@ -4,6 +4,7 @@ mod fold;
 mod grams;
 mod index;
 mod scripts;
+mod spelling;
 mod stop_words;
 mod tfidf;
 mod tokens;

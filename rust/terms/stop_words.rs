@@ -12,8 +12,10 @@ pub const STOP_WORDS: [&str; 95] = [
 ];
 
 const PLACES: usize = 512;
+/// The length of the longest word.
+const LONGEST: usize = 7;
 
-/// Every word is at most seven bytes, so with its length it is one number; the numbers lie in an open-addressed table.
+/// No word is longer than [`LONGEST`], so with its length it is one number; the numbers lie in an open-addressed table.
 const TABLE: [u64; PLACES] = {
     let mut table = [0; PLACES];
     let mut i = 0;
@@ -45,10 +47,19 @@ const fn place(key: u64) -> usize {
 
 /// Whether a lower-case word is one of [`STOP_WORDS`].
 pub fn is_stop_word(word: &str) -> bool {
-    if word.is_empty() || word.len() > 7 {
+    !word.is_empty() && word.len() <= LONGEST && is_packed_stop_word(pack(word.as_bytes()))
+}
+
+/// Whether the first `len` of eight bytes are one of [`STOP_WORDS`]; what follows them does not matter.
+pub(super) fn starts_with_stop_word(eight: [u8; 8], len: usize) -> bool {
+    if len == 0 || len > LONGEST {
         return false;
     }
-    let key = pack(word.as_bytes());
+    let bits = 8 * len as u32;
+    is_packed_stop_word(u64::from_be_bytes(eight) >> (64 - bits) | (len as u64) << bits)
+}
+
+fn is_packed_stop_word(key: u64) -> bool {
     let mut place = place(key);
     while TABLE[place] != 0 {
         if TABLE[place] == key {
@@ -70,5 +81,15 @@ mod tests {
         for word in ["", "\0", "\0a", "thee", "tha", "becaus", "because1", "jwt", "The", "été"] {
             assert!(!is_stop_word(word), "{word:?}");
         }
+    }
+
+    #[test]
+    fn a_word_is_found_at_the_beginning_of_eight_bytes() {
+        for word in STOP_WORDS.into_iter().chain(["thee", "jwt", "becaus"]) {
+            let mut eight = *b"zzzzzzzz";
+            eight[..word.len()].copy_from_slice(word.as_bytes());
+            assert_eq!(starts_with_stop_word(eight, word.len()), is_stop_word(word), "{word}");
+        }
+        assert!(!starts_with_stop_word(*b"because1", 8) && !starts_with_stop_word(*b"a       ", 0));
     }
 }
