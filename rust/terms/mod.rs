@@ -14,6 +14,7 @@ mod words;
 pub use fold::fold;
 pub use grams::{grams, query_grams};
 pub use index::{Frequencies, TermIndex};
+pub use spelling::SpellingIndex;
 pub use stop_words::{STOP_WORDS, is_stop_word};
 pub use tfidf::{Csr, TfidfVectorizer, Tokens};
 pub use tokens::tokenize;

@@ -2,9 +2,18 @@
 
 mod asked;
 mod counts;
+mod index;
+mod lists;
+mod matches;
+mod names;
+mod numbers;
+mod query;
 mod spell;
+#[cfg(test)]
+mod tests;
 mod trigram;
 
 pub(super) use asked::Asked;
 pub(super) use counts::Counts;
+pub use index::SpellingIndex;
 pub(super) use spell::Speller;

@@ -1,0 +1,130 @@
+//! One query's walk over slots.
+
+use super::asked::Asked;
+use super::index::Held;
+use super::lists::for_each_number;
+use super::matches::Matches;
+use super::names::{Record, find};
+use crate::error::Result;
+
+/// Words remembered; of two that share a place the later one stays.
+const REMEMBERED: usize = 1 << 11;
+/// Slots looked at together: enough for many loads to be under way, few enough for their words to stay in the cache.
+pub(super) const BLOCK: usize = 64;
+
+/// What a query needs while it walks, used again from block to block.
+///
+/// Most of what a block loads lies where no search was for long. So each step is a loop of its own over the whole
+/// block, short enough for the processor to wait for many loads at once.
+pub(super) struct Query<'a> {
+    asked: &'a Asked,
+    matches: Matches<'a>,
+    /// The slots' numbers as they are kept, and by slot their end and its square.
+    units: Vec<u16>,
+    slots: Vec<(usize, f64)>,
+    /// The slots' words, as places among `words`, and by slot their end.
+    places: Vec<u32>,
+    ends: Vec<usize>,
+    /// The numbers of the words, most of them once.
+    words: Vec<u32>,
+    /// By the lowest bits of a number, where it may be among `words`.
+    remembered: Box<[u32; REMEMBERED]>,
+    /// By word its record.
+    records: Vec<Record>,
+    /// By word its matches' start and end.
+    runs: Vec<(u32, u32)>,
+    found: Vec<u32>,
+    /// By trigram of the query.
+    counts: Vec<u32>,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(asked: &'a Asked) -> Self {
+        Self {
+            asked,
+            matches: Matches::new(asked),
+            units: Vec::new(),
+            slots: Vec::new(),
+            places: Vec::new(),
+            ends: Vec::new(),
+            words: Vec::new(),
+            remembered: Box::new([0; REMEMBERED]),
+            records: Vec::new(),
+            runs: Vec::new(),
+            found: Vec::new(),
+            counts: vec![0; asked.trigrams.len()],
+        }
+    }
+
+    /// Push the cosines of a block of slots.
+    pub(super) fn cosines(&mut self, held: &Held, slots: &[i64], cosines: &mut Vec<f64>) -> Result<()> {
+        self.gather(held, slots)?;
+        self.read();
+        self.find(held);
+        let mut start = 0;
+        for (&(_, square), &end) in self.slots.iter().zip(&self.ends) {
+            self.counts.fill(0);
+            for &place in &self.places[start..end] {
+                let (first, last) = self.runs[place as usize];
+                for &at in &self.found[first as usize..last as usize] {
+                    self.counts[at as usize] += 1;
+                }
+            }
+            start = end;
+            cosines.push(self.asked.cosine(self.counts.iter().copied(), square));
+        }
+        Ok(())
+    }
+
+    /// Copy what is kept of the slots.
+    fn gather(&mut self, held: &Held, slots: &[i64]) -> Result<()> {
+        self.units.clear();
+        self.slots.clear();
+        for &slot in slots {
+            let (units, square) = held.slot(slot)?;
+            self.units.extend(units);
+            self.slots.push((self.units.len(), square));
+        }
+        Ok(())
+    }
+
+    /// Read the numbers of the slots' words.
+    fn read(&mut self) {
+        let Self { places, words, remembered, .. } = self;
+        // Room for all of them, so that nothing has to grow; and no branch on whether a word is a new one, for which
+        // the chances are even.
+        places.resize(self.units.len(), 0);
+        words.resize(self.units.len() + 1, 0);
+        let (mut placed, mut new, mut start) = (0, 0, 0);
+        self.ends.clear();
+        for &(end, _) in &self.slots {
+            for_each_number(&self.units[start..end], |number| {
+                let place = &mut remembered[number as usize % REMEMBERED];
+                words[new as usize] = number;
+                let is_known = *place < new && words[*place as usize] == number;
+                *place = if is_known { *place } else { new };
+                places[placed] = *place;
+                new += u32::from(!is_known);
+                placed += 1;
+            });
+            self.ends.push(placed);
+            start = end;
+        }
+        words.truncate(new as usize);
+    }
+
+    /// Find the matches of the words.
+    fn find(&mut self, held: &Held) {
+        self.runs.clear();
+        self.found.clear();
+        self.records.clear();
+        let parts = held.words();
+        self.records.extend(self.words.iter().map(|&number| find(&parts, number).0));
+        for (&record, &number) in self.records.iter().zip(&self.words) {
+            let start = self.found.len() as u32;
+            let long = || find(&parts, number).1;
+            self.matches.of(record, long, |at| self.found.push(at));
+            self.runs.push((start, self.found.len() as u32));
+        }
+    }
+}
