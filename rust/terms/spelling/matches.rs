@@ -6,13 +6,15 @@ use super::trigram::{Trigram, for_each_trigram, of_ascii, to_ascii, windows};
 
 /// Places of the sieve: few trigrams but the query's may pass it, and it must stay in the nearest cache.
 const PLACES: usize = 1 << 13;
+const ANYWHERE: u8 = u8::MAX;
 /// A bit of every byte that is not ASCII.
 const FOREIGN: Record = Record::MAX / 0xff * 0x80;
 
 /// The trigrams of a query, made ready to be found in words.
 pub(super) struct Matches<'a> {
     asked: &'a Asked,
-    /// Which trigrams may be among the query's: by three bytes if they are ASCII, by the number if not.
+    /// Where a trigram may be among the query's, and 1: by three bytes if they are ASCII, by the number if not. 0 for
+    /// nowhere, [`ANYWHERE`] for a place that several share or that has no room in a byte.
     sieve: Box<[u8; PLACES]>,
     has_foreign: bool,
 }
@@ -21,8 +23,9 @@ impl<'a> Matches<'a> {
     pub(super) fn new(asked: &'a Asked) -> Self {
         let has_foreign = asked.trigrams.iter().any(|&trigram| to_ascii(trigram).is_none());
         let mut made = Self { asked, sieve: Box::new([0; PLACES]), has_foreign };
-        for &trigram in &asked.trigrams {
-            made.sieve[to_ascii(trigram).map_or_else(|| place(trigram), ascii_place)] = 1;
+        for (&trigram, next) in asked.trigrams.iter().zip(1_usize..) {
+            let at = &mut made.sieve[to_ascii(trigram).map_or_else(|| place(trigram), ascii_place)];
+            *at = if *at == 0 { next.min(ANYWHERE.into()) as u8 } else { ANYWHERE };
         }
         made
     }
@@ -31,50 +34,58 @@ impl<'a> Matches<'a> {
     pub(super) fn of<'n>(&self, record: Record, long: impl FnOnce() -> Option<&'n [u8]>, mut each: impl FnMut(u32)) {
         if is_short(record) {
             let bytes = record.to_le_bytes();
-            if self.passes(record) {
-                self.ascii(letters(&bytes, record), &mut each);
+            let mut passed = self.passed(record);
+            while passed != 0 {
+                let at = passed.trailing_zeros() as usize;
+                passed &= passed - 1;
+                self.ascii([bytes[at], bytes[at + 1], bytes[at + 2]], &mut each);
             }
             if self.has_foreign && record & FOREIGN != 0 {
                 self.foreign(letters(&bytes, record), &mut each);
             }
         } else if let Some(word) = long() {
-            self.ascii(word, &mut each);
+            windows(word).for_each(|bytes| self.ascii(bytes, &mut each));
             if self.has_foreign {
                 self.foreign(word, &mut each);
             }
         }
     }
 
-    /// Whether any three bytes of a short word may be a trigram of the query.
-    fn passes(&self, record: Record) -> bool {
+    /// A bit for each three bytes of a short word that may be a trigram of the query.
+    fn passed(&self, record: Record) -> u32 {
         // First all places, in lanes of 16 bits, then all look-ups, whatever the length of the word: without a branch.
-        let even = lanes(record);
-        let odd = lanes(record >> 8);
+        let (even, odd) = (lanes(record), lanes(record >> 8));
         let found = |lanes: Record, lane: u32| self.sieve[usize::from((lanes >> (16 * lane)) as u16) % PLACES];
-        (0..7).fold(0, |all, lane| all | found(even, lane) | found(odd, lane)) != 0
+        if (0..7).fold(0, |all, lane| all | found(even, lane) | found(odd, lane)) == 0 {
+            return 0;
+        }
+        let bits = |lane| u32::from(found(even, lane) != 0) | u32::from(found(odd, lane) != 0) << 1;
+        (0..7).fold(0, |all, lane| all | bits(lane) << (2 * lane))
     }
 
-    /// Look at the trigrams that are ASCII.
-    fn ascii(&self, word: &[u8], each: &mut impl FnMut(u32)) {
-        for bytes in windows(word) {
-            if self.sieve[ascii_place(bytes)] != 0 {
-                self.find(of_ascii(bytes), each);
-            }
-        }
+    fn ascii(&self, bytes: [u8; 3], each: &mut impl FnMut(u32)) {
+        self.find(self.sieve[ascii_place(bytes)], of_ascii(bytes), each);
     }
 
     /// Look at the trigrams that are not ASCII.
     fn foreign(&self, word: &[u8], each: &mut impl FnMut(u32)) {
         let Ok(word) = str::from_utf8(word) else { return };
         for_each_trigram(word, |trigram| {
-            if self.sieve[place(trigram)] != 0 && to_ascii(trigram).is_none() {
-                self.find(trigram, each);
+            if to_ascii(trigram).is_none() {
+                self.find(self.sieve[place(trigram)], trigram, each);
             }
         });
     }
 
-    fn find(&self, trigram: Trigram, each: &mut impl FnMut(u32)) {
-        if let Ok(at) = self.asked.trigrams.binary_search(&trigram) {
+    /// Find a trigram of which the sieve says so much.
+    fn find(&self, sieved: u8, trigram: Trigram, each: &mut impl FnMut(u32)) {
+        let trigrams = &self.asked.trigrams;
+        let at = match sieved {
+            0 => None,
+            ANYWHERE => trigrams.binary_search(&trigram).ok(),
+            next => Some(usize::from(next) - 1).filter(|&at| trigrams[at] == trigram),
+        };
+        if let Some(at) = at {
             each(at as u32);
         }
     }

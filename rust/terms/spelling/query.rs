@@ -4,13 +4,16 @@ use super::asked::Asked;
 use super::index::Held;
 use super::lists::for_each_number;
 use super::matches::Matches;
-use super::names::{Record, find};
+use super::names::find;
 use crate::error::Result;
 
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;
 /// Slots looked at together: enough for many loads to be under way, few enough for their words to stay in the cache.
 pub(super) const BLOCK: usize = 64;
+
+/// Words loaded at once.
+const AT_ONCE: usize = 64;
 
 /// What a query needs while it walks, used again from block to block.
 ///
@@ -29,11 +32,9 @@ pub(super) struct Query<'a> {
     words: Vec<u32>,
     /// By the lowest bits of a number, where it may be among `words`.
     remembered: Box<[u32; REMEMBERED]>,
-    /// By word its record.
-    records: Vec<Record>,
-    /// By word its matches' start and end.
-    runs: Vec<(u32, u32)>,
+    /// The matches of the words, and by word where its own begin, and after the last one where they end.
     found: Vec<u32>,
+    starts: Vec<u32>,
     /// By trigram of the query.
     counts: Vec<u32>,
 }
@@ -49,9 +50,8 @@ impl<'a> Query<'a> {
             ends: Vec::new(),
             words: Vec::new(),
             remembered: Box::new([0; REMEMBERED]),
-            records: Vec::new(),
-            runs: Vec::new(),
             found: Vec::new(),
+            starts: Vec::new(),
             counts: vec![0; asked.trigrams.len()],
         }
     }
@@ -65,8 +65,8 @@ impl<'a> Query<'a> {
         for (&(_, square), &end) in self.slots.iter().zip(&self.ends) {
             self.counts.fill(0);
             for &place in &self.places[start..end] {
-                let (first, last) = self.runs[place as usize];
-                for &at in &self.found[first as usize..last as usize] {
+                let run = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+                for &at in &self.found[run] {
                     self.counts[at as usize] += 1;
                 }
             }
@@ -78,10 +78,11 @@ impl<'a> Query<'a> {
 
     /// Copy what is kept of the slots.
     fn gather(&mut self, held: &Held, slots: &[i64]) -> Result<()> {
+        // Copying branches on the length, so first all lengths have to be there.
+        let kept = slots.iter().map(|&slot| held.slot(slot)).collect::<Result<Vec<_>>>()?;
         self.units.clear();
         self.slots.clear();
-        for &slot in slots {
-            let (units, square) = held.slot(slot)?;
+        for (units, square) in kept {
             self.units.extend(units);
             self.slots.push((self.units.len(), square));
         }
@@ -115,16 +116,17 @@ impl<'a> Query<'a> {
 
     /// Find the matches of the words.
     fn find(&mut self, held: &Held) {
-        self.runs.clear();
+        self.starts.clear();
         self.found.clear();
-        self.records.clear();
         let parts = held.words();
-        self.records.extend(self.words.iter().map(|&number| find(&parts, number).0));
-        for (&record, &number) in self.records.iter().zip(&self.words) {
-            let start = self.found.len() as u32;
-            let long = || find(&parts, number).1;
-            self.matches.of(record, long, |at| self.found.push(at));
-            self.runs.push((start, self.found.len() as u32));
+        for words in self.words.chunks(AT_ONCE) {
+            let mut records = [0; AT_ONCE];
+            records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);
+            for (&record, &number) in records.iter().zip(words) {
+                self.starts.push(self.found.len() as u32);
+                self.matches.of(record, || find(&parts, number).1, |at| self.found.push(at));
+            }
         }
+        self.starts.push(self.found.len() as u32);
     }
 }
