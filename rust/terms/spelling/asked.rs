@@ -21,15 +21,16 @@ impl Asked {
         Self { trigrams, weights, square: counts.square() }
     }
 
-    /// The cosine with a text, from how often it has each of the trigrams, and its square.
-    pub(super) fn cosine(&self, counts: impl Iterator<Item = u32>, square: f64) -> f64 {
-        let shared: f64 = self.weights.iter().zip(counts).map(|(w, count)| w * weight(count)).sum();
+    /// The cosine with a text: from how often it has each of the trigrams, by their places, ascending, and its square.
+    /// Those that it does not have may be left out.
+    pub(super) fn cosine(&self, counts: impl Iterator<Item = (usize, u32)>, square: f64) -> f64 {
+        let shared: f64 = counts.map(|(at, count)| self.weights[at] * weight(count)).sum();
         // One root of the product, so that equal profiles give 1.
         if shared > 0.0 { (shared / (self.square * square).sqrt()).min(1.0) } else { 0.0 }
     }
 
     /// The cosine with a text that was counted.
     pub(in crate::terms) fn cosine_with(&self, counts: &Counts) -> f64 {
-        self.cosine(self.trigrams.iter().map(|&trigram| counts.get(trigram)), counts.square())
+        self.cosine(self.trigrams.iter().map(|&trigram| counts.get(trigram)).enumerate(), counts.square())
     }
 }

@@ -1,16 +1,26 @@
 //! The words of each slot, compact, and its square.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::names::extend;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// By slot its words' numbers, ascending, each as often as it occurs: differences, fifteen bits a unit. Bytes would take
 /// little less, and the processor could not tell how many the next number has; nearly all have one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     units: Array<u16>,
-    ends: Array<u64>,
-    squares: Array<f64>,
+    slots: Array<Slot>,
+}
+
+/// What is asked of a slot, in one place: another would be another wait for memory.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Slot {
+    /// The end of its units.
+    end: u64,
+    square: f64,
 }
 
 /// Set in a unit that is not the last of its number.
@@ -19,11 +29,7 @@ const MORE: u16 = 1 << 15;
 impl Lists {
     /// The slots in a file.
     pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
-        let name = |column: &str| format!("{prefix}{column}");
-        let (units, ends) = (file.column(&name("numbers"))?, file.column(&name("number_ends"))?);
-        let lists = Self { units, ends, squares: file.column(&name("squares"))? };
-        let fits = lists.ends.len() == lists.squares.len();
-        if fits { Ok(lists) } else { Err(Error::Damaged { what: "the number of slots" }) }
+        Ok(Self { units: file.column(&format!("{prefix}numbers"))?, slots: file.column(&format!("{prefix}slots"))? })
     }
 
     /// Write the slots of both, one after the other, as columns of a file.
@@ -31,17 +37,14 @@ impl Lists {
         to.begin::<u16>(&format!("{prefix}numbers"))?;
         to.put(&self.units)?;
         to.put(&more.units)?;
-        to.begin::<u64>(&format!("{prefix}number_ends"))?;
-        to.put(&self.ends)?;
-        to.put(&moved(&more.ends, self.units.len()))?;
-        to.begin::<f64>(&format!("{prefix}squares"))?;
-        to.put(&self.squares)?;
-        to.put(&more.squares)
+        to.begin::<Slot>(&format!("{prefix}slots"))?;
+        to.put(&self.slots)?;
+        to.put(&moved(&more.slots, self.units.len()))
     }
 
     /// The number of slots.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.slots.len()
     }
 
     /// Add a slot: ascending numbers, and the sum of its squared weights.
@@ -57,32 +60,32 @@ impl Lists {
             }
             units.push(rest as u16);
         }
-        self.ends.to_mut().push(units.len() as u64);
-        self.squares.to_mut().push(square);
+        self.slots.to_mut().push(Slot { end: units.len() as u64, square });
     }
 
     /// Add the slots of others, in their order.
     pub(super) fn extend(&mut self, others: &Self) {
-        extend(&mut self.ends, &moved(&others.ends, self.units.len()));
+        extend(&mut self.slots, &moved(&others.slots, self.units.len()));
         extend(&mut self.units, &others.units);
-        extend(&mut self.squares, &others.squares);
     }
 
     /// The numbers of a slot, as they are kept, and its square; None beyond the last slot.
     pub(super) fn get(&self, slot: usize) -> Option<(&[u16], f64)> {
-        let (ends, square) = (&*self.ends, *self.squares.get(slot)?);
-        let start = if slot == 0 { 0 } else { ends[slot - 1] };
+        let slots = &*self.slots;
+        let Slot { end, square } = *slots.get(slot)?;
+        let start = if slot == 0 { 0 } else { slots[slot - 1].end };
         // Nothing only in a file that was tampered with.
-        Some((self.units.get(start as usize..ends[slot] as usize).unwrap_or_default(), square))
+        Some((self.units.get(start as usize..end as usize).unwrap_or_default(), square))
     }
 
     pub(super) fn owned_bytes(&self) -> usize {
-        self.units.owned_bytes() + self.ends.owned_bytes() + self.squares.owned_bytes()
+        self.units.owned_bytes() + self.slots.owned_bytes()
     }
 }
 
-fn moved(ends: &[u64], offset: usize) -> Vec<u64> {
-    ends.iter().map(|end| end.wrapping_add(offset as u64)).collect()
+/// The slots when their units come after so many of others.
+fn moved(slots: &[Slot], offset: usize) -> Vec<Slot> {
+    slots.iter().map(|slot| Slot { end: slot.end.wrapping_add(offset as u64), ..*slot }).collect()
 }
 
 /// Call `each` with the numbers of a slot.

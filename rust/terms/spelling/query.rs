@@ -1,5 +1,7 @@
 //! One query's walk over slots.
 
+use std::ops::Range;
+
 use super::asked::Asked;
 use super::index::Held;
 use super::lists::for_each_number;
@@ -35,8 +37,11 @@ pub(super) struct Query<'a> {
     /// The matches of the words, and by word where its own begin, and after the last one where they end.
     found: Vec<u32>,
     starts: Vec<u32>,
-    /// By trigram of the query.
+    /// By trigram of the query, and which are not 0.
     counts: Vec<u32>,
+    seen: Vec<u64>,
+    /// Those of a slot's words that have matches.
+    matching: Vec<u32>,
 }
 
 impl<'a> Query<'a> {
@@ -53,6 +58,8 @@ impl<'a> Query<'a> {
             found: Vec::new(),
             starts: Vec::new(),
             counts: vec![0; asked.trigrams.len()],
+            seen: vec![0; asked.trigrams.len().div_ceil(64)],
+            matching: Vec::new(),
         }
     }
 
@@ -62,18 +69,31 @@ impl<'a> Query<'a> {
         self.read();
         self.find(held);
         let mut start = 0;
-        for (&(_, square), &end) in self.slots.iter().zip(&self.ends) {
-            self.counts.fill(0);
-            for &place in &self.places[start..end] {
-                let run = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
-                for &at in &self.found[run] {
-                    self.counts[at as usize] += 1;
-                }
-            }
+        for slot in 0..slots.len() {
+            let end = self.ends[slot];
+            self.count(start..end);
             start = end;
-            cosines.push(self.asked.cosine(self.counts.iter().copied(), square));
+            cosines.push(self.asked.cosine(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
         }
         Ok(())
+    }
+
+    /// Count the trigrams that a slot shares with the query.
+    fn count(&mut self, places: Range<usize>) {
+        // Few words have any. Which ones cannot be guessed, so they are set apart without a branch.
+        self.matching.resize(places.len(), 0);
+        let mut matching = 0;
+        for &place in &self.places[places] {
+            self.matching[matching] = place;
+            matching += usize::from(self.starts[place as usize] != self.starts[place as usize + 1]);
+        }
+        for &place in &self.matching[..matching] {
+            let run = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+            for &at in &self.found[run] {
+                self.counts[at as usize] += 1;
+                self.seen[at as usize / 64] |= 1 << (at % 64);
+            }
+        }
     }
 
     /// Copy what is kept of the slots.
@@ -129,4 +149,17 @@ impl<'a> Query<'a> {
         }
         self.starts.push(self.found.len() as u32);
     }
+}
+
+/// Take the counts that are not 0, with their places, ascending.
+fn taken<'c>(seen: &'c mut [u64], counts: &'c mut [u32]) -> impl Iterator<Item = (usize, u32)> + 'c {
+    let mut word = 0;
+    std::iter::from_fn(move || {
+        while *seen.get(word)? == 0 {
+            word += 1;
+        }
+        let at = 64 * word + seen[word].trailing_zeros() as usize;
+        seen[word] &= seen[word] - 1;
+        Some((at, std::mem::take(&mut counts[at])))
+    })
 }
