@@ -1,12 +1,14 @@
 //! A query's trigrams and what a text shares of them.
 
-use super::counts::{Counts, weight};
+use super::counts::{Counts, Place, weight};
 use super::spell::Speller;
 use super::trigram::Trigram;
 
 /// The trigrams of a query, ascending: one order of summation, so that equal input gives equal doubles.
 pub(in crate::terms) struct Asked {
     pub(super) trigrams: Vec<Trigram>,
+    /// Where texts that are counted have them.
+    places: Vec<Place>,
     weights: Vec<f64>,
     square: f64,
 }
@@ -17,8 +19,9 @@ impl Asked {
         let mut trigrams: Vec<Trigram> = counts.trigrams().collect();
         trigrams.sort_unstable();
         trigrams.dedup();
-        let weights = trigrams.iter().map(|&trigram| weight(counts.get(trigram))).collect();
-        Self { trigrams, weights, square: counts.square() }
+        let weights = trigrams.iter().map(|&trigram| weight(counts.at(Place::of(trigram)))).collect();
+        let places = trigrams.iter().map(|&trigram| Place::of(trigram)).collect();
+        Self { trigrams, places, weights, square: counts.square() }
     }
 
     /// The cosine with a text: from how often it has each of the trigrams, by their places, ascending, and its square.
@@ -31,6 +34,6 @@ impl Asked {
 
     /// The cosine with a text that was counted.
     pub(in crate::terms) fn cosine_with(&self, counts: &Counts) -> f64 {
-        self.cosine(self.trigrams.iter().map(|&trigram| counts.get(trigram)).enumerate(), counts.square())
+        self.cosine(self.places.iter().map(|&place| counts.at(place)).enumerate(), counts.square())
     }
 }

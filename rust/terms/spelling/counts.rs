@@ -37,9 +37,22 @@ const CODES: [u8; 256] = {
 };
 
 /// The place of a trigram of three such letters, lower than `LETTERS` to the third.
-fn plain(letters: [u8; 3]) -> Option<usize> {
+fn plain(letters: [u8; 3]) -> Option<u16> {
     let [a, b, c] = letters.map(|letter| CODES[letter as usize] as usize);
-    (a.max(b).max(c) < LETTERS).then_some((a * LETTERS + b) * LETTERS + c)
+    (a.max(b).max(c) < LETTERS).then_some(((a * LETTERS + b) * LETTERS + c) as u16)
+}
+
+/// A trigram, and its place if it is one of plain letters.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    trigram: Trigram,
+    plain: Option<u16>,
+}
+
+impl Place {
+    pub(super) fn of(trigram: Trigram) -> Self {
+        Self { trigram, plain: to_ascii(trigram).and_then(plain) }
+    }
 }
 
 /// Counts of one text after the other, in the same memory.
@@ -84,11 +97,11 @@ impl Counts {
 
     fn list(&mut self, word: &[u8]) {
         if !self.is_sparse && word.is_ascii() {
-            self.listed.extend(windows(word).map(|letters| plain(letters).unwrap_or_default() as u16));
+            self.listed.extend(windows(word).map(|letters| plain(letters).unwrap_or_default()));
         } else if let Ok(word) = str::from_utf8(word) {
-            for_each_trigram(word, |trigram| match self.place(trigram) {
-                Some(place) => self.listed.push(place as u16),
-                None => self.others.listed.push(trigram),
+            for_each_trigram(word, |trigram| match Place::of(trigram).plain {
+                Some(plain) if !self.is_sparse => self.listed.push(plain),
+                _ => self.others.listed.push(trigram),
             });
         }
     }
@@ -110,16 +123,11 @@ impl Counts {
         self.others.count(&mut tally);
     }
 
-    /// The place of a trigram of plain letters, unless all are among the others.
-    fn place(&self, trigram: Trigram) -> Option<usize> {
-        if self.is_sparse { None } else { to_ascii(trigram).and_then(plain) }
-    }
-
     /// How often a trigram occurs.
-    pub(super) fn get(&self, trigram: Trigram) -> u32 {
-        match self.place(trigram) {
-            Some(place) => u32::from(self.plain[place]),
-            None => self.others.get(trigram),
+    pub(super) fn at(&self, place: Place) -> u32 {
+        match place.plain {
+            Some(plain) if !self.is_sparse => u32::from(self.plain[usize::from(plain)]),
+            _ => self.others.get(place.trigram),
         }
     }
 
