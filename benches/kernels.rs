@@ -6,7 +6,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use septet::facts::{self, Fading, Times};
 use septet::fts::{self, Part, TextIndex, Wanted};
-use septet::terms::{self, TermIndex, TfidfVectorizer, Tokens};
+use septet::terms::{self, SpellingIndex, TermIndex, TfidfVectorizer, Tokens};
 use septet::vectors::{self, Level, Rows};
 use septet::{fuse, terms::Frequencies};
 
@@ -111,7 +111,6 @@ fn tfidf(criterion: &mut Criterion) {
     let Ok(frequencies) = index.frequencies(&slots) else { return };
     let candidates: Vec<i64> = slots.iter().copied().step_by(166).take(30).collect();
     group.bench_function("cosines 30", |bencher| bencher.iter(|| index.cosines(&frequencies, &query, &candidates)));
-    group.bench_function("trigrams 30", |bencher| bencher.iter(|| terms::trigrams(&query, &texts[..30])));
     let moved = |frequencies: &Frequencies| frequencies.moved(&index, &[], &[7]);
     group.bench_function("moved 1", |bencher| bencher.iter(|| moved(black_box(&frequencies))));
     group.bench_function("frequencies 5000", |bencher| bencher.iter(|| index.frequencies(&slots)));
@@ -119,6 +118,20 @@ fn tfidf(criterion: &mut Criterion) {
     group.bench_function("append 5000", |bencher| bencher.iter(|| TermIndex::new().append(&texts, Some(1))));
     let vectorizer = TfidfVectorizer::new(Tokens::Words);
     group.bench_function("fit_transform 5000", |bencher| bencher.iter(|| vectorizer.fit_transform(&texts, Some(1))));
+}
+
+fn spelling(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("spelling");
+    let mut numbers = Numbers(9);
+    let texts: Vec<String> = (0..20_000).map(|_| numbers.text(60)).collect();
+    let (index, query) = (SpellingIndex::new(), Numbers(5).text(8));
+    index.append(&texts);
+    let candidates: Vec<i64> = (0..58).map(|i| i * 341).collect();
+    let candidate_texts: Vec<&str> = candidates.iter().map(|&slot| &*texts[slot as usize]).collect();
+    group.bench_function("trigrams 58", |bencher| bencher.iter(|| terms::trigrams(&query, &candidate_texts)));
+    group.bench_function("cosines 58", |bencher| bencher.iter(|| index.cosines(&query, &candidates)));
+    group.throughput(Throughput::Elements(20_000));
+    group.bench_function("append 20000", |bencher| bencher.iter(|| SpellingIndex::new().append(&texts)));
 }
 
 fn full_text(criterion: &mut Criterion) {
@@ -177,6 +190,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(Duration::from_millis(200))
         .measurement_time(Duration::from_millis(800));
-    targets = top_k, at_candidates, tokens, tfidf, full_text, fusion
+    targets = top_k, at_candidates, tokens, tfidf, spelling, full_text, fusion
 }
 criterion_main!(kernels);

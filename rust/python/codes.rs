@@ -7,6 +7,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 use super::{Doubles, Input, Integers, Matrix, Vector, count, integers, thread_count};
+use crate::Error;
 use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{self, Hits, Level, Request};
 

@@ -112,7 +112,8 @@ mod _core {
     use super::fusion::{decay, jaccard, order, rrf, weighted_sum};
     #[pymodule_export]
     use super::terms::{
-        Frequencies, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize, trigrams, words,
+        Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,
+        trigrams, words,
     };
     #[pymodule_export]
     use super::vectors::{cosine_at, kernel, kernels, top_k, unit_rows};

@@ -52,6 +52,39 @@ pub(super) fn trigrams<'py>(py: Python<'py>, query: &str, texts: Vec<PyBackedStr
     array(py, py.detach(|| terms::trigrams(query, &texts)))
 }
 
+/// The spelling of texts by slot, append-only.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct SpellingIndex(terms::SpellingIndex);
+
+#[pymethods]
+impl SpellingIndex {
+    #[new]
+    fn new() -> Self {
+        Self(terms::SpellingIndex::new())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.len())
+    }
+
+    /// The memory the index takes.
+    #[getter]
+    fn size_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.size_bytes())
+    }
+
+    /// Cut the texts into words, in order, into new slots and return the first new slot.
+    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> usize {
+        py.detach(|| self.0.append(&texts))
+    }
+
+    /// Return `trigrams` of the query and the texts of the slots `(m,)`.
+    fn cosines<'py>(&self, query: &str, slots: Vector<'py, i64>) -> PyResult<Doubles<'py>> {
+        let (py, slots) = (slots.py(), slots.slice()?);
+        Ok(array(py, py.detach(|| self.0.cosines(query, slots))?))
+    }
+}
+
 /// Token counts of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct TermIndex(terms::TermIndex);

@@ -62,6 +62,11 @@ pub(super) fn is_stop_start(start: u64) -> bool {
     false
 }
 
+/// Whether the first `len` of eight bytes, none of them NUL, are one of [`STOP_WORDS`]; what follows does not matter.
+pub(super) fn starts_with_stop_word(eight: [u8; 8], len: usize) -> bool {
+    (1..=7).contains(&len) && is_stop_start(u64::from_le_bytes(eight) & (u64::MAX >> (64 - 8 * len)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,12 @@ def index(*texts):
     return made
 
 
+def spelling(*texts):
+    made = _core.SpellingIndex()
+    made.append(list(texts))
+    return made
+
+
 def decay(*, now=0.0, times=(NUMBERS,) * 4, half_life_s=1.0, ramp=0.25):
     return _core.decay(now, *times, half_life_s=half_life_s, ramp=ramp)
 
@@ -45,6 +51,8 @@ def decay(*, now=0.0, times=(NUMBERS,) * 4, half_life_s=1.0, ramp=0.25):
         (lambda: _core.TermIndex().append("one text"), "texts", "str"),
         (lambda: _core.TermIndex().append([1]), "texts", "int"),
         (lambda: _core.trigrams("query", "one text"), "texts", "str"),
+        (lambda: _core.SpellingIndex().append("one text"), "texts", "str"),
+        (lambda: _core.SpellingIndex().cosines("query", AT.astype(np.int32)), "slots", "expected an array of int64"),
         (lambda: _core.TermIndex().frequencies([0]), "slots", "expected a numpy array, got list"),
         (lambda: _core.weighted_sum(NUMBERS, NUMBERS), "columns", "expected 2 dimensions, got 1"),
         (lambda: _core.rrf([NUMBERS], NUMBERS), "lists", "expected an array of int64, got float64"),
@@ -82,6 +90,8 @@ def test_a_wrong_type_is_a_type_error_that_names_the_argument(call, name, why):
         (lambda: index("a").frequencies(np.zeros(2, np.int64)), "slot 0 is listed twice"),
         (lambda: index("a").frequencies(NO_SLOTS).moved(index("a"), AT, NO_SLOTS), "another TermIndex"),
         (lambda: index("a").cosines(index("a").frequencies(AT), "a", AT), "another TermIndex"),
+        (lambda: spelling("a").cosines("a", AT + 1), "slot 1 is out of range: there are 1"),
+        (lambda: spelling("a").cosines("", AT - 1), "slot -1 is out of range: there are 1"),
         (lambda: _core.TfidfVectorizer(tokens="chars"), 'tokens is "chars", expected one of words, signals'),
         (lambda: _core.TfidfVectorizer().transform(["a"]), "not fitted"),
         (lambda: _core.TfidfVectorizer().vocabulary, "not fitted"),
@@ -127,6 +137,7 @@ def test_nothing_in_gives_nothing_out():
     assert _core.weighted_sum(np.zeros((0, 4)), np.zeros(0)).shape == (0, 4)
     assert [a.shape for a in _core.rrf([], np.zeros(0))] == [(0,), (0,)]
     assert _core.TermIndex().frequencies(NO_SLOTS).to_dict() == {}
+    assert _core.SpellingIndex().cosines("word", NO_SLOTS).shape == (0,)
     assert _core.jaccard([], [[]]).tolist() == [0.0]
 
 
@@ -150,7 +161,7 @@ def test_a_forced_level_is_one_of_those_listed():
 
 
 def test_classes_are_final_and_functions_have_signatures():
-    for made in (_core.TermIndex, _core.Frequencies, _core.TfidfVectorizer):
+    for made in (_core.TermIndex, _core.Frequencies, _core.SpellingIndex, _core.TfidfVectorizer):
         with pytest.raises(TypeError):
             type("Derived", (made,), {})
     signature = inspect.signature(_core.top_k)

@@ -1,0 +1,150 @@
+//! The words of each slot, compact, and its square.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::names::extend;
+use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::error::Result;
+
+/// By slot its words' numbers, ascending, each as often as it occurs: differences, fifteen bits a unit. Bytes would take
+/// little less, and the processor could not tell how many the next number has; nearly all have one unit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    units: Array<u16>,
+    slots: Array<Slot>,
+}
+
+/// What is asked of a slot, in one place: another would be another wait for memory.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Slot {
+    /// The end of its units.
+    end: u64,
+    square: f64,
+}
+
+/// Set in a unit that is not the last of its number.
+const MORE: u16 = 1 << 15;
+
+impl Lists {
+    /// The slots in a file.
+    pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        Ok(Self { units: file.column(&format!("{prefix}numbers"))?, slots: file.column(&format!("{prefix}slots"))? })
+    }
+
+    /// Write the slots of both, one after the other, as columns of a file.
+    pub(super) fn write(&self, more: &Self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        to.begin::<u16>(&format!("{prefix}numbers"))?;
+        to.put(&self.units)?;
+        to.put(&more.units)?;
+        to.begin::<Slot>(&format!("{prefix}slots"))?;
+        to.put(&self.slots)?;
+        to.put(&moved(&more.slots, self.units.len()))
+    }
+
+    /// The number of slots.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Add a slot: ascending numbers, and the sum of its squared weights.
+    pub(super) fn push(&mut self, numbers: &[u32], square: f64) {
+        let units = self.units.to_mut();
+        let mut last = 0;
+        for &number in numbers {
+            let mut rest = number - last;
+            last = number;
+            while rest >= u32::from(MORE) {
+                units.push(rest as u16 | MORE);
+                rest >>= 15;
+            }
+            units.push(rest as u16);
+        }
+        self.slots.to_mut().push(Slot { end: units.len() as u64, square });
+    }
+
+    /// Add the slots of others, in their order.
+    pub(super) fn extend(&mut self, others: &Self) {
+        extend(&mut self.slots, &moved(&others.slots, self.units.len()));
+        extend(&mut self.units, &others.units);
+    }
+
+    /// The numbers of a slot, as they are kept, and its square; None beyond the last slot.
+    pub(super) fn get(&self, slot: usize) -> Option<(&[u16], f64)> {
+        let slots = &*self.slots;
+        let Slot { end, square } = *slots.get(slot)?;
+        let start = if slot == 0 { 0 } else { slots[slot - 1].end };
+        // Nothing only in a file that was tampered with.
+        Some((self.units.get(start as usize..end as usize).unwrap_or_default(), square))
+    }
+
+    pub(super) fn owned_bytes(&self) -> usize {
+        self.units.owned_bytes() + self.slots.owned_bytes()
+    }
+}
+
+/// The slots when their units come after so many of others.
+fn moved(slots: &[Slot], offset: usize) -> Vec<Slot> {
+    slots.iter().map(|slot| Slot { end: slot.end.wrapping_add(offset as u64), ..*slot }).collect()
+}
+
+/// Call `each` with the numbers of a slot.
+pub(super) fn for_each_number(units: &[u16], mut each: impl FnMut(u32)) {
+    let mut number = 0_u32;
+    let mut units = units.iter().copied();
+    while let Some(unit) = units.next() {
+        let mut rest = u32::from(unit & !MORE);
+        if unit & MORE != 0 {
+            rest |= upper(&mut units) << 15;
+        }
+        number = number.wrapping_add(rest);
+        each(number);
+    }
+}
+
+#[cold]
+fn upper(units: &mut impl Iterator<Item = u16>) -> u32 {
+    let (mut upper, mut shift) = (0, 0);
+    for unit in units {
+        upper |= u32::from(unit & !MORE).unbounded_shl(shift);
+        shift += 15;
+        if unit & MORE == 0 {
+            break;
+        }
+    }
+    upper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_come_back() {
+        let slots: [(&[u32], f64); 4] = [
+            (&[0, 1, 1, 1, 32_768, 65_536, 65_537, 70_000_000, u32::MAX], 2.5),
+            (&[], 0.0),
+            (&[0], 1.0),
+            (&[1 << 31, 1 << 31], 3.0),
+        ];
+        let (mut lists, mut more) = (Lists::default(), Lists::default());
+        slots.iter().for_each(|&(numbers, square)| lists.push(numbers, square));
+        more.extend(&lists);
+        more.extend(&lists);
+        assert_eq!((lists.len(), more.len()), (4, 8));
+        for (slot, wanted) in slots.iter().chain(&slots).enumerate() {
+            let (units, square) = more.get(slot).unwrap();
+            let mut numbers = Vec::new();
+            for_each_number(units, |number| numbers.push(number));
+            assert_eq!((&*numbers, square), *wanted);
+        }
+        assert!(lists.get(4).is_none());
+    }
+
+    #[test]
+    fn a_number_without_an_end_ends_with_its_slot() {
+        let mut numbers = Vec::new();
+        for_each_number(&[1, u16::MAX, u16::MAX, u16::MAX, u16::MAX], |number| numbers.push(number));
+        assert_eq!((numbers.len(), numbers[0]), (2, 1));
+    }
+}

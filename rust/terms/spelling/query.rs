@@ -1,0 +1,165 @@
+//! One query's walk over slots.
+
+use std::ops::Range;
+
+use super::asked::Asked;
+use super::index::Held;
+use super::lists::for_each_number;
+use super::matches::Matches;
+use super::names::find;
+use crate::error::Result;
+
+/// Words remembered; of two that share a place the later one stays.
+const REMEMBERED: usize = 1 << 11;
+/// Slots looked at together: enough for many loads to be under way, few enough for their words to stay in the cache.
+pub(super) const BLOCK: usize = 64;
+
+/// Words loaded at once.
+const AT_ONCE: usize = 64;
+
+/// What a query needs while it walks, used again from block to block.
+///
+/// Most of what a block loads lies where no search was for long. So each step is a loop of its own over the whole
+/// block, short enough for the processor to wait for many loads at once.
+pub(super) struct Query<'a> {
+    asked: &'a Asked,
+    matches: Matches<'a>,
+    /// The slots' numbers as they are kept, and by slot their end and its square.
+    units: Vec<u16>,
+    slots: Vec<(usize, f64)>,
+    /// The slots' words, as places among `words`, and by slot their end.
+    places: Vec<u32>,
+    ends: Vec<usize>,
+    /// The numbers of the words, most of them once.
+    words: Vec<u32>,
+    /// By the lowest bits of a number, where it may be among `words`.
+    remembered: Box<[u32; REMEMBERED]>,
+    /// The matches of the words, and by word where its own begin, and after the last one where they end.
+    found: Vec<u32>,
+    starts: Vec<u32>,
+    /// By trigram of the query, and which are not 0.
+    counts: Vec<u32>,
+    seen: Vec<u64>,
+    /// Those of a slot's words that have matches.
+    matching: Vec<u32>,
+}
+
+impl<'a> Query<'a> {
+    pub(super) fn new(asked: &'a Asked) -> Self {
+        Self {
+            asked,
+            matches: Matches::new(asked),
+            units: Vec::new(),
+            slots: Vec::new(),
+            places: Vec::new(),
+            ends: Vec::new(),
+            words: Vec::new(),
+            remembered: Box::new([0; REMEMBERED]),
+            found: Vec::new(),
+            starts: Vec::new(),
+            counts: vec![0; asked.trigrams.len()],
+            seen: vec![0; asked.trigrams.len().div_ceil(64)],
+            matching: Vec::new(),
+        }
+    }
+
+    /// Push the cosines of a block of slots.
+    pub(super) fn cosines(&mut self, held: &Held, slots: &[i64], cosines: &mut Vec<f64>) -> Result<()> {
+        self.gather(held, slots)?;
+        self.read();
+        self.find(held);
+        let mut start = 0;
+        for slot in 0..slots.len() {
+            let end = self.ends[slot];
+            self.count(start..end);
+            start = end;
+            cosines.push(self.asked.cosine(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
+        }
+        Ok(())
+    }
+
+    /// Count the trigrams that a slot shares with the query.
+    fn count(&mut self, places: Range<usize>) {
+        // Few words have any. Which ones cannot be guessed, so they are set apart without a branch.
+        self.matching.resize(places.len(), 0);
+        let mut matching = 0;
+        for &place in &self.places[places] {
+            self.matching[matching] = place;
+            matching += usize::from(self.starts[place as usize] != self.starts[place as usize + 1]);
+        }
+        for &place in &self.matching[..matching] {
+            let run = self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize;
+            for &at in &self.found[run] {
+                self.counts[at as usize] += 1;
+                self.seen[at as usize / 64] |= 1 << (at % 64);
+            }
+        }
+    }
+
+    /// Copy what is kept of the slots.
+    fn gather(&mut self, held: &Held, slots: &[i64]) -> Result<()> {
+        // Copying branches on the length, so first all lengths have to be there.
+        let kept = slots.iter().map(|&slot| held.slot(slot)).collect::<Result<Vec<_>>>()?;
+        self.units.clear();
+        self.slots.clear();
+        for (units, square) in kept {
+            self.units.extend(units);
+            self.slots.push((self.units.len(), square));
+        }
+        Ok(())
+    }
+
+    /// Read the numbers of the slots' words.
+    fn read(&mut self) {
+        let Self { places, words, remembered, .. } = self;
+        // Room for all of them, so that nothing has to grow; and no branch on whether a word is a new one, for which
+        // the chances are even.
+        places.resize(self.units.len(), 0);
+        words.resize(self.units.len() + 1, 0);
+        let (mut placed, mut new, mut start) = (0, 0, 0);
+        self.ends.clear();
+        for &(end, _) in &self.slots {
+            for_each_number(&self.units[start..end], |number| {
+                let place = &mut remembered[number as usize % REMEMBERED];
+                words[new as usize] = number;
+                let is_known = *place < new && words[*place as usize] == number;
+                *place = if is_known { *place } else { new };
+                places[placed] = *place;
+                new += u32::from(!is_known);
+                placed += 1;
+            });
+            self.ends.push(placed);
+            start = end;
+        }
+        words.truncate(new as usize);
+    }
+
+    /// Find the matches of the words.
+    fn find(&mut self, held: &Held) {
+        self.starts.clear();
+        self.found.clear();
+        let parts = held.words();
+        for words in self.words.chunks(AT_ONCE) {
+            let mut records = [0; AT_ONCE];
+            records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);
+            for (&record, &number) in records.iter().zip(words) {
+                self.starts.push(self.found.len() as u32);
+                self.matches.of(record, || find(&parts, number).1, |at| self.found.push(at));
+            }
+        }
+        self.starts.push(self.found.len() as u32);
+    }
+}
+
+/// Take the counts that are not 0, with their places, ascending.
+fn taken<'c>(seen: &'c mut [u64], counts: &'c mut [u32]) -> impl Iterator<Item = (usize, u32)> + 'c {
+    let mut word = 0;
+    std::iter::from_fn(move || {
+        while *seen.get(word)? == 0 {
+            word += 1;
+        }
+        let at = 64 * word + seen[word].trailing_zeros() as usize;
+        seen[word] &= seen[word] - 1;
+        Some((at, std::mem::take(&mut counts[at])))
+    })
+}
