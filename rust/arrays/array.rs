@@ -81,3 +81,16 @@ impl<T: Pod> Deref for Array<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_an_owned_array_is_a_copy_and_must_lie_in_it() {
+        let array: Array<u32> = vec![1, 2, 3, 4].into();
+        assert_eq!(array.part(1..3).unwrap()[..], [2, 3]);
+        assert_eq!(array.part(4..4).unwrap().len(), 0);
+        assert!(array.part(3..5).is_none());
+    }
+}
