@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet.entry import Entry, Span
 
-__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "tag_words"]
+__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words"]
 
 
 class Candidate(NamedTuple):
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
     @property
     def text(self) -> str:
         """What the text legs see of an entry beside its id."""
-        return f"{self.title} {self.description} {self.context} {tag_words(self.tags_json)}"
+        return searched_text(self.title, self.description, self.context, self.tags_json)
 
     def to_entry(self) -> Entry:
         """Return the public value."""
@@ -143,6 +143,11 @@ EMPTY = Pool((), (), {"kind": (), "severity": (), "domain": ()}, {})
 def json_text(value: object) -> str:
     """Return JSON as the store keeps it: no blanks, every script readable."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def searched_text(title: str, description: str, context: str, tags_json: str) -> str:
+    """Return what TF-IDF and the comparison of spelling see of an entry."""
+    return f"{title} {description} {context} {tag_words(tags_json)}"
 
 
 def tag_words(tags_json: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
-from septet.ranking.pool import Candidate, json_text, tag_words
+from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
 
@@ -81,10 +81,10 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
 def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`)."""
     sql = (
-        "SELECT e.title || ' ' || e.description || ' ' || e.context, e.tags "
+        "SELECT e.title, e.description, e.context, e.tags "
         "FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
     )
-    return [f"{text} {tag_words(tags)}" for text, tags in read.sql.execute(sql, (json.dumps(list(rows)),))]
+    return [searched_text(*texts) for texts in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
 def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:

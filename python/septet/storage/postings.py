@@ -1,4 +1,4 @@
-"""Postings: FTS5's tables as arrays in memory, built in the background, proven by FTS5's own totals.
+"""Postings: FTS5's tables and the spelling of texts as arrays, built in the background, proven by FTS5's own totals.
 
 Until they are there, or when they do not agree with SQLite, FTS5 answers.
 """
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.profiles.model import ColumnWeights
+from septet.ranking.pool import searched_text
 from septet.storage.growing import Growing
 from septet.storage.snapshot import Mask, Slots
 from septet.storage.store import Reading
@@ -35,6 +36,7 @@ class Postings:
     entry_rows: _core.Statistics
     grams: _core.TextIndex
     gram_rows: _core.Statistics
+    spelling: _core.SpellingIndex
 
     def parts(
         self, weights: ColumnWeights, *, grams: bool
@@ -62,6 +64,7 @@ class PostingsBuffers:
     def __init__(self) -> None:
         self.entries = _core.TextIndex(COLUMNS)
         self.grams = _core.TextIndex(1)
+        self.spelling = _core.SpellingIndex()
         self.with_grams = Growing(np.bool_)
 
     def __len__(self) -> int:
@@ -71,11 +74,14 @@ class PostingsBuffers:
         """Add a slot for each of the store's rows; those that are gone, or memories, get an empty one."""
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
+        spelt = [""] * len(rows)
         for key, *columns, extra in read.sql.execute(_TEXTS, (json.dumps(list(rows)),)):
             texts[key] = tuple(columns)
             grams[key] = (extra,)
+            spelt[key] = searched_text(*columns[1:])
         self.entries.append(texts)
         self.grams.append(grams)
+        self.spelling.append(spelt)
         self.with_grams.append(np.array([bool(g[0]) for g in grams], dtype=np.bool_))
 
     def counted(self, rows: Mask) -> Postings:
@@ -86,6 +92,7 @@ class PostingsBuffers:
             entry_rows=self.entries.statistics(np.flatnonzero(rows)),
             grams=self.grams,
             gram_rows=self.grams.statistics(np.flatnonzero(rows & with_grams)),
+            spelling=self.spelling,
         )
 
 

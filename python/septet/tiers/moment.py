@@ -126,7 +126,7 @@ class Moment:
             if "tfidf" in plan.fill:
                 columns["tfidf"] = self._tfidf(slots)
             if "trigram" in plan.fill:
-                columns["trigram"] = _core.trigrams(plan.query.text, entries.texts_at(self.read, rows))
+                columns["trigram"] = self._trigram(slots, rows)
         if self.vectors is not None and plan.vector is not None:
             columns["cosine"] = _cosines(self.vectors, plan.vector, slots)
         facts: dict[str, Sequence[Any]] = {**snapshot.facts.texts(slots)}
@@ -135,6 +135,12 @@ class Moment:
         if plan.asks_ids:
             facts["id"] = entries.ids_at(self.read, rows)
         return Pool(rows, [tier] * len(rows), facts, columns)
+
+    def _trigram(self, slots: Slots, rows: Sequence[int]) -> Column:
+        postings, text = self.snapshot.postings, self.plan.query.text
+        if postings is None:
+            return _core.trigrams(text, entries.texts_at(self.read, rows))
+        return postings.spelling.cosines(text, slots)
 
     def _tfidf(self, slots: Slots) -> Column:
         terms = self.snapshot.terms
