@@ -14,6 +14,8 @@ RUST = sorted((ROOT / "rust").rglob("*.rs"))
 STUB = PACKAGE / "_core.pyi"
 
 MAX_LINES = 400
+#: The border is one page, however much crosses it.
+MAX_STUB_LINES = 600
 MAX_FUNCTION_LINES = 60
 
 #: From the ground up; a module may import from its own floor and from those before it.
@@ -136,7 +138,7 @@ def test_imports_form_no_circle():
     [*SOURCES, *RUST, STUB, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "benches").rglob("*.[pr][ys]"))]
 )
 def test_no_file_is_long(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= (MAX_STUB_LINES if path == STUB else MAX_LINES)
 
 
 @named([*SOURCES, *TESTS])
