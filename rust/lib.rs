@@ -1,9 +1,11 @@
-//! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion.
+//! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion,
+//! the forward pass of sentence models.
 //!
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
 pub mod arrays;
+pub mod encoder;
 pub mod error;
 pub mod facts;
 pub mod fts;

@@ -24,5 +24,13 @@ with septet.Vault("agent.db") as vault:
     hits = vault.search("how does JWT validation work", query_vector=[0.6, 0.8])
 assert hits.ids == ["auth-jwt-001"], hits
 assert not any(note.code for note in hits.notes), hits.notes
+
+from septet.embedding.local import LocalEmbedder
+try:
+    LocalEmbedder("some-model")
+except septet.EmbeddingConfigError as missing:
+    assert "pip install 'septet[local]'" in str(missing), missing
+else:
+    raise AssertionError("a local model ran without its extra")
 print(f"wheel ok: septet {septet.__version__} found {hits.ids[0]} with {hits[0].score:.3f}")
 PY

@@ -375,6 +375,66 @@ def bm25_at(
         ValueError: as `bm25_top_k`; a slot out of range.
     """
 
+# -- sentence models -------------------------------------------------------------------------------------------------
+
+_Linear: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
+_Layer: TypeAlias = tuple[_Linear, _Linear, NDArray[np.float32], _Linear, _Linear, NDArray[np.float32]]
+
+@final
+class Encoder:
+    """The forward pass of a BERT-type sentence model, without its table of words. Threads may share it."""
+
+    def __new__(
+        cls,
+        positions: NDArray[np.float32],
+        norm: NDArray[np.float32],
+        layers: Sequence[_Layer],
+        *,
+        heads: int,
+        epsilon: float,
+        activation: str,
+        pooling: str,
+        kernel: str | None = None,
+    ) -> Encoder:
+        """Copy the weights of a model of ``d`` components, ``w`` between the two halves of a layer.
+
+        Args:
+            positions: shape ``(p, d)``: what is added to a token at each position; ``p`` bounds a text's length.
+            norm: shape ``(2, d)``: scale and shift of the normalisation before the first layer.
+            layers: attention (queries, keys, values, one under the other: ``(3d, d)``), output ``(d, d)``, norm
+                ``(2, d)``, up ``(w, d)``, down ``(d, w)``, norm ``(2, d)``. A map is a pair of weight ``(to, from)``
+                and bias ``(to,)``.
+            heads: parts that a vector is cut into for the attention.
+            epsilon: added to the variance in every normalisation.
+            activation: ``gelu`` (with the exact error function), ``gelu_new``, ``gelu_pytorch_tanh`` or ``gelu_fast``
+                (with tanh), ``relu``.
+            pooling: ``mean``, ``cls`` or ``max``.
+            kernel: force one of `kernels()`; for tests.
+
+        Raises:
+            ValueError: shapes that do not fit, heads that do not divide ``d``, an unknown name.
+        """
+
+    @property
+    def dimensions(self) -> int:
+        """The number of components of a vector."""
+
+    def encode(
+        self, words: NDArray[np.float32], lengths: NDArray[np.int64], *, threads: int = 1
+    ) -> NDArray[np.float32]:
+        """Return the unit vectors ``(n, d)`` of texts.
+
+        A text whose vector has no direction, or a component that is no number, gets zeros.
+
+        Args:
+            words: shape ``(t, d)``: the vectors of the texts' tokens, one text behind the other.
+            lengths: shape ``(n,)``: the texts' numbers of tokens, summing to ``t``.
+            threads: how many may work at once, the caller's among them.
+
+        Raises:
+            ValueError: lengths that do not fit; a text without tokens, or with more than there are positions.
+        """
+
 # -- fusion ----------------------------------------------------------------------------------------------------------
 
 def weighted_sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::vectors::Rows;
 
 mod codes;
+mod encoder;
 mod fts;
 mod fusion;
 mod terms;
@@ -106,6 +107,8 @@ fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
 mod _core {
     #[pymodule_export]
     use super::codes::Codes;
+    #[pymodule_export]
+    use super::encoder::Encoder;
     #[pymodule_export]
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]

@@ -35,6 +35,11 @@ impl<'a> Rows<'a> {
         self.d
     }
 
+    /// All rows, one behind the other.
+    pub fn data(self) -> &'a [f32] {
+        self.data
+    }
+
     /// Row `i`, of length `d`.
     ///
     /// # Panics

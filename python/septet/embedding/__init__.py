@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
     from septet.embedding.fallback import FallbackEmbedder
     from septet.embedding.function import CallableEmbedder
+    from septet.embedding.local import LocalEmbedder, local_models
     from septet.embedding.providers import (
         GeminiEmbedder,
         OllamaEmbedder,
@@ -27,11 +28,13 @@ __all__ = [
     "FallbackEmbedder",
     "GeminiEmbedder",
     "Kind",
+    "LocalEmbedder",
     "OllamaEmbedder",
     "OpenAICompatibleEmbedder",
     "OpenAIEmbedder",
     "VoyageEmbedder",
     "embedder_from",
+    "local_models",
     "space_name",
 ]
 
@@ -41,11 +44,13 @@ _LAZY = {
     "EmbeddingConfig": "config",
     "FallbackEmbedder": "fallback",
     "GeminiEmbedder": "providers",
+    "LocalEmbedder": "local",
     "OllamaEmbedder": "providers",
     "OpenAICompatibleEmbedder": "providers",
     "OpenAIEmbedder": "providers",
     "VoyageEmbedder": "providers",
     "embedder_from": "choose",
+    "local_models": "local",
 }
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 
 from septet.embedding.client import Outside
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import Embedder
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
+from septet.embedding.folder import MODEL_VARIABLE
 from septet.embedding.providers import (
     GeminiEmbedder,
     OllamaEmbedder,
@@ -59,7 +57,7 @@ def embedder_from(
 
 def _made(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
     if config.provider == "local":
-        return _local(config)
+        return _local(config, config.model_path or config.model or env.get(MODEL_VARIABLE))
     return _BY_NAME[config.provider].of(config, env, outside)
 
 
@@ -90,29 +88,28 @@ def _first(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | N
     faults: list[str] = []
     for name in _AUTO:
         fields = {field: getattr(config, field) for field in config.model_fields_set - {"model_path", "fallback"}}
-        path = {"model_path": config.model_path} if name == "local" else {}
         try:
-            return _made(EmbeddingConfig.model_validate({**fields, **path, "provider": name}), env, outside)
+            if name == "local":
+                return _named_local(config, env)
+            return _made(EmbeddingConfig.model_validate({**fields, "provider": name}), env, outside)
         except EmbeddingConfigError as fault:
             faults.append(f"{name}: {fault}")
     raise EmbeddingConfigError("no embedding provider is configured. " + "; ".join(faults))
 
 
-def _local(config: EmbeddingConfig) -> Embedder:
-    path = config.model_path or config.model
-    if path is None:
-        raise EmbeddingConfigError("no model: give modelPath, a folder or an installed package", provider="local")
-    # Nothing is ever downloaded, so a name that is neither must not reach a loader that might.
-    if not (Path(path).expanduser().is_dir() or (path.replace("-", "_").isidentifier() and _installed(path))):
-        raise EmbeddingConfigError(f"{path} is neither a folder nor an installed package", provider="local")
-    try:
-        module = import_module("septet.embedding.local")
-    except ImportError as missing:
-        said = f"a local model needs the extra: pip install 'septet[local]' ({missing.name} is missing)"
-        raise EmbeddingConfigError(said, provider="local") from None
-    made: Embedder = module.LocalEmbedder(path)
-    return made
+def _named_local(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
+    """Return the local model that somebody has named; one that merely lies about is not a choice."""
+    source = config.model_path or env.get(MODEL_VARIABLE)
+    if source is None:
+        said = f"no model: give modelPath or {MODEL_VARIABLE}, a folder or an installed package"
+        raise EmbeddingConfigError(said, provider="local")
+    return _local(config, source)
 
 
-def _installed(name: str) -> bool:
-    return find_spec(name.replace("-", "_")) is not None
+def _local(config: EmbeddingConfig, source: str | None) -> Embedder:
+    # It would load its libraries, which a program without a local model should not wait for.
+    from septet.embedding.local import LocalEmbedder
+
+    return LocalEmbedder(
+        source, query_prefix=config.query_prefix or None, document_prefix=config.document_prefix or None
+    )

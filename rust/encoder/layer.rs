@@ -1,0 +1,196 @@
+//! One layer: attention within each text, then the two halves that treat each token alone.
+
+use super::kernel::Kernel;
+use super::matrix::{Panels, Strips, View, multiply};
+use super::pointwise::{Activation, Norm};
+use crate::error::{Error, Result};
+use crate::vectors::Rows;
+
+/// A linear map: `y = W x + bias`.
+#[derive(Clone, Copy, Debug)]
+pub struct Linear<'a> {
+    /// `W`, shape `(to, from)`.
+    pub weight: Rows<'a>,
+    /// Shape `(to,)`.
+    pub bias: &'a [f32],
+}
+
+/// A layer normalisation's scale and shift, two rows.
+pub type NormWeights<'a> = Rows<'a>;
+
+/// The weights of one layer for vectors of `d` components, `w` between its two halves.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerWeights<'a> {
+    /// Queries, keys and values, one under the other: `(3d, d)`.
+    pub attention: Linear<'a>,
+    /// What is made of the heads' results: `(d, d)`.
+    pub output: Linear<'a>,
+    /// After the attention: `(2, d)`.
+    pub attention_norm: NormWeights<'a>,
+    /// `(w, d)`.
+    pub up: Linear<'a>,
+    /// `(d, w)`.
+    pub down: Linear<'a>,
+    /// At the end: `(2, d)`.
+    pub norm: NormWeights<'a>,
+}
+
+/// What the layers of one model have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Common {
+    pub(super) kernel: Kernel,
+    pub(super) activation: Activation,
+    pub(super) heads: usize,
+    pub(super) d: usize,
+}
+
+/// A layer, laid out for the kernels.
+pub(super) struct Layer {
+    attention: Map,
+    output: Map,
+    attention_norm: Norm,
+    up: Map,
+    down: Map,
+    norm: Norm,
+}
+
+struct Map {
+    panels: Panels,
+    bias: Vec<f32>,
+}
+
+/// The memory that one thread works in; it grows to what its largest texts need.
+#[derive(Default)]
+pub(super) struct Scratch {
+    strips: Strips,
+    mixed: Vec<f32>,
+    gathered: Vec<f32>,
+    wide: Vec<f32>,
+    heads: Heads,
+}
+
+#[derive(Default)]
+struct Heads {
+    strips: Strips,
+    keys: Panels,
+    values: Panels,
+    scores: Vec<f32>,
+}
+
+impl Map {
+    fn new(what: &'static str, from: &Linear<'_>, to: usize, d: usize) -> Result<Self> {
+        for (got, wanted) in [(from.weight.n(), to), (from.weight.d(), d), (from.bias.len(), to)] {
+            if got != wanted {
+                return Err(Error::Length { what, got, wanted });
+            }
+        }
+        let mut panels = Panels::default();
+        panels.fill_transposed(View::of(from.weight));
+        Ok(Self { panels, bias: from.bias.to_vec() })
+    }
+
+    /// Call `take` with pieces of `W x + bias` for the rows in the strips.
+    fn apply(&self, kernel: Kernel, x: &Strips, mut take: impl FnMut(usize, usize, &[f32], &[f32])) {
+        multiply(kernel, x, &self.panels, |row, first, values| take(row, first, values, &self.bias[first..]));
+    }
+
+    /// Write it.
+    fn write(&self, kernel: Kernel, x: &Strips, out: &mut [f32]) {
+        let n = self.bias.len();
+        self.apply(kernel, x, |row, first, values, bias| {
+            for ((y, x), b) in out[row * n + first..].iter_mut().zip(values).zip(bias) {
+                *y = x + b;
+            }
+        });
+    }
+
+    /// Add it to what is there.
+    fn add(&self, kernel: Kernel, x: &Strips, out: &mut [f32]) {
+        let n = self.bias.len();
+        self.apply(kernel, x, |row, first, values, bias| {
+            for ((y, x), b) in out[row * n + first..].iter_mut().zip(values).zip(bias) {
+                *y += x + b;
+            }
+        });
+    }
+}
+
+impl Norm {
+    pub(super) fn new(what: &'static str, rows: NormWeights<'_>, d: usize, epsilon: f32) -> Result<Self> {
+        for (got, wanted) in [(rows.n(), 2), (rows.d(), d)] {
+            if got != wanted {
+                return Err(Error::Length { what, got, wanted });
+            }
+        }
+        Ok(Self { scale: rows.row(0).to_vec(), shift: rows.row(1).to_vec(), epsilon })
+    }
+}
+
+impl Layer {
+    pub(super) fn new(weights: &LayerWeights<'_>, d: usize, epsilon: f32) -> Result<Self> {
+        let w = weights.up.weight.n();
+        Ok(Self {
+            attention: Map::new("attention", &weights.attention, 3 * d, d)?,
+            output: Map::new("output", &weights.output, d, d)?,
+            attention_norm: Norm::new("attention_norm", weights.attention_norm, d, epsilon)?,
+            up: Map::new("up", &weights.up, w, d)?,
+            down: Map::new("down", &weights.down, d, w)?,
+            norm: Norm::new("norm", weights.norm, d, epsilon)?,
+        })
+    }
+
+    /// Replace the tokens' vectors `(t, d)` of texts of these lengths by those after this layer.
+    pub(super) fn run(&self, common: Common, x: &mut [f32], lengths: &[usize], scratch: &mut Scratch) {
+        let Common { kernel, d, .. } = common;
+        let t = x.len() / d;
+        let Scratch { strips, mixed, gathered, wide, heads } = scratch;
+
+        mixed.resize(t * 3 * d, 0.0);
+        strips.fill(View { data: x, stride: d, m: t, k: d }, kernel);
+        self.attention.write(kernel, strips, mixed);
+        gathered.resize(t * d, 0.0);
+        let mut start = 0;
+        for &length in lengths {
+            let text = start..start + length;
+            heads.attend(common, &mixed[text.start * 3 * d..text.end * 3 * d], &mut gathered[start * d..text.end * d]);
+            start = text.end;
+        }
+        strips.fill(View { data: gathered, stride: d, m: t, k: d }, kernel);
+        self.output.add(kernel, strips, x);
+        x.chunks_exact_mut(d).for_each(|row| kernel.normalise(row, &self.attention_norm));
+
+        let w = self.up.bias.len();
+        wide.resize(t * w, 0.0);
+        strips.fill(View { data: x, stride: d, m: t, k: d }, kernel);
+        self.up.write(kernel, strips, wide);
+        kernel.activate(wide, common.activation);
+        strips.fill(View { data: wide, stride: w, m: t, k: w }, kernel);
+        self.down.add(kernel, strips, x);
+        x.chunks_exact_mut(d).for_each(|row| kernel.normalise(row, &self.norm));
+    }
+}
+
+impl Heads {
+    /// Write the attention `(t, d)` of one text, of whose tokens `mixed (t, 3d)` holds queries, keys and values.
+    fn attend(&mut self, common: Common, mixed: &[f32], out: &mut [f32]) {
+        let Common { kernel, d, heads, .. } = common;
+        let (t, size) = (out.len() / d, d / heads);
+        let scale = 1.0 / (size as f32).sqrt();
+        let part = |from: usize| View { data: &mixed[from..], stride: 3 * d, m: t, k: size };
+        self.scores.resize(t * t, 0.0);
+        for first in (0..d).step_by(size) {
+            self.keys.fill_transposed(part(d + first));
+            self.values.fill(part(2 * d + first));
+            self.strips.fill(part(first), kernel);
+            let scores = &mut self.scores;
+            multiply(kernel, &self.strips, &self.keys, |row, column, values| {
+                scores[row * t + column..][..values.len()].copy_from_slice(values);
+            });
+            scores.chunks_exact_mut(t).for_each(|row| kernel.softmax(row, scale));
+            self.strips.fill(View { data: scores, stride: t, m: t, k: t }, kernel);
+            multiply(kernel, &self.strips, &self.values, |row, column, values| {
+                out[row * d + first + column..][..values.len()].copy_from_slice(values);
+            });
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `Encoder`: the forward pass of a sentence model.
+
+use numpy::PyArray2;
+use numpy::prelude::*;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use super::{Matrix, Vector, array, count};
+use crate::encoder::{self, Activation, LayerWeights, Linear, Pooling, Settings};
+use crate::vectors::Level;
+
+/// One layer's weights, in the order that `_core.pyi` names.
+type LayerArrays<'py> = (
+    (Matrix<'py, f32>, Vector<'py, f32>),
+    (Matrix<'py, f32>, Vector<'py, f32>),
+    Matrix<'py, f32>,
+    (Matrix<'py, f32>, Vector<'py, f32>),
+    (Matrix<'py, f32>, Vector<'py, f32>),
+    Matrix<'py, f32>,
+);
+
+/// A BERT-type sentence model without its table of words.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Encoder(encoder::Encoder);
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    #[pyo3(signature = (positions, norm, layers, *, heads, epsilon, activation, pooling, kernel=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn new(
+        positions: Matrix<'_, f32>,
+        norm: Matrix<'_, f32>,
+        layers: Vec<LayerArrays<'_>>,
+        heads: i64,
+        epsilon: f32,
+        activation: &str,
+        pooling: &str,
+        kernel: Option<&str>,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            heads: count("heads", heads)?,
+            epsilon,
+            activation: Activation::named(activation)?,
+            pooling: Pooling::named(pooling)?,
+            level: kernel.map_or(Ok(Level::best()), Level::named)?,
+        };
+        let py = positions.py();
+        let (positions, norm) = (positions.rows()?, norm.rows()?);
+        let layers = layers.iter().map(weights_of).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self(py.detach(|| encoder::Encoder::new(positions, norm, &layers, settings))?))
+    }
+
+    /// The number of components of a vector.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.d()
+    }
+
+    /// Return the unit vectors `(n, d)` of texts whose words' vectors `(t, d)` lie one text behind the other.
+    #[pyo3(signature = (words, lengths, *, threads=1))]
+    fn encode<'py>(
+        &self,
+        words: Matrix<'py, f32>,
+        lengths: Vector<'py, i64>,
+        threads: i64,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let threads = count("threads", threads)?;
+        let (py, words) = (words.py(), words.rows()?);
+        let lengths = lengths
+            .slice()?
+            .iter()
+            .map(|&length| usize::try_from(length).map_err(|_| PyValueError::new_err("a length is negative")))
+            .collect::<PyResult<Vec<_>>>()?;
+        let rows = py.detach(|| self.0.encode(words, &lengths, threads))?;
+        array(py, rows).reshape([lengths.len(), self.0.d()])
+    }
+}
+
+fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> PyResult<LayerWeights<'a>> {
+    let (attention, output, attention_norm, up, down, norm) = layer;
+    Ok(LayerWeights {
+        attention: linear_of(attention)?,
+        output: linear_of(output)?,
+        attention_norm: attention_norm.rows()?,
+        up: linear_of(up)?,
+        down: linear_of(down)?,
+        norm: norm.rows()?,
+    })
+}
+
+fn linear_of<'a>((weight, bias): &'a (Matrix<'_, f32>, Vector<'_, f32>)) -> PyResult<Linear<'a>> {
+    Ok(Linear { weight: weight.rows()?, bias: bias.slice()? })
+}
