@@ -92,7 +92,9 @@ class Entry:
     @property
     def text_chars(self) -> int:
         """Characters of title, description, context and the long attrs ``example``, ``counter_example``, ``why``."""
-        extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
+        extra = 0
+        if self.attrs:
+            extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
         return len(self.title) + len(self.description) + len(self.context) + extra
 
     def to_dict(self) -> dict[str, Any]:

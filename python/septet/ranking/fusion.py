@@ -197,15 +197,17 @@ def known(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _scaled(values: Column) -> Column:
-    if not len(values) or np.isnan(values).all():
+    if not len(values):
         return values
-    top = float(np.nanmax(values))
+    top = float(np.fmax.reduce(values))
+    if top != top:
+        return values
     # A best of 0 or less says that nothing matched; dividing by it would turn the order round.
     return np.maximum(values, 0.0) / top if top > 0 else np.where(np.isnan(values), np.nan, 0.0)
 
 
 def _mean(expression: Sum, columns: Columns) -> Column:
-    matrix = np.stack([evaluate(t.of, columns) for t in expression.sum])
+    matrix = np.array([evaluate(t.of, columns) for t in expression.sum])
     present = known(matrix)
     if not present.any():
         return np.full(len(columns), np.nan)

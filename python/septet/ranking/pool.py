@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet.entry import Entry, Span
 
-__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words"]
+__all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words", "tags_of"]
 
 
 class Candidate(NamedTuple):
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags in the order they were given."""
-        return () if self.tags_json == "[]" else tuple(json.loads(self.tags_json))
+        return tuple(tags_of(self.tags_json))
 
     @property
     def text(self) -> str:
@@ -143,6 +143,16 @@ EMPTY = Pool((), (), {"kind": (), "severity": (), "domain": ()}, {})
 def json_text(value: object) -> str:
     """Return JSON as the store keeps it: no blanks, every script readable."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def tags_of(tags_json: str) -> list[str]:
+    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same."""
+    if tags_json == "[]":
+        return []
+    if "\\" in tags_json:
+        found: list[str] = json.loads(tags_json)
+        return found
+    return tags_json[2:-2].split('","')
 
 
 def searched_text(title: str, description: str, context: str, tags_json: str) -> str:

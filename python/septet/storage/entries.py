@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from septet._core import grams
 from septet.entry import Draft, Entry, utf8
-from septet.ranking.pool import Candidate, json_text, searched_text
+from septet.ranking.pool import Candidate, json_text, searched_text, tags_of
 from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
 
@@ -96,7 +96,7 @@ def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
 def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     """Return the tags of the entries at the given rows."""
     sql = "SELECT e.tags FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-    return [json.loads(r[0]) for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
+    return [tags_of(r[0]) for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
 
 
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:

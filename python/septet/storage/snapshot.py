@@ -41,9 +41,12 @@ class VectorRows:
     codes: _core.Codes
     positions: Positions
 
-    def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask) -> tuple[Slots, NDArray[np.float64]]:
-        """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly."""
-        return self.codes.top_k(query, self.rows, k, allowed[self.slots])
+    def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask | None) -> tuple[Slots, NDArray[np.float64]]:
+        """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly.
+
+        None allows all.
+        """
+        return self.codes.top_k(query, self.rows, k, None if allowed is None else allowed[self.slots])
 
     def at(self, slots: Slots) -> Slots:
         """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
@@ -129,7 +132,35 @@ class Snapshot:
 
     def valid(self, now: float) -> Mask:
         """Return which slots are alive and valid at a moment ``(s,)``."""
-        return self.alive & (self.valid_from <= now) & (self.valid_until > now)
+        return self._at(self.alive, now)
+
+    def allowed(self, now: float | None) -> Mask | None:
+        """Return which slots a search may find ``(s,)``: alive, searchable, valid at a moment; None when all are.
+
+        Args:
+            now: None allows those outside their validity too.
+        """
+        usual = self._usual
+        if now is None or not len(self._bounded):
+            return usual
+        return self._at(self.alive & self.searchable if usual is None else usual, now)
+
+    def _at(self, mask: Mask, now: float) -> Mask:
+        """Return a mask without the slots that are outside their validity; few entries have one."""
+        bounded = self._bounded
+        if len(bounded):
+            mask = mask.copy()
+            mask[bounded] &= (self.valid_from[bounded] <= now) & (self.valid_until[bounded] > now)
+        return mask
+
+    @cached_property
+    def _usual(self) -> Mask | None:
+        mask = self.alive & self.searchable
+        return None if mask.all() else mask
+
+    @cached_property
+    def _bounded(self) -> Slots:
+        return np.flatnonzero((self.valid_from != -np.inf) | (self.valid_until != np.inf))
 
     def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
         """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
@@ -145,12 +176,17 @@ class Snapshot:
 
     def times(self, slots: Slots) -> dict[str, NDArray[np.float64]]:
         """Return the four times of each slot ``(m,)``, NaN where the entry has none."""
-        start, end = self.valid_from[slots], self.valid_until[slots]
+        if len(self._bounded):
+            start, end = self.valid_from[slots], self.valid_until[slots]
+            start[start == -np.inf] = np.nan
+            end[end == np.inf] = np.nan
+        else:
+            start = end = np.full(len(slots), np.nan)
         return {
             "created_at": self.facts.created_at[slots],
             "updated_at": self.facts.updated_at[slots],
-            "valid_from": np.where(start == -np.inf, np.nan, start),
-            "valid_until": np.where(end == np.inf, np.nan, end),
+            "valid_from": start,
+            "valid_until": end,
         }
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
@@ -171,7 +207,8 @@ class Snapshot:
 
     @cached_property
     def _edges(self) -> NDArray[np.float64]:
-        edges = np.concatenate([self.valid_from[self.alive], self.valid_until[self.alive]])
+        bounded = self._bounded[self.alive[self._bounded]]
+        edges = np.concatenate([self.valid_from[bounded], self.valid_until[bounded]])
         return np.sort(edges[np.isfinite(edges)])
 
     @cached_property

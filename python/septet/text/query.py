@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["MIN_TERM_CHARS", "TextQuery", "parse"]
 
 MIN_TERM_CHARS = 2
+_STOP_WORDS = stop_words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,7 @@ def parse(text: str, rules: TextRules) -> TextQuery:
     found = words(text)
     kept = [w for w in found if len(w) >= MIN_TERM_CHARS] or found
     if rules.stop_words == "drop":
-        stop = stop_words()
-        kept = [w for w in kept if w not in stop] or kept
+        kept = [w for w in kept if w not in _STOP_WORDS] or kept
     if rules.grams:
         plain = set(kept)
         kept += [g for g in query_grams(text) if g not in plain]

@@ -75,8 +75,8 @@ def _vector_place(moment: Moment, candidate: Candidate, passes: bool) -> LegRepo
     if vectors is None or plan.vector is None or moment.space is None:
         cause = "the vault holds no vectors" if moment.mismatch is None else str(moment.mismatch)
         return LegReport("vector", False, None, 0, plan.taken, None, cause)
-    allowed = moment.allowed[vectors.slots]
-    of = int(np.count_nonzero(allowed))
+    allowed = moment.allowed
+    of = len(vectors.slots) if allowed is None else int(np.count_nonzero(allowed[vectors.slots]))
     at = vectors.at(moment.snapshot.slots_of([candidate.row]))
     if at[0] < 0:
         return LegReport("vector", False, None, of, plan.taken, None, f"no vector of model {moment.space.model!r}")

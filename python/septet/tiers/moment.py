@@ -18,7 +18,7 @@ from septet.ranking.pool import Pool
 from septet.storage import entries, fulltext
 from septet.storage.filters import chosen
 from septet.storage.keeper import Keeper
-from septet.storage.snapshot import Slots, Snapshot, VectorRows
+from septet.storage.snapshot import Mask, Slots, Snapshot, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.vectors import Space, choose
 from septet.vector import QueryVector
@@ -60,15 +60,19 @@ class Moment:
         return None if self.space is None else self.snapshot.vectors[self.space.space]
 
     @cached_property
-    def allowed(self) -> NDArray[np.bool_]:
-        """Which slots pass every filter ``(s,)``; those named by the caller are asked of SQLite, once a generation."""
+    def allowed(self) -> Mask | None:
+        """Which slots pass every filter ``(s,)``, None when all do.
+
+        Filters named by the caller are asked of SQLite, once a generation.
+        """
         snapshot, plan = self.snapshot, self.plan
-        allowed = (snapshot.alive if plan.include_expired else snapshot.valid(plan.now)) & snapshot.searchable
+        allowed = snapshot.allowed(None if plan.include_expired else plan.now)
         own = chosen(plan)
-        if own is not None:
-            sql = f"SELECT e.row FROM entries e WHERE e.live AND {own.sql}"
-            allowed &= snapshot.mask(own, lambda: [r[0] for r in self.read.sql.execute(sql, own.parameters)])
-        return allowed
+        if own is None:
+            return allowed
+        sql = f"SELECT e.row FROM entries e WHERE e.live AND {own.sql}"
+        mask = snapshot.mask(own, lambda: [r[0] for r in self.read.sql.execute(sql, own.parameters)])
+        return mask if allowed is None else allowed & mask
 
     @cached_property
     def _parts(self) -> list[tuple[_core.TextIndex, _core.Statistics, NDArray[np.float64]]] | None:
