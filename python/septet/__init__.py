@@ -36,7 +36,7 @@ from septet.profiles import Profile
 from septet.ranking.adaptive import Weights
 from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
 from septet.storage.links import Link
-from septet.vault import Stats, Vault
+from septet.vault import Optimized, Stats, Vault
 
 __all__ = [
     "BatchError",
@@ -58,6 +58,7 @@ __all__ = [
     "LegReport",
     "Link",
     "NotAVault",
+    "Optimized",
     "Note",
     "Profile",
     "ProfileError",

@@ -47,10 +47,18 @@ impl ArrayWriter {
     /// # Errors
     /// [`Error::File`].
     pub fn begin<T: Pod>(&mut self, name: &str) -> Result<()> {
+        self.begin_items(name, size_of::<T>())
+    }
+
+    /// Begin a column of items of so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn begin_items(&mut self, name: &str, item_bytes: usize) -> Result<()> {
         self.end_column();
         let padding = self.at.next_multiple_of(ALIGNMENT) - self.at;
         self.write(&[0; ALIGNMENT as usize][..padding as usize])?;
-        let (name, item_bytes, at) = (name.to_owned(), size_of::<T>() as u64, self.at);
+        let (name, item_bytes, at) = (name.to_owned(), item_bytes as u64, self.at);
         self.table.columns.push(Column { name, item_bytes, at, bytes: 0, checksum: 0 });
         self.hash.reset();
         Ok(())
@@ -62,7 +70,14 @@ impl ArrayWriter {
     /// [`Error::File`].
     pub fn put<T: Pod>(&mut self, items: &[T]) -> Result<()> {
         debug_assert!(self.table.columns.last().is_some_and(|column| column.item_bytes == size_of::<T>() as u64));
-        let bytes = bytemuck::cast_slice(items);
+        self.put_bytes(bytemuck::cast_slice(items))
+    }
+
+    /// Add bytes to the column begun last: whole items, in the order of bytes of this machine.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.write(bytes)
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,15 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
 
-__all__ = ["Mask", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
 
 MOST_MASKS = 32
 
 Slots = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Mask = NDArray[np.bool_]
+#: Rows ``(v, d)`` in one piece, or in two: those in a file, and those that were added since.
+Pieces: TypeAlias = NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class VectorRows:
         positions: the row of each slot ``(s,)``, -1 where it has none.
     """
 
-    rows: NDArray[np.float32]
+    rows: Pieces
     slots: Slots
     codes: _core.Codes
     positions: Positions
@@ -144,5 +146,8 @@ class Snapshot:
     @cached_property
     def _by_row(self) -> tuple[Slots, Slots]:
         slots = np.flatnonzero(self.alive)
-        order = np.argsort(self.rows[slots], kind="stable")
-        return self.rows[slots][order], slots[order]
+        rows = self.rows[slots]
+        if (rows[1:] > rows[:-1]).all():
+            return rows, slots
+        order = np.argsort(rows, kind="stable")
+        return rows[order], slots[order]

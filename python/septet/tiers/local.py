@@ -91,6 +91,9 @@ class LocalTier:
         if self.keeper.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", self.name))
+        if self.keeper.damaged:
+            cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
+            notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", self.name))
         if moment.plan.asks_vectors and moment.space is None and moment.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", self.name))
