@@ -436,6 +436,9 @@ class ArrayFile:
     def expect_single_reads(self, name: str) -> None:
         """Tell the system not to read ahead in a column."""
 
+    def release(self, name: str) -> None:
+        """Let go of the memory that holds a column; what is looked at again is mapped again."""
+
     def verify(self, name: str) -> None:
         """Compare the checksum of a column, without touching the map; a ValueError where it differs."""
 
@@ -453,8 +456,8 @@ class ArrayWriter:
     """A new file of arrays in the making; a FileExistsError where there is a file. Without `finish` it is none."""
 
     def __new__(cls, path: str | os.PathLike[str], stamp: bytes) -> ArrayWriter: ...
-    def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]]) -> None:
-        """Write a column of items of so many bytes, given in pieces of bytes."""
+    def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]], *, apart: bool = False) -> None:
+        """Write a column of items of so many bytes, given in pieces; ``apart`` if single places will be read."""
 
     def text_index(self, prefix: str, index: TextIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""

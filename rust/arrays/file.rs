@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::array::Array;
@@ -100,24 +101,33 @@ impl ArrayFile {
     }
 
     fn mapped<T: Pod>(&self, column: &Column) -> Result<Array<T>> {
-        let range = || {
-            let start = usize::try_from(column.at).ok()?;
-            Some(start..start.checked_add(usize::try_from(column.bytes).ok()?)?)
-        };
-        range()
-            .and_then(|range| Array::mapped(&self.map, range))
-            .ok_or(Error::Damaged { what: "the place of a column" })
+        let range = self.range(&column.name);
+        range.and_then(|range| Array::mapped(&self.map, range)).ok_or(Error::Damaged { what: "the place of a column" })
     }
 
     /// Tell the system that single places of a column will be read: reading ahead would fill the memory for nothing.
     pub fn expect_single_reads(&self, name: &str) {
-        if let Ok(column) = self.find(name)
-            && let (Ok(at), Ok(bytes)) = (usize::try_from(column.at), usize::try_from(column.bytes))
-            && at.checked_add(bytes).is_some_and(|end| end <= self.map.len())
-        {
+        if let Some(range) = self.range(name) {
             // Only advice: a system that does not take it reads ahead.
-            let _ = self.map.advise_range(Advice::Random, at, bytes);
+            let _ = self.map.advise_range(Advice::Random, range.start, range.len());
         }
+    }
+
+    /// Let go of the memory that holds a column: its pages stay in the system's cache, and are mapped again where they
+    /// are looked at.
+    pub fn release(&self, name: &str) {
+        if let Some(range) = self.range(name) {
+            // SAFETY: the map is of a file and read-only, so there is nothing in it that the file does not give again.
+            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+        }
+    }
+
+    /// Where a column lies in the map.
+    fn range(&self, name: &str) -> Option<Range<usize>> {
+        let column = self.find(name).ok()?;
+        let at = usize::try_from(column.at).ok()?;
+        let end = at.checked_add(usize::try_from(column.bytes).ok()?)?;
+        (end <= self.map.len()).then_some(at..end)
     }
 
     /// Compare the checksums of all columns; as [`Self::verify_column`].
@@ -183,6 +193,8 @@ mod tests {
         file.expect_single_reads("numbers");
         file.expect_single_reads("other");
         file.verify_column("numbers").unwrap();
+        file.release("numbers");
+        file.release("other");
         let mut numbers = file.column::<u32>("numbers").unwrap();
         assert_eq!((numbers.len(), numbers[1_999], numbers.owned_bytes()), (2_000, 999 * 999, 0));
         assert!(numbers.as_ptr().addr().is_multiple_of(64));

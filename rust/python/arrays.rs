@@ -63,6 +63,11 @@ impl ArrayFile {
         self.0.expect_single_reads(name);
     }
 
+    /// Let go of the memory that holds a column; it is mapped again where it is looked at.
+    fn release(&self, name: &str) {
+        self.0.release(name);
+    }
+
     /// Compare the checksum of a column, past the map.
     fn verify(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         Ok(py.detach(|| self.0.verify_column(name))?)
@@ -97,12 +102,20 @@ impl ArrayWriter {
     }
 
     /// Write a column of items of so many bytes, given in pieces of bytes.
-    fn column(&self, py: Python<'_>, name: &str, item_bytes: i64, pieces: Vec<Vector<'_, u8>>) -> PyResult<()> {
+    #[pyo3(signature = (name, item_bytes, pieces, *, apart=false))]
+    fn column(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        item_bytes: i64,
+        pieces: Vec<Vector<'_, u8>>,
+        apart: bool,
+    ) -> PyResult<()> {
         let item_bytes = count("item_bytes", item_bytes)?;
         let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.slice()).collect::<PyResult<_>>()?;
         self.with(py, |to| {
             to.begin_items(name, item_bytes)?;
-            pieces.iter().try_for_each(|piece| to.put_bytes(piece))
+            pieces.iter().try_for_each(|piece| if apart { to.put_apart(piece) } else { to.put_bytes(piece) })
         })
     }
 

@@ -13,7 +13,7 @@ from septet import _core
 from septet.storage.growing import Growing
 from septet.storage.layer import VectorLayer
 from septet.storage.postings import Postings, PostingsBuffers
-from septet.storage.snapshot import Mask, Slots, Snapshot, VectorRows
+from septet.storage.snapshot import MappedColumn, Mask, Slots, Snapshot, VectorRows
 from septet.storage.vectors import Space
 
 __all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_vectors"]
@@ -110,7 +110,8 @@ class Kept:
             step(f"{prefix}codes")
             to.codes(f"{prefix}codes.", found.codes, len(found.slots))
             step(f"{prefix}rows")
-            _put(to, f"{prefix}rows", *(found.rows if isinstance(found.rows, tuple) else (found.rows,)))
+            pieces = found.rows if isinstance(found.rows, tuple) else (found.rows,)
+            to.column(f"{prefix}rows", 4, [_bytes(piece) for piece in pieces], apart=True)
 
 
 def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> tuple[Buffers, Snapshot]:
@@ -160,15 +161,20 @@ def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[V
     _check(len(own) == len(rows) == len(codes) and codes.dimensions == space.dimensions and len(positions) == slots)
     _check(not len(own) or (own.min() >= 0 and own.max() < slots))
     _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
-    return VectorRows((rows, rows[:0]), own, codes, positions), rows
+    layer = VectorRows((rows, rows[:0]), own, codes, positions, MappedColumn(file, f"{prefix}rows"))
+    return layer, rows
 
 
 def _prefix(space: Space) -> str:
     return f"space{space.space}."
 
 
-def _put(to: _core.ArrayWriter, name: str, *pieces: NDArray[Any]) -> None:
-    to.column(name, pieces[0].dtype.itemsize, [piece.reshape(-1).view(np.uint8) for piece in pieces])
+def _put(to: _core.ArrayWriter, name: str, column: NDArray[Any]) -> None:
+    to.column(name, column.dtype.itemsize, [_bytes(column)])
+
+
+def _bytes(column: NDArray[Any]) -> NDArray[np.uint8]:
+    return column.reshape(-1).view(np.uint8)
 
 
 def _get(file: _core.ArrayFile, name: str, dtype: Any) -> NDArray[Any]:

@@ -188,7 +188,7 @@ class Keeper:
             postings = restored_postings(file, kept.snapshot.alive & kept.snapshot.searchable)
             found = [restored_vectors(file, layer.space, slots) for layer in kept.layers]
             for layer, (rows, base) in zip(kept.layers, found):
-                layer.move(base, rows.codes)
+                layer.move(rows, base)
             self._buffers.postings = postings
             views = {number: layer.view(len(newest.rows)) for number, layer in self._buffers.vectors.items()}
             self._newest = replace(newest, postings=None, vectors=views)

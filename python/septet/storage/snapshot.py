@@ -19,7 +19,7 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
 
-__all__ = ["Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["MappedColumn", "Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
 
 MOST_MASKS = 32
 
@@ -30,21 +30,44 @@ Mask = NDArray[np.bool_]
 Pieces: TypeAlias = NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
+class MappedColumn:
+    """A column of which searches read single places, and which the system would otherwise keep mapped as a whole.
+
+    A look at one row maps the 64 kB around it; a search looks at about a hundred.
+    """
+
+    SEARCHES = 4
+
+    def __init__(self, file: _core.ArrayFile, name: str) -> None:
+        self._file, self._name, self._searches = file, name, 0
+
+    def touch(self) -> None:
+        """Count a search, and let go of what the last few have mapped."""
+        # Threads may lose a count of another: then the next one lets go.
+        self._searches += 1
+        if self._searches % self.SEARCHES == 0:
+            self._file.release(self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class VectorRows:
     """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, in order of arrival.
 
     Attributes:
         positions: the row of each slot ``(s,)``, -1 where it has none.
+        mapped: where rows lie in a file.
     """
 
     rows: Pieces
     slots: Slots
     codes: _core.Codes
     positions: Positions
+    mapped: MappedColumn | None = None
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask) -> tuple[Slots, NDArray[np.float64]]:
         """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly."""
+        if self.mapped is not None:
+            self.mapped.touch()
         return self.codes.top_k(query, self.rows, k, allowed[self.slots])
 
     def at(self, slots: Slots) -> Slots:
