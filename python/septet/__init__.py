@@ -43,7 +43,7 @@ from septet.ranking.adaptive import Weights
 from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
 from septet.storage.links import Link
 from septet.tfidf import SparseRows, TfidfVectorizer
-from septet.vault import Stats, Vault
+from septet.vault import Optimized, Stats, Vault
 
 if TYPE_CHECKING:
     from septet.embedding import (
@@ -89,6 +89,7 @@ __all__ = [
     "OllamaEmbedder",
     "OpenAICompatibleEmbedder",
     "OpenAIEmbedder",
+    "Optimized",
     "Profile",
     "ProfileError",
     "QueryError",

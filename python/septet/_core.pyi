@@ -13,6 +13,9 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+#: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
+_Rows = NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]
+
 # -- vectors ---------------------------------------------------------------------------------------------------------
 
 def kernels() -> list[str]:
@@ -97,7 +100,7 @@ class Codes:
     def top_k(
         self,
         query: NDArray[np.float32],
-        rows: NDArray[np.float32],
+        rows: _Rows,
         k: int,
         mask: NDArray[np.bool_] | None = None,
         *,
@@ -117,7 +120,7 @@ class Codes:
     def top_k_batch(
         self,
         queries: NDArray[np.float32],
-        rows: NDArray[np.float32],
+        rows: _Rows,
         k: int,
         mask: NDArray[np.bool_] | None = None,
         *,
@@ -131,7 +134,7 @@ class Codes:
             Row indices and float64 scores ``(q, min(k, allowed rows))``; line ``i`` equals `top_k` of query ``i``.
         """
 
-def cosine_at(query: NDArray[np.float64], rows: NDArray[np.float32], at: NDArray[np.int64]) -> NDArray[np.float64]:
+def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
     Neither side needs unit length; a row of length 0 scores 0.
@@ -198,6 +201,9 @@ class SpellingIndex:
 
     def append(self, texts: Sequence[str]) -> int:
         """Cut the texts into words, in order, into new slots and return the first new slot."""
+
+    def frozen(self) -> SpellingIndex:
+        """Return the index as it is now; appending to one leaves the other alone."""
 
     def cosines(self, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return `trigrams` of the query and the texts of the slots ``(m,)``, in any order: the same doubles.
@@ -303,6 +309,9 @@ class TextIndex:
         Raises:
             ValueError: a row has not one text for each column; nothing is added then.
         """
+
+    def frozen(self) -> TextIndex:
+        """Return the index as it is now; appending to one leaves the other alone."""
 
     def statistics(self, slots: NDArray[np.int64]) -> Statistics:
         """Count the rows of the given slots ``(m,)`` (each at most once): the rows that the FTS5 table holds."""
@@ -482,3 +491,75 @@ def decay(
     start``; 0 when nothing remains, 1 when the window is empty or more than ``ramp`` of it remains, else
     ``remaining / (ramp * window)``.
     """
+
+# -- arrays in files -------------------------------------------------------------------------------------------------
+
+@final
+class ArrayFile:
+    """A file of named columns, mapped: opening reads none of them, and processes share the pages that they touch.
+
+    Columns are read where they lie, so the file must never be changed; it may be removed.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is cut, or no such file.
+    """
+
+    def __new__(cls, path: str | os.PathLike[str]) -> ArrayFile: ...
+    @property
+    def stamp(self) -> bytes:
+        """What the writer stamped the file with."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The length of the file."""
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, in their order."""
+
+    def column(self, name: str) -> NDArray[np.uint8]:
+        """Return the bytes of a column, read-only and aligned to 64; a ValueError where there is none."""
+
+    def expect_single_reads(self, name: str) -> None:
+        """Tell the system not to read ahead in a column."""
+
+    def release(self, name: str) -> None:
+        """Let go of the memory that holds a column; what is looked at again is mapped again."""
+
+    def verify(self, name: str) -> None:
+        """Compare the checksum of a column, without touching the map; a ValueError where it differs."""
+
+    def text_index(self, prefix: str) -> TextIndex:
+        """Return the index that `ArrayWriter.text_index` wrote; what is appended stays in memory."""
+
+    def statistics(self, prefix: str, index: TextIndex) -> Statistics:
+        """Return the statistics that `ArrayWriter.statistics` wrote, over the index of this file."""
+
+    def spelling_index(self, prefix: str) -> SpellingIndex:
+        """Return the index that `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
+
+    def codes(self, prefix: str) -> Codes:
+        """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
+
+@final
+class ArrayWriter:
+    """A new file of arrays in the making; a FileExistsError where there is a file. Without `finish` it is none."""
+
+    def __new__(cls, path: str | os.PathLike[str], stamp: bytes) -> ArrayWriter: ...
+    def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]], *, apart: bool = False) -> None:
+        """Write a column of items of so many bytes, given in pieces; ``apart`` if single places will be read."""
+
+    def text_index(self, prefix: str, index: TextIndex) -> None:
+        """Write an index; its columns' names begin with the prefix."""
+
+    def statistics(self, prefix: str, statistics: Statistics) -> None:
+        """Write statistics; their columns' names begin with the prefix."""
+
+    def spelling_index(self, prefix: str, index: SpellingIndex) -> None:
+        """Write an index; its columns' names begin with the prefix."""
+
+    def codes(self, prefix: str, codes: Codes, rows: int) -> None:
+        """Write the codes of the first ``rows`` rows; their columns' names begin with the prefix."""
+
+    def finish(self) -> int:
+        """Complete the file, have it reach the disk, and return its length in bytes."""

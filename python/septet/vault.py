@@ -16,19 +16,21 @@ from septet.embedding.options import EmbeddingOptions
 from septet.embedding.report import EmbedReport
 from septet.embedding.selection import SpaceStatus
 from septet.entry import Entry, utf8
+from septet.errors import ReadOnly
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
-from septet.storage import entries, feedback, links
+from septet.storage import entries, feedback, links, upkeep
 from septet.storage import vectors as stored_vectors
 from septet.storage.connection import MEMORY
 from septet.storage.keeper import Keeper
 from septet.storage.links import Link
+from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.storage.vectors import Space
 from septet.tiers import LocalTier
 from septet.writable import Progress, Writable
 
-__all__ = ["Stats", "Vault"]
+__all__ = ["Optimized", "Stats", "Vault"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,15 @@ class Stats:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """What `Vault.optimize` made: for how many entries, and the file, None for a vault that keeps all in memory."""
+
+    entries: int
+    path: str | None
+    size_bytes: int
+
+
 class Vault(Searchable, Writable):
     """One SQLite file of knowledge. Threads and processes may share it.
 
@@ -72,6 +83,9 @@ class Vault(Searchable, Writable):
         previous_embedder: that of the model before, whose vectors answer until the new ones are complete.
         embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
         embedding_options: times and sizes.
+        sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes need
+            not make it anew and share its memory. It is written in the background, for vaults of 2,000 entries or
+            more, and may be deleted at any time. False keeps everything in memory.
 
     Raises:
         StoreError: the file cannot be used; see its subclasses for why.
@@ -91,11 +105,13 @@ class Vault(Searchable, Writable):
         previous_embedder: EmbedderLike = None,
         embedding_cache: CacheLike = None,
         embedding_options: EmbeddingOptions | None = None,
+        sidecar: bool = True,
     ) -> None:
         self._now = clock
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
-        self._tier = LocalTier("vault", 1.0, self._store, Keeper())
+        beside = Sidecar(self.path, read_only=read_only) if sidecar and not self._store.in_memory else None
+        self._tier = LocalTier("vault", 1.0, self._store, Keeper(beside))
         try:
             self._embeddings = Embeddings(
                 self._store,
@@ -132,6 +148,21 @@ class Vault(Searchable, Writable):
         """
         self._embeddings.close()
         self._store.close()
+
+    def optimize(self) -> Optimized:
+        """Make everything that searches use now, rather than in the background, and write it beside the file.
+
+        Worth its time after a large import, or before the file goes to a read-only medium: the next process opens what
+        is there, and its first search is as fast as any. Nothing is written that was written already.
+
+        Raises:
+            ReadOnly: opened for reading.
+            StoreError: the vault cannot be read, or the folder takes no writes.
+        """
+        if self._store.read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        path = upkeep.optimize(self._tier.keeper, self._store, self._clock())
+        return Optimized(len(self), None if path is None else str(path), 0 if path is None else path.stat().st_size)
 
     # -- embedding ---------------------------------------------------------------------------------------------------
 

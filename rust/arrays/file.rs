@@ -2,15 +2,16 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::array::Array;
-use super::table::{HEAD_BYTES, Head, Table};
+use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -80,45 +81,88 @@ impl ArrayFile {
     /// # Errors
     /// [`Error::Damaged`] when there is none of that name, or its items have another size.
     pub fn column<T: Pod>(&self, name: &str) -> Result<Array<T>> {
-        let found = self.table.columns.iter().find(|column| column.name == name);
-        let column = found.filter(|column| column.item_bytes == size_of::<T>() as u64);
-        let range = column.and_then(|column| {
-            let start = usize::try_from(column.at).ok()?;
-            Some(start..start.checked_add(usize::try_from(column.bytes).ok()?)?)
-        });
-        let array = range.and_then(|range| Array::mapped(&self.map, range));
-        array.ok_or(Error::Damaged { what: "a column" })
+        let found = self.find(name)?;
+        if found.item_bytes != size_of::<T>() as u64 {
+            return Err(Error::Damaged { what: "the items of a column" });
+        }
+        self.mapped(found)
     }
 
-    /// Tell the system that single places of the file will be read: reading ahead would fill the memory for nothing.
-    pub fn expect_single_reads(&self) {
-        // Only advice: a system that does not take it reads ahead.
-        let _ = self.map.advise(Advice::Random);
-    }
-
-    /// Read all columns, past the map, so that the process does not grow, and compare their checksums.
+    /// The bytes of a column, whatever its items.
     ///
     /// # Errors
-    /// [`Error::Damaged`] naming what differs; [`Error::File`].
+    /// [`Error::Damaged`] when there is none of that name.
+    pub fn bytes(&self, name: &str) -> Result<Array<u8>> {
+        self.mapped(self.find(name)?)
+    }
+
+    fn find(&self, name: &str) -> Result<&Column> {
+        self.table.columns.iter().find(|column| column.name == name).ok_or(Error::Damaged { what: "a column's name" })
+    }
+
+    fn mapped<T: Pod>(&self, column: &Column) -> Result<Array<T>> {
+        let range = self.range(&column.name);
+        range.and_then(|range| Array::mapped(&self.map, range)).ok_or(Error::Damaged { what: "the place of a column" })
+    }
+
+    /// Tell the system that single places of a column will be read: reading ahead would fill the memory for nothing.
+    pub fn expect_single_reads(&self, name: &str) {
+        if let Some(range) = self.range(name) {
+            // Only advice: a system that does not take it reads ahead.
+            let _ = self.map.advise_range(Advice::Random, range.start, range.len());
+        }
+    }
+
+    /// Let go of the memory that holds a column: its pages stay in the system's cache, and are mapped again where they
+    /// are looked at.
+    pub fn release(&self, name: &str) {
+        if let Some(range) = self.range(name) {
+            // SAFETY: the map is of a file and read-only, so there is nothing in it that the file does not give again.
+            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+        }
+    }
+
+    /// Where a column lies in the map.
+    fn range(&self, name: &str) -> Option<Range<usize>> {
+        let column = self.find(name).ok()?;
+        let at = usize::try_from(column.at).ok()?;
+        let end = at.checked_add(usize::try_from(column.bytes).ok()?)?;
+        (end <= self.map.len()).then_some(at..end)
+    }
+
+    /// Compare the checksums of all columns; as [`Self::verify_column`].
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::File`].
     pub fn verify(&self) -> Result<()> {
+        self.table.columns.iter().try_for_each(|column| self.verify_bytes(column))
+    }
+
+    /// Read a column, past the map, so that the process does not grow, and compare its checksum.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when it differs, or there is no such column; [`Error::File`].
+    pub fn verify_column(&self, name: &str) -> Result<()> {
+        self.verify_bytes(self.find(name)?)
+    }
+
+    fn verify_bytes(&self, column: &Column) -> Result<()> {
         let fault = |fault: std::io::Error| Error::file(&self.path, &fault);
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        for column in &self.table.columns {
-            let mut hash = Xxh3::new();
-            let mut rest = column.bytes;
-            file.seek(SeekFrom::Start(column.at)).map_err(fault)?;
-            while rest > 0 {
-                let part = &mut buffer[..rest.min(BUFFER_BYTES as u64) as usize];
-                file.read_exact(part).map_err(fault)?;
-                hash.update(part);
-                rest -= part.len() as u64;
-            }
-            if hash.digest() != column.checksum {
-                return Err(Error::Damaged { what: "the content of a column" });
-            }
+        let mut hash = Xxh3::new();
+        let mut rest = column.bytes;
+        file.seek(SeekFrom::Start(column.at)).map_err(fault)?;
+        while rest > 0 {
+            let part = &mut buffer[..rest.min(BUFFER_BYTES as u64) as usize];
+            file.read_exact(part).map_err(fault)?;
+            hash.update(part);
+            rest -= part.len() as u64;
         }
-        Ok(())
+        if hash.digest() == column.checksum {
+            return Ok(());
+        }
+        Err(Error::Damaged { what: "the content of a column" })
     }
 }
 
@@ -146,7 +190,11 @@ mod tests {
         written(&path);
         let file = ArrayFile::open(&path).unwrap();
         assert_eq!((file.stamp(), file.names().collect::<Vec<_>>()), (&b"stamp"[..], vec!["bytes", "none", "numbers"]));
-        file.expect_single_reads();
+        file.expect_single_reads("numbers");
+        file.expect_single_reads("other");
+        file.verify_column("numbers").unwrap();
+        file.release("numbers");
+        file.release("other");
         let mut numbers = file.column::<u32>("numbers").unwrap();
         assert_eq!((numbers.len(), numbers[1_999], numbers.owned_bytes()), (2_000, 999 * 999, 0));
         assert!(numbers.as_ptr().addr().is_multiple_of(64));

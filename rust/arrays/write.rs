@@ -12,6 +12,7 @@ use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
+const APART_BYTES: usize = 1 << 14;
 
 /// An array file in the making. Until [`ArrayWriter::finish`] it has no head, and nobody takes it for one.
 pub struct ArrayWriter {
@@ -47,10 +48,18 @@ impl ArrayWriter {
     /// # Errors
     /// [`Error::File`].
     pub fn begin<T: Pod>(&mut self, name: &str) -> Result<()> {
+        self.begin_items(name, size_of::<T>())
+    }
+
+    /// Begin a column of items of so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn begin_items(&mut self, name: &str, item_bytes: usize) -> Result<()> {
         self.end_column();
         let padding = self.at.next_multiple_of(ALIGNMENT) - self.at;
         self.write(&[0; ALIGNMENT as usize][..padding as usize])?;
-        let (name, item_bytes, at) = (name.to_owned(), size_of::<T>() as u64, self.at);
+        let (name, item_bytes, at) = (name.to_owned(), item_bytes as u64, self.at);
         self.table.columns.push(Column { name, item_bytes, at, bytes: 0, checksum: 0 });
         self.hash.reset();
         Ok(())
@@ -62,9 +71,29 @@ impl ArrayWriter {
     /// [`Error::File`].
     pub fn put<T: Pod>(&mut self, items: &[T]) -> Result<()> {
         debug_assert!(self.table.columns.last().is_some_and(|column| column.item_bytes == size_of::<T>() as u64));
-        let bytes = bytemuck::cast_slice(items);
+        self.put_bytes(bytemuck::cast_slice(items))
+    }
+
+    /// Add bytes to the column begun last: whole items, in the order of bytes of this machine.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.write(bytes)
+    }
+
+    /// Add bytes as [`Self::put_bytes`], for single places of the column to be read: in short writes, since Linux keeps
+    /// what is written at once together, and maps two megabytes where four kilobytes are looked at.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn put_apart(&mut self, bytes: &[u8]) -> Result<()> {
+        for part in bytes.chunks(APART_BYTES) {
+            self.put_bytes(part)?;
+            self.out.flush().map_err(|fault| Error::file(&self.path, &fault))?;
+        }
+        Ok(())
     }
 
     /// Write a whole column.

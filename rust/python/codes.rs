@@ -6,7 +6,7 @@ use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use super::{Doubles, Input, Integers, Matrix, Vector, count, integers, thread_count};
+use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, count, integers, thread_count};
 use crate::Error;
 use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{self, Hits, Level, Request};
@@ -16,7 +16,7 @@ type BestOfMany<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>);
 
 /// 8-bit codes of float32 rows, append-only.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct Codes(vectors::Codes);
+pub(super) struct Codes(pub(super) vectors::Codes);
 
 #[pymethods]
 impl Codes {
@@ -76,7 +76,7 @@ impl Codes {
     fn top_k<'py>(
         &self,
         query: Vector<'py, f32>,
-        rows: Matrix<'py, f32>,
+        rows: Pieces<'py>,
         k: i64,
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,
@@ -96,7 +96,7 @@ impl Codes {
     fn top_k_batch<'py>(
         &self,
         queries: Matrix<'py, f32>,
-        rows: Matrix<'py, f32>,
+        rows: Pieces<'py>,
         k: i64,
         mask: Option<Vector<'py, bool>>,
         kernel: Option<&str>,

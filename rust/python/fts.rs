@@ -15,7 +15,7 @@ pub(super) fn index_terms<'py>(py: Python<'py>, text: &str) -> Vec<Bound<'py, Py
 
 /// Postings of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct TextIndex(fts::TextIndex);
+pub(super) struct TextIndex(pub(super) fts::TextIndex);
 
 #[pymethods]
 impl TextIndex {
@@ -39,6 +39,11 @@ impl TextIndex {
         Ok(py.detach(|| self.0.append(&rows))?)
     }
 
+    /// The index as it is now; appending to one leaves the other alone.
+    fn frozen(&self, py: Python<'_>) -> Self {
+        Self(py.detach(|| self.0.frozen()))
+    }
+
     /// Count the rows of the given slots `(m,)`.
     fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<Statistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
@@ -48,7 +53,7 @@ impl TextIndex {
 
 /// The rows that count at one moment: immutable, made from a `TextIndex`.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct Statistics(fts::Statistics);
+pub(super) struct Statistics(pub(super) fts::Statistics);
 
 #[pymethods]
 impl Statistics {

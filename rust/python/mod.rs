@@ -4,10 +4,12 @@ use numpy::prelude::*;
 use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::Error;
 use crate::vectors::Rows;
 
+mod arrays;
 mod codes;
 mod encoder;
 mod fts;
@@ -73,6 +75,31 @@ impl Matrix<'_, f32> {
     }
 }
 
+/// A matrix of rows, or a pair: the rows in a file, and those that were added since.
+struct Pieces<'py>(Matrix<'py, f32>, Option<Matrix<'py, f32>>);
+
+impl<'py> FromPyObject<'_, 'py> for Pieces<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyTuple>() {
+            let (first, more) = object.extract()?;
+            return Ok(Self(first, Some(more)));
+        }
+        Ok(Self(object.extract()?, None))
+    }
+}
+
+impl Pieces<'_> {
+    fn rows(&self) -> PyResult<Rows<'_>> {
+        let first = self.0.rows()?;
+        Ok(match &self.1 {
+            Some(more) => first.then(more.rows()?)?,
+            None => first,
+        })
+    }
+}
+
 impl<'py> Vector<'py, bool> {
     /// The same memory as bytes: numpy does not promise that a bool is 0 or 1, and Rust demands it.
     fn bytes(&self) -> PyResult<Vector<'py, u8>> {
@@ -105,6 +132,8 @@ fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
 /// Kernels of Septet.
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use super::arrays::{ArrayFile, ArrayWriter};
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]

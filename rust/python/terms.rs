@@ -54,7 +54,7 @@ pub(super) fn trigrams<'py>(py: Python<'py>, query: &str, texts: Vec<PyBackedStr
 
 /// The spelling of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct SpellingIndex(terms::SpellingIndex);
+pub(super) struct SpellingIndex(pub(super) terms::SpellingIndex);
 
 #[pymethods]
 impl SpellingIndex {
@@ -71,6 +71,11 @@ impl SpellingIndex {
     #[getter]
     fn size_bytes(&self, py: Python<'_>) -> usize {
         py.detach(|| self.0.size_bytes())
+    }
+
+    /// The index as it is now; appending to one leaves the other alone.
+    fn frozen(&self, py: Python<'_>) -> Self {
+        Self(py.detach(|| self.0.frozen()))
     }
 
     /// Cut the texts into words, in order, into new slots and return the first new slot.

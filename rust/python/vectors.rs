@@ -4,7 +4,7 @@ use numpy::PyArray2;
 use numpy::prelude::*;
 use pyo3::prelude::*;
 
-use super::{Doubles, Input, Integers, Matrix, Vector, array, count, integers};
+use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, count, integers};
 use crate::vectors::{self, Level};
 
 /// Return the SIMD levels this machine can run, fastest first.
@@ -50,7 +50,7 @@ pub(super) fn top_k<'py>(
 #[pyfunction]
 pub(super) fn cosine_at<'py>(
     query: Vector<'py, f64>,
-    rows: Matrix<'py, f32>,
+    rows: Pieces<'py>,
     at: Vector<'py, i64>,
 ) -> PyResult<Doubles<'py>> {
     let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);

@@ -18,6 +18,13 @@ class Growing:
         self._buffer: NDArray[Any] = np.empty((0, *self._shape), dtype=dtype)
         self._size = 0
 
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> Growing:
+        """Begin with rows that may lie in a file: they are copied when the first row is added."""
+        growing = cls(rows.dtype, rows.shape[1] if rows.ndim > 1 else None)
+        growing._buffer, growing._size = rows, len(rows)
+        return growing
+
     def __len__(self) -> int:
         return self._size
 

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from septet import _core
-from septet.errors import SeptetError
+from septet.storage.buffers import Buffers, Kept, restore, restored_postings, restored_vectors
 from septet.storage.entries import purged_at, texts_at
-from septet.storage.forks import background, renew_in_children
-from septet.storage.growing import Growing
+from septet.storage.forks import renew_in_children
 from septet.storage.layer import VectorLayer
 from septet.storage.postings import PostingsBuffers, agrees
-from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, Terms, VectorRows
+from septet.storage.sidecar import Sidecar
+from septet.storage.snapshot import Slots, Snapshot, Terms, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.texts import emptied_at
-from septet.storage.vectors import Space
+from septet.storage.upkeep import Build, Check, Save
+from septet.storage.vectors import Space, all_spaces
 
 __all__ = ["Keeper"]
 
 PAGE_ROWS = 5_000
 #: A snapshot is rebuilt when more slots than this are dead, and more than half of all.
 SPARE_SLOTS = 1_024
+#: A store with fewer gets no sidecar by itself: its arrays are made as quickly as they are opened.
+LEAST_SLOTS = 2_000
+PAUSE_S = 0.01
 
 _Answer = TypeVar("_Answer")
 
@@ -37,78 +39,51 @@ _FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kin
 _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
 
 
-@dataclass(slots=True)
-class _Buffers:
-    """The growing arrays behind successive snapshots; only the keeper appends, under its lock."""
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is known of the sidecar behind the arrays: its slots and spaces, and the columns left to be checked."""
 
-    rows: Growing = field(default_factory=lambda: Growing(np.int64))
-    searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
-    valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
-    valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
-    created_at: Growing = field(default_factory=lambda: Growing(np.float64))
-    updated_at: Growing = field(default_factory=lambda: Growing(np.float64))
-    kind: Growing = field(default_factory=lambda: Growing(np.int32))
-    severity: Growing = field(default_factory=lambda: Growing(np.int32))
-    domain: Growing = field(default_factory=lambda: Growing(np.int32))
-    #: The number of each kind, severity and domain, in order of first sight; and the names by number.
-    numbers: dict[str, int] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-    vectors: dict[int, VectorLayer] = field(default_factory=dict)
-    postings: PostingsBuffers | None = None
+    file: _core.ArrayFile | None
+    slots: int
+    spaces: frozenset[int]
+    unchecked: frozenset[str]
 
-    def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
-        """Add a slot for every row of a page of `_FACTS` and return the new slots."""
-        first = len(self.rows)
-        if page:
-            rows, _, starts, ends, created, updated, kinds, severities, domains = zip(*page)
-            self.rows.append(np.array(rows, dtype=np.int64))
-            self.searchable.append(np.array([kind != "memory" for kind in kinds], dtype=np.bool_))
-            self.valid_from.append(np.array([-np.inf if t is None else t for t in starts], dtype=np.float64))
-            self.valid_until.append(np.array([np.inf if t is None else t for t in ends], dtype=np.float64))
-            self.created_at.append(np.array(created, dtype=np.float64))
-            self.updated_at.append(np.array(updated, dtype=np.float64))
-            for column, names in ((self.kind, kinds), (self.severity, severities), (self.domain, domains)):
-                column.append(np.array([self._number(name) for name in names], dtype=np.int32))
-        return np.arange(first, len(self.rows), dtype=np.int64)
-
-    def _number(self, name: str) -> int:
-        number = self.numbers.get(name)
-        if number is None:
-            number = self.numbers[name] = len(self.names)
-            self.names.append(name)
-        return number
-
-    def facts(self) -> FactArrays:
-        """Return what was appended so far."""
-        return FactArrays(
-            created_at=self.created_at.view(),
-            updated_at=self.updated_at.view(),
-            kind=self.kind.view(),
-            severity=self.severity.view(),
-            domain=self.domain.view(),
-            names=self.names,
-        )
+    def outgrown(self, newest: Snapshot, buffers: Buffers) -> bool:
+        """Say whether so much has come that a new one is worth its writing: more than a tenth."""
+        enough = max(SPARE_SLOTS, self.slots // 10)
+        late = self.file is not None and any(layer.added > enough for layer in buffers.vectors.values())
+        return len(newest.rows) - self.slots > enough or late or not self.spaces >= newest.vectors.keys()
 
 
 class Keeper:
-    """Keeps a store's newest snapshot. Token counts and vectors are loaded when a search first needs them."""
+    """Keeps a store's newest snapshot. Token counts and vectors are loaded when a search first needs them.
 
-    def __init__(self) -> None:
+    Args:
+        sidecar: where arrays are kept from process to process; None to make them anew in each.
+    """
+
+    def __init__(self, sidecar: Sidecar | None = None) -> None:
         self._lock = threading.Lock()
         self._newest: Snapshot | None = None
-        self._buffers = _Buffers()
+        self._buffers = Buffers()
+        self.sidecar = sidecar
+        self._saved: Saved | None = None
         self._searches = 0
-        self._building = False
         #: A generation, and what was asked of the store at it.
         self._asked: tuple[int, dict[object, Any]] = (-1, {})
+        self._working = False
         #: Postings were found to differ from FTS5's totals: FTS5 answers from then on.
         self.mistrusted = False
+        #: The content of a sidecar was found to be damaged; it was removed.
+        self.damaged = False
+        #: Why no sidecar can be written.
+        self.unwritable: OSError | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
         """Begin from nothing in a forked child: the thread that builds is not there, and may have held the lock."""
         self._lock = threading.Lock()
-        self._newest, self._buffers, self._building = None, _Buffers(), False
+        self._newest, self._buffers, self._saved, self._working = None, Buffers(), None, False
 
     def view(self, read: Reading, now: float, *, terms: bool = False, space: Space | None = None) -> Snapshot | None:
         """Return the snapshot of exactly the generation that a read transaction sees.
@@ -132,7 +107,7 @@ class Keeper:
                 self._newest = self._completed(newest, read, now, terms, space)
             except BaseException:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
-                self._newest, self._buffers = None, _Buffers()
+                self._newest, self._buffers, self._saved = None, Buffers(), None
                 raise
             return self._newest
 
@@ -147,25 +122,103 @@ class Keeper:
         found: _Answer = answers[key]
         return found
 
-    def build_postings(self, store: Store) -> None:
-        """Begin to build postings in the background, unless they are there, on their way, or mistrusted.
+    def tend(self, store: Store) -> None:
+        """Have the background do what is due: build postings, check a sidecar's content, write a new one.
 
         The first search of a process does not: a command that asks once has nothing to gain.
         """
         self._searches += 1
-        if self._searches < 2 or self._building or self.mistrusted or self._buffers.postings is not None:
+        if self._searches < 2 or self._working or self._due() is None:
             return
         with self._lock:
-            if not self._building and self._newest is not None:
-                self._building = True
-                _Build(self, store, self._buffers, self._newest).begin()
+            due = None if self._working else self._due()
+            if due is None or self._newest is None:
+                return
+            self._working = True
+            work = due(self, store, self._buffers, self._newest)
+        work.begin()
 
-    def _built(self, buffers: _Buffers, postings: PostingsBuffers | None) -> None:
-        """Take over what the background built, for the search that comes next to complete."""
+    def _due(self) -> type[Build | Check | Save] | None:
+        newest, saved = self._newest, self._saved
+        if newest is None:
+            return None
+        if self._buffers.postings is None:
+            return None if self.mistrusted else Build
+        if saved is not None and saved.unchecked:
+            return Check
+        if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or newest.postings is None:
+            return None
+        if len(newest.rows) < LEAST_SLOTS and saved is None:
+            return None
+        return Save if saved is None or saved.outgrown(newest, self._buffers) else None
+
+    def take_turn(self) -> None:
+        """Wait until the background has nothing to do, and take its place until `rest`."""
+        while True:
+            with self._lock:
+                if not self._working:
+                    self._working = True
+                    return
+            # Parts of its work are short; this is for whoever asked to wait.
+            time.sleep(PAUSE_S)
+
+    def rest(self) -> None:
+        """Say that the background is done."""
+        self._working = False
+
+    def build(self, store: Store, snapshot: Snapshot) -> None:
+        """Build the postings of a snapshot at once, and wait for it."""
+        work = Build(self, store, self._buffers, snapshot)
+        while work.part():
+            pass
+
+    def built(self, buffers: Buffers, postings: PostingsBuffers) -> None:
+        """Take over postings that were built, for the search that comes next to complete."""
         with self._lock:
-            self._building = False
-            if postings is not None and buffers is self._buffers:
+            if buffers is self._buffers:
                 self._buffers.postings = postings
+
+    def kept(self) -> Kept | None:
+        """Hold fast what a sidecar is made of; None while there are no postings."""
+        with self._lock:
+            return None if self._newest is None else Kept.of(self._newest, self._buffers)
+
+    def saved(self, kept: Kept, file: _core.ArrayFile | None) -> None:
+        """Go on with the arrays of a sidecar that was written, in place of those in memory.
+
+        Args:
+            file: None if there was one as good, or another process writes one.
+        """
+        with self._lock:
+            newest, slots = self._newest, len(kept.snapshot.rows)
+            self._saved = Saved(file, slots, frozenset(space.space for space in kept.spaces), frozenset())
+            if newest is None or file is None or self._buffers.postings is None or not kept.is_of(self._buffers):
+                return
+            postings = restored_postings(file, kept.snapshot.alive & kept.snapshot.searchable)
+            found = [restored_vectors(file, layer.space, slots) for layer in kept.layers]
+            for layer, (rows, base) in zip(kept.layers, found):
+                layer.move(rows, base)
+            self._buffers.postings = postings
+            views = {number: layer.view(len(newest.rows)) for number, layer in self._buffers.vectors.items()}
+            self._newest = replace(newest, postings=None, vectors=views)
+
+    @property
+    def unchecked(self) -> tuple[_core.ArrayFile, frozenset[str]] | None:
+        """The sidecar behind the arrays, and its columns that are left to be checked."""
+        saved = self._saved
+        return (saved.file, saved.unchecked) if saved is not None and saved.file and saved.unchecked else None
+
+    def checked(self, names: frozenset[str]) -> None:
+        """Take note that only these columns of the sidecar are left to be checked."""
+        if self._saved is not None:
+            self._saved = replace(self._saved, unchecked=names)
+
+    def give_up_sidecar(self) -> None:
+        """Begin anew without the sidecar, which is damaged, and remove it."""
+        with self._lock:
+            self._newest, self._buffers, self._saved, self.damaged = None, Buffers(), None, True
+        if self.sidecar is not None:
+            self.sidecar.drop()
 
     def _serves(self, newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
         return (
@@ -178,6 +231,8 @@ class Keeper:
     def _completed(
         self, newest: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None
     ) -> Snapshot:
+        if newest is None:
+            newest = self._restored(read)
         if newest is None or newest.generation < read.generation:
             newest = self._caught_up(newest, read)
         if terms and not newest.counted_at(now):
@@ -194,9 +249,29 @@ class Keeper:
         buffers.append(read, rest.tolist())
         postings = buffers.counted(snapshot.alive & snapshot.searchable)
         if not agrees(read, postings):
-            self._buffers.postings, self.mistrusted = None, True
+            # Those of a sidecar get another chance, made from the store.
+            self.mistrusted = self._saved is None
+            self._buffers.postings, self._saved = None, None
+            if self.sidecar is not None and not self.mistrusted:
+                self.sidecar.drop()
             return snapshot
         return replace(snapshot, postings=postings)
+
+    def _restored(self, read: Reading) -> Snapshot | None:
+        """Return the snapshot that a sidecar holds, of this generation or an earlier one."""
+        found = None if self.sidecar is None or self.damaged else self.sidecar.newest(read)
+        if found is None:
+            return None
+        stamp, file = found
+        known = {space._replace(entries=0) for space in all_spaces(read)}
+        spaces = [space for space in stamp.spaces if space in known]
+        try:
+            self._buffers, snapshot = restore(file, stamp.generation, spaces)
+        except ValueError:
+            return None
+        numbers = frozenset(space.space for space in spaces)
+        self._saved = Saved(file, len(snapshot.rows), numbers, frozenset(file.names()))
+        return snapshot
 
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
         if old is not None and purged_at(read) <= old.generation:
@@ -204,11 +279,11 @@ class Keeper:
             dead = int(np.count_nonzero(~old.alive)) + len(changed)
             if dead <= SPARE_SLOTS or dead * 2 <= len(old.rows) + len(changed):
                 return self._extended(old, read, changed)
-        self._buffers = _Buffers()
+        self._buffers, self._saved = Buffers(), None
         cursor = read.sql.execute(f"{_FACTS} WHERE live ORDER BY row")
         while page := cursor.fetchmany(PAGE_ROWS):
             self._buffers.append(page)
-        return self._published(read.generation, np.ones(len(self._buffers.rows), dtype=bool))
+        return self._buffers.published(read.generation, np.ones(len(self._buffers.rows), dtype=bool))
 
     def _extended(self, old: Snapshot, read: Reading, changed: Sequence[tuple[Any, ...]]) -> Snapshot:
         """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
@@ -216,7 +291,7 @@ class Keeper:
         alive = old.alive.copy()
         alive[gone[gone >= 0]] = False
         fresh = self._buffers.append([r for r in changed if r[1]])
-        snapshot = self._published(read.generation, np.concatenate([alive, np.ones(len(fresh), dtype=bool)]))
+        snapshot = self._buffers.published(read.generation, np.concatenate([alive, np.ones(len(fresh), dtype=bool)]))
         terms = old.terms
         if terms is not None:
             _append_texts(read, terms.index, snapshot.rows[fresh])
@@ -246,18 +321,6 @@ class Keeper:
             layer.append_late(read, snapshot, old.generation)
         return {number: layer.view(len(snapshot.rows)) for number, layer in layers.items()}
 
-    def _published(self, generation: int, alive: Mask) -> Snapshot:
-        b = self._buffers
-        return Snapshot(
-            generation=generation,
-            rows=b.rows.view(),
-            alive=alive,
-            searchable=b.searchable.view(),
-            valid_from=b.valid_from.view(),
-            valid_until=b.valid_until.view(),
-            facts=b.facts(),
-        )
-
     def _counted(self, snapshot: Snapshot, read: Reading, now: float) -> Terms:
         """Return document frequencies over the entries valid at ``now``, loading the token counts if need be."""
         terms = snapshot.terms
@@ -275,48 +338,6 @@ class Keeper:
         layer.append(read, snapshot.rows[current], current)
         self._buffers.vectors[space.space] = layer
         return layer.view(len(snapshot.rows))
-
-
-@dataclass(frozen=True, slots=True)
-class _Build:
-    """Postings in the making: one page of slots a task, so that nothing waits long for it, not even the exit."""
-
-    keeper: Keeper
-    store: Store
-    buffers: _Buffers
-    snapshot: Snapshot
-    postings: PostingsBuffers = field(default_factory=PostingsBuffers)
-
-    def begin(self) -> None:
-        try:
-            _background().submit(self._page)
-        except RuntimeError:
-            # The interpreter is on its way out.
-            self.keeper._building = False
-
-    def _page(self) -> None:
-        done = len(self.postings)
-        rows = self.snapshot.rows[done : done + PAGE_ROWS]
-        try:
-            if len(rows):
-                with background, self.store.reading() as read:
-                    self.postings.append(read, rows.tolist())
-                self.begin()
-            else:
-                self.keeper._built(self.buffers, self.postings)
-        except (SeptetError, MemoryError):
-            # The vault was closed or is out of reach: FTS5 answers, or says why it cannot.
-            self.keeper._built(self.buffers, None)
-
-
-@cache
-def _executor(_process: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="septet-postings")
-
-
-def _background() -> ThreadPoolExecutor:
-    """Return the one thread that builds postings; after a fork a new one, threads do not survive it."""
-    return _executor(os.getpid())
 
 
 def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator[Slots]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet import _core
 from septet.storage.growing import Growing
-from septet.storage.snapshot import Positions, Slots, Snapshot, VectorRows
+from septet.storage.snapshot import MappedColumn, Pieces, Positions, Slots, Snapshot, VectorRows
 from septet.storage.store import Reading
 from septet.storage.vectors import Space, key_sql
 
@@ -30,11 +31,35 @@ class VectorLayer:
 
     def __init__(self, space: Space) -> None:
         self.space = space
+        #: Rows in a file; `_rows` are those added since.
+        self._base: NDArray[np.float32] = np.empty((0, space.dimensions), dtype=np.float32)
         self._rows = Growing(np.float32, space.dimensions)
+        self._mapped: MappedColumn | None = None
         self._slots = Growing(np.int64)
         self._codes = _core.Codes(space.dimensions)
         self._positions: Positions = np.empty(0, dtype=np.int32)
         self._placed = 0
+
+    @classmethod
+    def of(cls, space: Space, rows: VectorRows, base: NDArray[np.float32]) -> VectorLayer:
+        """Begin with rows that lie in a file, all of them in ``base``."""
+        layer = cls(space)
+        layer._base, layer._codes, layer._mapped = base, rows.codes, rows.mapped
+        layer._slots, layer._positions, layer._placed = Growing.of(rows.slots), rows.positions, len(rows.slots)
+        return layer
+
+    def move(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
+        """Go on with rows in a file, and their codes, in place of the same rows in memory."""
+        first = len(self._base)
+        rest = Growing(np.float32, self.space.dimensions)
+        rest.append(self._rows.view()[len(base) - first :])
+        rows.codes.append(rest.view())
+        self._base, self._rows, self._codes, self._mapped = base, rest, rows.codes, rows.mapped
+
+    @property
+    def added(self) -> int:
+        """The number of rows that lie in no file."""
+        return len(self._rows)
 
     def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
         """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
@@ -68,7 +93,8 @@ class VectorLayer:
             positions[self._slots.view()[self._placed :]] = np.arange(self._placed, len(self._slots))
             positions.flags.writeable = False
             self._positions, self._placed = positions, len(self._slots)
-        return VectorRows(self._rows.view(), self._slots.view(), self._codes, self._positions)
+        rows: Pieces = (self._base, self._rows.view()) if len(self._base) else self._rows.view()
+        return VectorRows(rows, self._slots.view(), self._codes, self._positions, self._mapped)
 
     def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
         if len(blobs):

@@ -59,13 +59,19 @@ class Postings:
 
 
 class PostingsBuffers:
-    """The growing indexes behind successive `Postings`; one thread at a time appends."""
+    """The growing indexes behind successive `Postings`; one thread at a time appends.
 
-    def __init__(self) -> None:
-        self.entries = _core.TextIndex(COLUMNS)
-        self.grams = _core.TextIndex(1)
-        self.spelling = _core.SpellingIndex()
-        self.with_grams = Growing(np.bool_)
+    Args:
+        counted: postings over the first slots that were counted before, and which of these slots are rows.
+        with_grams: which of these slots have grams.
+    """
+
+    def __init__(self, counted: tuple[Postings, Mask] | None = None, with_grams: Mask | None = None) -> None:
+        self._counted = counted
+        self.entries = _core.TextIndex(COLUMNS) if counted is None else counted[0].entries
+        self.grams = _core.TextIndex(1) if counted is None else counted[0].grams
+        self.spelling = _core.SpellingIndex() if counted is None else counted[0].spelling
+        self.with_grams = Growing(np.bool_) if with_grams is None else Growing.of(with_grams)
 
     def __len__(self) -> int:
         return len(self.with_grams)
@@ -87,6 +93,13 @@ class PostingsBuffers:
     def counted(self, rows: Mask) -> Postings:
         """Return the postings over the slots that are rows of the full-text table ``(s,)``."""
         with_grams = self.with_grams.view()
+        if self._counted is not None:
+            # Only what changed since is counted.
+            postings, counted = self._counted
+            before = np.zeros(len(rows), dtype=bool)
+            before[: len(counted)] = counted
+            changed = np.flatnonzero(rows & ~before), np.flatnonzero(before & ~rows)
+            return postings.moved(self, np.ones(len(rows), dtype=bool), *changed)
         return Postings(
             entries=self.entries,
             entry_rows=self.entries.statistics(np.flatnonzero(rows)),

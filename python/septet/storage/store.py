@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
 from septet.storage.forks import renew_in_children
 
-__all__ = ["Reading", "Store", "Writing"]
+__all__ = ["Reading", "Store", "Writing", "writer_at"]
 
 IDLE_READERS = 8
+#: Changes of writer that are remembered.
+WRITERS = 4_096
 #: How long closing waits for reads that other threads have not finished.
 CLOSE_WAIT_S = 10.0
 
@@ -48,6 +51,9 @@ class Store:
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
+        #: Under which the store signs the generations it writes, and the last one.
+        self._name = uuid4().hex
+        self._last_written = -1
         self._renew_locks()
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
@@ -74,12 +80,18 @@ class Store:
     def after_fork(self) -> None:
         """Make the locks anew in a forked child; connections are replaced when the first is needed."""
         self._renew_locks()
+        self._last_written = -1
 
     def _renew_locks(self) -> None:
         self._write_lock = threading.RLock()
         self._pool_lock = threading.Lock()
         self._returned = threading.Condition(self._pool_lock)
         self._readers: Counter[int] = Counter()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
 
     @property
     def in_memory(self) -> bool:
@@ -122,7 +134,11 @@ class Store:
         """
         with self._transaction() as sql:
             sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-            yield Writing(sql, _generation(sql))
+            generation = _generation(sql)
+            if self._last_written != generation - 1:
+                _sign(sql, generation, self._name)
+            yield Writing(sql, generation)
+        self._last_written = generation
 
     @contextmanager
     def bookkeeping(self) -> Iterator[Writing]:
@@ -218,6 +234,27 @@ class Store:
 
 def _generation(sql: sqlite3.Connection) -> int:
     return int(sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def writer_at(read: Reading, generation: int) -> str:
+    """Return who wrote a generation; empty where nobody signed it.
+
+    Two copies of a store that went their own ways have the same generations, from different writers.
+    """
+    sql = "SELECT value FROM meta WHERE key BETWEEN 'writer:' AND ? ORDER BY key DESC LIMIT 1"
+    found = read.sql.execute(sql, (_signature(generation),)).fetchone()
+    return "" if found is None else str(found[0])
+
+
+def _signature(generation: int) -> str:
+    return f"writer:{generation:016d}"
+
+
+def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
+    """Remember who writes from this generation on, and forget the changes of writer before the last few thousand."""
+    sql.execute("INSERT INTO meta VALUES (?, ?)", (_signature(generation), name))
+    oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
+    sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
 
 
 def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:

@@ -18,6 +18,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "GivenVectors",
     "Space",
+    "all_spaces",
     "checked",
     "choose",
     "drop_stale",
@@ -104,6 +105,11 @@ def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
     old = write.sql.execute(sql, (json.dumps(list(hashes)),)).fetchall()
     stale = [(f"{text_hash}:{entry_id}",) for entry_id, text_hash in old if hashes[entry_id] != text_hash]
     write.sql.executemany("DELETE FROM vectors WHERE key = ?", stale)
+
+
+def all_spaces(read: Reading) -> list[Space]:
+    """Return every space, its entries not counted."""
+    return [Space._make(r) for r in read.sql.execute("SELECT space, model, dimensions, keyed_by, 0 FROM spaces")]
 
 
 def spaces(read: Reading) -> list[Space]:

@@ -154,6 +154,9 @@ class LocalSession:
         if self.tier.keeper.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
+        if self.tier.keeper.damaged:
+            cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
+            notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
         if moment.plan.asks_vectors and moment.space is None and moment.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", name))

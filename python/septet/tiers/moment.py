@@ -162,7 +162,7 @@ def open_moment(store: Store, keeper: Keeper, plan: Plan) -> Iterator[Moment]:
             snapshot = keeper.view(read, plan.now, terms="tfidf" in plan.fill, space=space)
             if snapshot is not None:
                 if plan.asks_text:
-                    keeper.build_postings(store)
+                    keeper.tend(store)
                 yield Moment(plan, read, snapshot, space, mismatch)
                 return
 

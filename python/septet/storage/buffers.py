@@ -1,0 +1,251 @@
+"""The growing arrays behind successive snapshots, and how they go into a sidecar and come out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.storage.growing import Growing
+from septet.storage.layer import VectorLayer
+from septet.storage.postings import Postings, PostingsBuffers
+from septet.storage.snapshot import FactArrays, MappedColumn, Mask, Slots, Snapshot, VectorRows
+from septet.storage.vectors import Space
+
+__all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_vectors"]
+
+#: Arrays by slot, as a snapshot and a sidecar name them.
+_COLUMNS = {
+    "rows": np.int64,
+    "valid_from": np.float64,
+    "valid_until": np.float64,
+    "created_at": np.float64,
+    "updated_at": np.float64,
+    "kind": np.int32,
+    "severity": np.int32,
+    "domain": np.int32,
+}
+
+
+@dataclass(slots=True)
+class Buffers:
+    """Arrays by slot; only the keeper appends, under its lock."""
+
+    rows: Growing = field(default_factory=lambda: Growing(np.int64))
+    searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
+    valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
+    valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
+    created_at: Growing = field(default_factory=lambda: Growing(np.float64))
+    updated_at: Growing = field(default_factory=lambda: Growing(np.float64))
+    kind: Growing = field(default_factory=lambda: Growing(np.int32))
+    severity: Growing = field(default_factory=lambda: Growing(np.int32))
+    domain: Growing = field(default_factory=lambda: Growing(np.int32))
+    #: Every kind, severity and domain by number, in order of first sight; and the numbers.
+    names: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    vectors: dict[int, VectorLayer] = field(default_factory=dict)
+    postings: PostingsBuffers | None = None
+
+    def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
+        """Add a slot for every row of a page (see the keeper's ``_FACTS``) and return the new slots."""
+        first = len(self.rows)
+        if page:
+            rows, _, starts, ends, created, updated, kinds, severities, domains = zip(*page)
+            self.rows.append(np.array(rows, dtype=np.int64))
+            self.searchable.append(np.array([kind != "memory" for kind in kinds], dtype=np.bool_))
+            self.valid_from.append(np.array([-np.inf if t is None else t for t in starts], dtype=np.float64))
+            self.valid_until.append(np.array([np.inf if t is None else t for t in ends], dtype=np.float64))
+            self.created_at.append(np.array(created, dtype=np.float64))
+            self.updated_at.append(np.array(updated, dtype=np.float64))
+            for column, names in ((self.kind, kinds), (self.severity, severities), (self.domain, domains)):
+                column.append(np.array([self._number(name) for name in names], dtype=np.int32))
+        return np.arange(first, len(self.rows), dtype=np.int64)
+
+    def _number(self, name: str) -> int:
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return number
+
+    def published(self, generation: int, alive: Mask) -> Snapshot:
+        """Return a snapshot of what was appended so far, without vectors and postings."""
+        return Snapshot(
+            generation=generation,
+            rows=self.rows.view(),
+            alive=alive,
+            searchable=self.searchable.view(),
+            valid_from=self.valid_from.view(),
+            valid_until=self.valid_until.view(),
+            facts=FactArrays(
+                created_at=self.created_at.view(),
+                updated_at=self.updated_at.view(),
+                kind=self.kind.view(),
+                severity=self.severity.view(),
+                domain=self.domain.view(),
+                names=self.names,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a sidecar is made of: a snapshot, and the indexes behind it as they were at that moment."""
+
+    snapshot: Snapshot
+    postings: Postings
+    entries: _core.TextIndex
+    grams: _core.TextIndex
+    spelling: _core.SpellingIndex
+    with_grams: Mask
+    layers: tuple[VectorLayer, ...]
+
+    @property
+    def spaces(self) -> tuple[Space, ...]:
+        """The spaces whose vectors are there."""
+        return tuple(layer.space._replace(entries=0) for layer in self.layers)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, buffers: Buffers) -> Kept | None:
+        """Hold a snapshot fast, under the keeper's lock; None while it has no postings."""
+        postings, indexes = snapshot.postings, buffers.postings
+        if postings is None or indexes is None:
+            return None
+        layers = tuple(buffers.vectors[number] for number in snapshot.vectors)
+        frozen = postings.entries.frozen(), postings.grams.frozen(), postings.spelling.frozen()
+        return cls(snapshot, postings, *frozen, indexes.with_grams.view(), layers)
+
+    def is_of(self, buffers: Buffers) -> bool:
+        """Say whether these are still the buffers it was made from: slots and rows have the same numbers."""
+        indexes = buffers.postings
+        return (
+            indexes is not None
+            and indexes.entries is self.postings.entries
+            and all(buffers.vectors.get(layer.space.space) is layer for layer in self.layers)
+        )
+
+    def write(self, to: _core.ArrayWriter, step: Callable[[str], None]) -> None:
+        """Write every array; ``step`` is called before each."""
+        snapshot = self.snapshot
+        for name in (*_COLUMNS, "alive", "searchable"):
+            step(name)
+            _put(to, name, getattr(snapshot if hasattr(snapshot, name) else snapshot.facts, name))
+        step("names")
+        # The list only grows; names that came since are in it too, which no slot of this snapshot asks for.
+        _put(to, "names", np.frombuffer(json.dumps(list(snapshot.facts.names)).encode(), dtype=np.uint8))
+        step("with_grams")
+        _put(to, "with_grams", self.with_grams)
+        step("entries")
+        to.text_index("entries.", self.entries)
+        to.statistics("entry_rows.", self.postings.entry_rows)
+        step("grams")
+        to.text_index("grams.", self.grams)
+        to.statistics("gram_rows.", self.postings.gram_rows)
+        step("spelling")
+        to.spelling_index("spelling.", self.spelling)
+        for space in self.spaces:
+            found, prefix = snapshot.vectors[space.space], _prefix(space)
+            step(f"{prefix}slots")
+            _put(to, f"{prefix}slots", found.slots)
+            _put(to, f"{prefix}positions", found.positions)
+            step(f"{prefix}codes")
+            to.codes(f"{prefix}codes.", found.codes, len(found.slots))
+            step(f"{prefix}rows")
+            pieces = found.rows if isinstance(found.rows, tuple) else (found.rows,)
+            to.column(f"{prefix}rows", 4, [_bytes(piece) for piece in pieces], apart=True)
+
+
+def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> tuple[Buffers, Snapshot]:
+    """Open the arrays of a sidecar where they lie.
+
+    Raises:
+        ValueError: they do not fit each other.
+    """
+    columns = {name: Growing.of(_get(file, name, dtype)) for name, dtype in _COLUMNS.items()}
+    names = _names(file)
+    alive, searchable = _flags(file, "alive"), _flags(file, "searchable")
+    numbers = {name: number for number, name in enumerate(names)}
+    buffers = Buffers(searchable=Growing.of(searchable), names=names, numbers=numbers)
+    for name, column in columns.items():
+        setattr(buffers, name, column)
+    slots = len(alive)
+    _check({len(searchable), *map(len, columns.values())} == {slots})
+    for name in ("kind", "severity", "domain"):
+        held = columns[name].view()
+        _check(not slots or (held.min() >= 0 and held.max() < len(names)))
+    buffers.postings = restored_postings(file, alive & searchable)
+    vectors = {}
+    for space in spaces:
+        found, base = restored_vectors(file, space, slots)
+        buffers.vectors[space.space] = VectorLayer.of(space, found, base)
+        vectors[space.space] = found
+    return buffers, replace(buffers.published(generation, alive), vectors=vectors)
+
+
+def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
+    """Open the postings of a sidecar, given which of its slots are rows of the full-text table.
+
+    Raises:
+        ValueError: they do not fit each other.
+    """
+    entries, grams = file.text_index("entries."), file.text_index("grams.")
+    with_grams = _flags(file, "with_grams")
+    spelling = file.spelling_index("spelling.")
+    _check({len(entries), len(grams), len(spelling), len(with_grams)} == {len(rows)})
+    counted = file.statistics("entry_rows.", entries), file.statistics("gram_rows.", grams)
+    return PostingsBuffers((Postings(entries, counted[0], grams, counted[1], spelling), rows), with_grams)
+
+
+def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[VectorRows, NDArray[np.float32]]:
+    """Open the vectors of a space in a sidecar of so many slots; also the rows ``(v, d)`` by themselves.
+
+    Raises:
+        ValueError: they do not fit each other.
+    """
+    prefix = _prefix(space)
+    rows = _get(file, f"{prefix}rows", np.float32).reshape(-1, space.dimensions)
+    file.expect_single_reads(f"{prefix}rows")
+    codes = file.codes(f"{prefix}codes.")
+    own, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
+    _check(len(own) == len(rows) == len(codes) and codes.dimensions == space.dimensions and len(positions) == slots)
+    _check(not len(own) or (own.min() >= 0 and own.max() < slots))
+    _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
+    layer = VectorRows((rows, rows[:0]), own, codes, positions, MappedColumn(file, f"{prefix}rows"))
+    return layer, rows
+
+
+def _prefix(space: Space) -> str:
+    return f"space{space.space}."
+
+
+def _put(to: _core.ArrayWriter, name: str, column: NDArray[Any]) -> None:
+    to.column(name, column.dtype.itemsize, [_bytes(column)])
+
+
+def _bytes(column: NDArray[Any]) -> NDArray[np.uint8]:
+    return column.reshape(-1).view(np.uint8)
+
+
+def _get(file: _core.ArrayFile, name: str, dtype: Any) -> NDArray[Any]:
+    return file.column(name).view(dtype)
+
+
+def _names(file: _core.ArrayFile) -> list[str]:
+    found = json.loads(file.column("names").tobytes())
+    _check(isinstance(found, list) and all(isinstance(name, str) for name in found))
+    return list(found)
+
+
+def _flags(file: _core.ArrayFile, name: str) -> Mask:
+    # A copy: numpy takes every byte but 0 and 1 for anything.
+    return np.asarray(file.column(name) != 0, dtype=np.bool_)
+
+
+def _check(fits: bool) -> None:
+    if not fits:
+        raise ValueError("the arrays of the sidecar do not fit each other")

@@ -1,0 +1,191 @@
+"""Upkeep: what the background does for a keeper, on one thread: postings, and the sidecar."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from septet import _core
+from septet.errors import Closed, SeptetError, StoreError
+from septet.storage import vectors as stored_vectors
+from septet.storage.buffers import Buffers, Kept
+from septet.storage.forks import background
+from septet.storage.postings import PostingsBuffers
+from septet.storage.sidecar import Sidecar, stamped
+from septet.storage.snapshot import Snapshot
+from septet.storage.store import Store
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from septet.storage.keeper import Keeper
+
+__all__ = ["Build", "Check", "Save", "optimize"]
+
+PAGE_ROWS = 5_000
+
+
+@dataclass(slots=True)
+class Work:
+    """Something to be done in small parts, one a task, so that nothing waits long for it, not even the exit."""
+
+    keeper: Keeper
+    store: Store
+    buffers: Buffers
+    snapshot: Snapshot
+
+    def part(self) -> bool:
+        """Do a part of the work, and say whether there is more."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Hand the next part to the background."""
+        try:
+            _executor(os.getpid()).submit(self._next)
+        except RuntimeError:
+            # The interpreter is on its way out.
+            self.keeper.rest()
+
+    def _next(self) -> None:
+        try:
+            more = not self.store.closed and self.part()
+        except (SeptetError, MemoryError):
+            # The vault was closed or is out of reach: the next search says so, if it is.
+            more = False
+        except BaseException:
+            self.keeper.rest()
+            raise
+        if more:
+            self.begin()
+        else:
+            self.keeper.rest()
+
+
+@dataclass(slots=True)
+class Build(Work):
+    """Postings in the making: one page of slots a part."""
+
+    postings: PostingsBuffers = field(default_factory=PostingsBuffers)
+
+    def part(self) -> bool:
+        """Add a page of rows; the last part hands the postings over."""
+        done = len(self.postings)
+        rows = self.snapshot.rows[done : done + PAGE_ROWS]
+        if len(rows):
+            with background, self.store.reading() as read:
+                self.postings.append(read, rows.tolist())
+            return True
+        self.keeper.built(self.buffers, self.postings)
+        return False
+
+
+@dataclass(slots=True)
+class Check(Work):
+    """The comparison of a sidecar's checksums: one column a part."""
+
+    def part(self) -> bool:
+        """Check a column; a sidecar that is damaged is given up."""
+        unchecked = self.keeper.unchecked
+        if unchecked is None:
+            return False
+        file, names = unchecked
+        name = min(names)
+        try:
+            file.verify(name)
+        except (OSError, ValueError):
+            self.keeper.give_up_sidecar()
+            return False
+        self.keeper.checked(names - {name})
+        return len(names) > 1
+
+
+@dataclass(slots=True)
+class Save(Work):
+    """A sidecar in the making."""
+
+    def part(self) -> bool:
+        """Write it; where that fails, there will be none."""
+        sidecar, kept = self.keeper.sidecar, self.keeper.kept()
+        if sidecar is not None and kept is not None:
+            try:
+                save(self.keeper, self.store, sidecar, kept)
+            except OSError as fault:
+                self.keeper.unwritable = fault
+        return False
+
+
+def optimize(keeper: Keeper, store: Store, now: float) -> Path | None:
+    """Make everything that searches use, in memory and as a sidecar, and return its file; None without one.
+
+    Raises:
+        StoreError: the vault cannot be read, or the sidecar not be written.
+    """
+    keeper.take_turn()
+    try:
+        _load(keeper, store, now)
+        kept = keeper.kept()
+        if keeper.sidecar is None or kept is None:
+            return None
+        try:
+            save(keeper, store, keeper.sidecar, kept, wait=True)
+        except OSError as fault:
+            raise StoreError(f"the sidecar {keeper.sidecar.folder} cannot be written: {fault.strerror}") from fault
+        with store.reading() as read:
+            return keeper.sidecar.path_of(read)
+    finally:
+        keeper.rest()
+
+
+def _load(keeper: Keeper, store: Store, now: float) -> None:
+    """Have the keeper hold the postings, and the vectors of every space."""
+    while True:
+        with store.reading() as read:
+            spaces = stored_vectors.spaces(read)
+            views = [keeper.view(read, now, space=space) for space in spaces] or [keeper.view(read, now)]
+        newest = views[-1]
+        if newest is not None and (newest.postings is not None or keeper.mistrusted):
+            return
+        if newest is not None:
+            keeper.build(store, newest)
+
+
+def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bool = False) -> Path | None:
+    """Write what was held fast, unless there is a sidecar as good, and let the keeper go on with it.
+
+    Returns:
+        The file; None when another process has written one, or is about to.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    generation = kept.snapshot.generation
+    with background, store.reading() as read:
+        stamp = stamped(read, generation, kept.spaces)
+
+    def needed() -> bool:
+        with background, store.reading() as read:
+            found = sidecar.newest(read)
+        return found is None or found[0].generation < generation or not set(found[0].spaces) >= set(kept.spaces)
+
+    def fill(to: _core.ArrayWriter) -> None:
+        def step(name: str) -> None:
+            if store.closed:
+                raise Closed(f"the vault {store.path} was closed")
+            sidecar.step(name)
+
+        kept.write(to, step)
+
+    path = sidecar.write(stamp, fill, needed, wait=wait)
+    keeper.saved(kept, None if path is None else _core.ArrayFile(path))
+    return path
+
+
+@cache
+def _executor(_process: int) -> ThreadPoolExecutor:
+    """Return the one thread of a process that works in the background; threads do not survive a fork."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="septet-upkeep")

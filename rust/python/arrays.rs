@@ -1,0 +1,175 @@
+//! Files of arrays, mapped.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::prelude::*;
+use numpy::{PyArray1, ndarray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::codes::Codes;
+use super::fts::{Statistics, TextIndex};
+use super::terms::SpellingIndex;
+use super::{Vector, count};
+use crate::arrays::{self, Array};
+use crate::{fts, terms, vectors};
+
+/// A file of named columns, mapped.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct ArrayFile(arrays::ArrayFile);
+
+/// What keeps a column's pages mapped while numpy looks at them.
+#[pyclass(frozen)]
+struct Column(Array<u8>);
+
+#[pymethods]
+impl ArrayFile {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        Ok(Self(py.detach(|| arrays::ArrayFile::open(&path))?))
+    }
+
+    /// What the writer stamped the file with.
+    #[getter]
+    fn stamp<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.stamp())
+    }
+
+    /// The length of the file.
+    #[getter]
+    fn size_bytes(&self) -> usize {
+        self.0.size_bytes()
+    }
+
+    /// The names of the columns, in their order.
+    fn names(&self) -> Vec<String> {
+        self.0.names().map(str::to_owned).collect()
+    }
+
+    /// The bytes of a column, read-only, not copied.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let owner = Bound::new(py, Column(self.0.bytes(name)?))?;
+        let bytes = ndarray::ArrayView1::from(&*owner.get().0);
+        // SAFETY: the owner is frozen and holds the map, so the bytes neither move nor vanish while the array, which
+        // keeps the owner alive, looks at them; they are mapped read-only, and so is the array from here on.
+        let array = unsafe { PyArray1::borrow_from_array(&bytes, owner.clone().into_any()) };
+        array.readwrite().make_nonwriteable();
+        Ok(array)
+    }
+
+    /// Tell the system that single places of a column will be read.
+    fn expect_single_reads(&self, name: &str) {
+        self.0.expect_single_reads(name);
+    }
+
+    /// Let go of the memory that holds a column; it is mapped again where it is looked at.
+    fn release(&self, name: &str) {
+        self.0.release(name);
+    }
+
+    /// Compare the checksum of a column, past the map.
+    fn verify(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        Ok(py.detach(|| self.0.verify_column(name))?)
+    }
+
+    /// The text index whose columns have this prefix.
+    fn text_index(&self, py: Python<'_>, prefix: &str) -> PyResult<TextIndex> {
+        Ok(TextIndex(py.detach(|| fts::TextIndex::open(&self.0, prefix))?))
+    }
+
+    /// The statistics over an index of this file whose columns have this prefix.
+    fn statistics(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, TextIndex>) -> PyResult<Statistics> {
+        let index = &index.get().0;
+        Ok(Statistics(py.detach(|| fts::Statistics::open(&self.0, prefix, index))?))
+    }
+
+    /// The spelling index whose columns have this prefix.
+    fn spelling_index(&self, py: Python<'_>, prefix: &str) -> PyResult<SpellingIndex> {
+        Ok(SpellingIndex(py.detach(|| terms::SpellingIndex::open(&self.0, prefix))?))
+    }
+
+    /// The codes whose columns have this prefix.
+    fn codes(&self, py: Python<'_>, prefix: &str) -> PyResult<Codes> {
+        Ok(Codes(py.detach(|| vectors::Codes::open(&self.0, prefix))?))
+    }
+}
+
+/// A file of arrays in the making.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct ArrayWriter(Mutex<Option<arrays::ArrayWriter>>);
+
+#[pymethods]
+impl ArrayWriter {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf, stamp: &[u8]) -> PyResult<Self> {
+        Ok(Self(Mutex::new(Some(py.detach(|| arrays::ArrayWriter::create(&path, stamp))?))))
+    }
+
+    /// Write a column of items of so many bytes, given in pieces of bytes.
+    #[pyo3(signature = (name, item_bytes, pieces, *, apart=false))]
+    fn column(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        item_bytes: i64,
+        pieces: Vec<Vector<'_, u8>>,
+        apart: bool,
+    ) -> PyResult<()> {
+        let item_bytes = count("item_bytes", item_bytes)?;
+        let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.slice()).collect::<PyResult<_>>()?;
+        self.with(py, |to| {
+            to.begin_items(name, item_bytes)?;
+            pieces.iter().try_for_each(|piece| if apart { to.put_apart(piece) } else { to.put_bytes(piece) })
+        })
+    }
+
+    /// Write a text index.
+    fn text_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, TextIndex>) -> PyResult<()> {
+        let index = &index.get().0;
+        self.with(py, |to| index.write(to, prefix))
+    }
+
+    /// Write statistics.
+    fn statistics(&self, py: Python<'_>, prefix: &str, statistics: &Bound<'_, Statistics>) -> PyResult<()> {
+        let statistics = &statistics.get().0;
+        self.with(py, |to| statistics.write(to, prefix))
+    }
+
+    /// Write a spelling index.
+    fn spelling_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, SpellingIndex>) -> PyResult<()> {
+        let index = &index.get().0;
+        self.with(py, |to| index.write(to, prefix))
+    }
+
+    /// Write the codes of the first `rows` rows.
+    fn codes(&self, py: Python<'_>, prefix: &str, codes: &Bound<'_, Codes>, rows: i64) -> PyResult<()> {
+        let (codes, rows) = (&codes.get().0, count("rows", rows)?);
+        self.with(py, |to| codes.write(to, prefix, rows))
+    }
+
+    /// Complete the file, have it reach the disk, and return its length.
+    fn finish(&self, py: Python<'_>) -> PyResult<u64> {
+        let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let writer = writer.ok_or_else(finished)?;
+        Ok(py.detach(|| writer.finish())?)
+    }
+}
+
+impl ArrayWriter {
+    fn with(
+        &self,
+        py: Python<'_>,
+        write: impl FnOnce(&mut arrays::ArrayWriter) -> crate::Result<()> + Send,
+    ) -> PyResult<()> {
+        py.detach(|| match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(writer) => Ok(write(writer)?),
+            None => Err(finished()),
+        })
+    }
+}
+
+fn finished() -> PyErr {
+    PyValueError::new_err("the file is finished")
+}
