@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
@@ -19,6 +18,9 @@ from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.searchable import Searchable
 from septet.tiers import LocalTier
 from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import Embeddings
 
 __all__ = ["Federation"]
 
@@ -160,7 +162,7 @@ class Federation(Searchable):
         return sorted(tiers, key=lambda t: -t.priority)
 
     def _embeds(self) -> bool:
-        return any(vault._embeddings.asks for vault, _ in self._vaults.values())
+        return any(vault._embeds() for vault, _ in self._vaults.values())
 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {name: vault._embeddings for name, (vault, _) in self._vaults.items()}

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from septet.embedding.asking import answering, with_questions
-from septet.embedding.embeddings import Embeddings
 from septet.entry import Entry
 from septet.explain import explain
 from septet.profiles import ProfileLike, resolve
@@ -20,6 +18,8 @@ from septet.tiers import Tier
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from septet.embedding.embeddings import Embeddings
 
 __all__ = ["SearchOptions", "Searchable"]
 
@@ -164,7 +164,7 @@ class Searchable(ABC):
         """
         chosen = resolve(self._profile if profile is None else profile)
         if vectors is None:
-            vectors = self._embeds() and answering(self._embeddings_of())
+            vectors = self._embeds() and self._answering()
         return weights_of(chosen, "hybrid" if vectors else "text", self._feedback_counts())
 
     @abstractmethod
@@ -191,6 +191,11 @@ class Searchable(ABC):
     def _executor(self) -> Executor | None:
         return None
 
+    def _answering(self) -> bool:
+        from septet.embedding.asking import answering
+
+        return answering(self._embeddings_of())
+
     def _plan(self, query: str, options: SearchOptions) -> Plan:
         if unknown := sorted(set(options) - set(DEFAULTS)):
             raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
@@ -204,4 +209,6 @@ class Searchable(ABC):
         """Return the plan with the question embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
+        from septet.embedding.asking import with_questions
+
         return with_questions(plan, self._embeddings_of(), self._executor())

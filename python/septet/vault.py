@@ -6,15 +6,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from septet import portable
-from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
-from septet.embedding.options import EmbeddingOptions
-from septet.embedding.report import EmbedReport
-from septet.embedding.selection import SpaceStatus
 from septet.entry import Entry, utf8
 from septet.errors import ReadOnly
 from septet.profiles import ProfileLike, resolve
@@ -29,6 +26,12 @@ from septet.storage.store import Store
 from septet.storage.vectors import Space
 from septet.tiers import LocalTier
 from septet.writable import Progress, Writable
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
+    from septet.embedding.options import EmbeddingOptions
+    from septet.embedding.report import EmbedReport
+    from septet.embedding.selection import SpaceStatus
 
 __all__ = ["Optimized", "Stats", "Vault"]
 
@@ -112,15 +115,11 @@ class Vault(Searchable, Writable):
         self._store = Store(os.fspath(path), read_only=read_only)
         beside = Sidecar(self.path, read_only=read_only) if sidecar and not self._store.in_memory else None
         self._tier = LocalTier("vault", 1.0, self._store, Keeper(beside))
+        self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
-            self._embeddings = Embeddings(
-                self._store,
-                embedder,
-                previous=previous_embedder,
-                cache=embedding_cache,
-                options=embedding_options,
-                per_model=resolve(self._profile).vectors == "per-model",
-            )
+            if any(given is not None for given in self._embedding):
+                # A configuration that cannot be understood is told here.
+                self.__dict__["_embeddings"] = self._make_embeddings()
         except BaseException:
             self._store.close()
             raise
@@ -146,7 +145,8 @@ class Vault(Searchable, Writable):
 
         Automatic embedding is waited for, a few seconds at most (``close_wait_s``); what it leaves, the next takes up.
         """
-        self._embeddings.close()
+        if self._has_embeddings:
+            self._embeddings.close()
         self._store.close()
 
     def optimize(self) -> Optimized:
@@ -276,11 +276,28 @@ class Vault(Searchable, Writable):
     def _clock(self) -> float:
         return float(self._now())
 
+    @cached_property
+    def _embeddings(self) -> Embeddings:
+        return self._make_embeddings()
+
+    def _make_embeddings(self) -> Embeddings:
+        # A program that embeds nothing should not wait for what embeds.
+        from septet.embedding.embeddings import Embeddings
+
+        embedder, previous, cache, options = self._embedding
+        per_model = resolve(self._profile).vectors == "per-model"
+        return Embeddings(self._store, embedder, previous=previous, cache=cache, options=options, per_model=per_model)
+
+    @property
+    def _has_embeddings(self) -> bool:
+        return "_embeddings" in self.__dict__
+
     def _written(self) -> None:
-        self._embeddings.written()
+        if self._has_embeddings:
+            self._embeddings.written()
 
     def _embeds(self) -> bool:
-        return self._embeddings.asks
+        return self._has_embeddings and self._embeddings.asks
 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {self._tier.name: self._embeddings}

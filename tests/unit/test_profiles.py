@@ -231,3 +231,8 @@ def test_a_vault_keeps_its_own_profile_and_a_search_may_name_another(vault):
 def test_profiles_cannot_be_changed_in_place():
     with pytest.raises(ValueError, match="frozen"):
         BUILTIN["septet"].name = "other"
+
+
+@pytest.mark.parametrize("name", sorted(BUILTIN))
+def test_the_built_in_profiles_are_valid_though_nothing_validates_them_at_start(name):
+    assert Profile.model_validate(BUILTIN[name].model_dump()) == BUILTIN[name]

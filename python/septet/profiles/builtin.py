@@ -1,4 +1,7 @@
-"""The built-in profiles: values only. Every ranking number of Septet stands here or in the model's defaults."""
+"""The built-in profiles: values only. Every ranking number of Septet stands here or in the model's defaults.
+
+They are constructed without validation, which would cost every start 30 ms; a test validates them.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,23 @@ __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGN
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
 CONNECTED_PRIORITY = 0.5
 
-_DOCUMENTED_COLUMNS = ColumnWeights(id=5, title=10, description=3, context=1, tags=2)
+_DOCUMENTED_COLUMNS = ColumnWeights.model_construct(id=5, title=10, description=3, context=1, tags=2)
 
-SEVEN_SIGNALS = Profile(
+SEVEN_SIGNALS = Profile.model_construct(
     name="seven-signals",
     description="The documented seven-signal vault search, to the digit. The weights sum to 0.90, so 0.90 is the "
     "highest score until feedback has moved them; a score is no probability.",
     # `grams` off: the documented search has no such terms. Accents, scripts and punctuation follow the document
     # (letters and digits of every script count), where the original keeps a-z and 0-9 only.
-    text=TextRules(stop_words="keep", grams=False, weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.model_construct(stop_words="keep", grams=False, weights=_DOCUMENTED_COLUMNS),
     signals={
-        "semantic": Col(col="tfidf"),
-        "vector": Col(col="cosine"),
-        "severity": Col(col="severity"),
-        "temporal_decay": Col(col="decay"),
-        "tag_overlap": Col(col="tags"),
-        "domain_match": Col(col="domain"),
-        "graph_proximity": Col(col="graph"),
+        "semantic": Col.model_construct(col="tfidf"),
+        "vector": Col.model_construct(col="cosine"),
+        "severity": Col.model_construct(col="severity"),
+        "temporal_decay": Col.model_construct(col="decay"),
+        "tag_overlap": Col.model_construct(col="tags"),
+        "domain_match": Col.model_construct(col="domain"),
+        "graph_proximity": Col.model_construct(col="graph"),
     },
     weights={
         "text": {
@@ -50,15 +53,15 @@ SEVEN_SIGNALS = Profile(
         },
     },
     missing="zero",
-    cuts=Cuts(confident_score=0.8),
-    adaptive=Adaptive(fixed=("vector",)),
+    cuts=Cuts.model_construct(confident_score=0.8),
+    adaptive=Adaptive.model_construct(fixed=("vector",)),
 )
 
-SIX_SIGNALS = Profile(
+SIX_SIGNALS = Profile.model_construct(
     name="six-signals",
     description="The documented six-signal ancestor: no graph, its own weights (they sum to 1), stop words left out "
     "of the full-text query, one vector per model kept.",
-    text=TextRules(stop_words="drop", grams=False, weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.model_construct(stop_words="drop", grams=False, weights=_DOCUMENTED_COLUMNS),
     signals={name: e for name, e in SEVEN_SIGNALS.signals.items() if name != "graph_proximity"},
     weights={
         "text": {
@@ -79,8 +82,8 @@ SIX_SIGNALS = Profile(
         },
     },
     missing="zero",
-    cuts=Cuts(confident_score=0.8),
-    adaptive=Adaptive(fixed=("vector",)),
+    cuts=Cuts.model_construct(confident_score=0.8),
+    adaptive=Adaptive.model_construct(fixed=("vector",)),
     vectors="per-model",
 )
 
@@ -90,24 +93,31 @@ SIX_SIGNALS = Profile(
 _BM25, _TRIGRAM, _COSINE = 0.15, 0.07, 0.78
 _RELEVANCE = 0.35
 
-SEPTET = Profile(
+
+def _scaled(column: str) -> Scale:
+    return Scale.model_construct(scale=Col.model_construct(col=column))
+
+
+SEPTET = Profile.model_construct(
     name="septet",
     description="The seven signals over the relevance that measured best; scores from 0 to 1 in every mode.",
-    text=TextRules(
+    text=TextRules.model_construct(
         stop_words="drop",
         grams=True,
-        weights=ColumnWeights(id=1, title=2, description=1, context=1, tags=1),
+        weights=ColumnWeights.model_construct(id=1, title=2, description=1, context=1, tags=1),
     ),
     signals={
         **SEVEN_SIGNALS.signals,
-        "semantic": Sum(
+        "semantic": Sum.model_construct(
             sum=(
-                Term(weight=_BM25, of=Scale(scale=Col(col="bm25"))),
-                Term(weight=_TRIGRAM, of=Scale(scale=Col(col="trigram"))),
+                Term.model_construct(weight=_BM25, of=Scale.model_construct(scale=Col.model_construct(col="bm25"))),
+                Term.model_construct(
+                    weight=_TRIGRAM, of=Scale.model_construct(scale=Col.model_construct(col="trigram"))
+                ),
             )
         ),
         # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale(scale=Col(col="cosine"), shift=1.0),
+        "vector": Scale.model_construct(scale=Col.model_construct(col="cosine"), shift=1.0),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -118,7 +128,7 @@ SEPTET = Profile(
         },
     },
     missing="share",
-    adaptive=Adaptive(hybrid=("semantic", "vector")),
+    adaptive=Adaptive.model_construct(hybrid=("semantic", "vector")),
 )
 
 BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS)}

@@ -22,7 +22,7 @@ Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class ColumnWeights(_Part):
@@ -47,7 +47,7 @@ class TextRules(_Part):
     stop_words: Literal["keep", "drop"] = "keep"
     grams: bool = True
     max_terms: int = Field(default=256, ge=1, le=4096)
-    weights: ColumnWeights = ColumnWeights()
+    weights: ColumnWeights = Field(default_factory=ColumnWeights.model_construct)
 
 
 class Facts(_Part):
@@ -125,14 +125,14 @@ class Profile(_Part):
 
     name: str = Field(min_length=1)
     description: str = ""
-    text: TextRules = TextRules()
+    text: TextRules = Field(default_factory=TextRules.model_construct)
     signals: dict[str, Expression] = Field(min_length=1)
     weights: dict[Row, dict[str, float]]
     missing: Missing = "zero"
-    facts: Facts = Facts()
-    graph: Graph = Graph()
-    cuts: Cuts = Cuts()
-    adaptive: Adaptive = Adaptive()
+    facts: Facts = Field(default_factory=Facts.model_construct)
+    graph: Graph = Field(default_factory=Graph.model_construct)
+    cuts: Cuts = Field(default_factory=Cuts.model_construct)
+    adaptive: Adaptive = Field(default_factory=Adaptive.model_construct)
     vectors: Literal["one", "per-model"] = "one"
     memory_score: float = 0.5
 

@@ -37,7 +37,8 @@ Missing: TypeAlias = Literal["zero", "share"]
 
 
 class _Node(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # The schema is built when a profile comes as a dict: the built-in ones need none.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Col(_Node):
@@ -129,9 +130,6 @@ Expression: TypeAlias = Annotated[
         custom_error_message="wanted an expression: a dict with one of the keys col, const, only, scale, sum, rrf",
     ),
 ]
-
-for _model in (Only, Scale, Term, Sum, Rrf):
-    _model.model_rebuild()
 
 
 @dataclass(frozen=True, slots=True)
