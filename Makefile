@@ -44,6 +44,7 @@ bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searche
 	$(BIN)/python benches/vectors.py
 	$(BIN)/python benches/search.py
 	$(BIN)/python benches/embedding.py
+	$(BIN)/python benches/cold.py
 
 eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements
 	$(BIN)/python benches/evaluate.py

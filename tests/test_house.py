@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import septet
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "septet"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -160,6 +162,20 @@ def test_every_public_name_is_documented(path):
     assert not bare
 
 
+def typed_only(tree):
+    """What only type checkers import: names that the package itself brings when they are first asked for."""
+    blocks = [n for n in tree.body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"]
+    return [node for block in blocks for node in block.body]
+
+
+def test_every_public_name_of_the_package_is_there():
+    typed = {a.name for n in typed_only(tree_of(PACKAGE / "__init__.py")) for a in n.names}
+    assert typed | {"__version__"} == set(septet.__all__)
+    assert [name for name in septet.__all__ if getattr(septet, name, None) is None] == []
+    with pytest.raises(AttributeError, match="Nothing"):
+        septet.Nothing  # noqa: B018
+
+
 @named(SOURCES)
 def test_all_tells_the_truth(path):
     tree = tree_of(path)
@@ -170,7 +186,7 @@ def test_all_tells_the_truth(path):
     ]
     defined = set()
     public = set()
-    for node in tree.body:
+    for node in [*tree.body, *typed_only(tree)]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             defined.add(node.name)
             public |= {node.name} - {n for n in (node.name,) if n.startswith("_")}

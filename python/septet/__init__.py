@@ -9,33 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from septet.entry import Entry, Span
-from septet.errors import (
-    BatchError,
-    Closed,
-    EmbeddingConfigError,
-    EmbeddingError,
-    EmbeddingRefused,
-    EmbeddingUnavailable,
-    EntryError,
-    EntryNotFound,
-    NotAVault,
-    ProfileError,
-    QueryError,
-    ReadOnly,
-    SchemaTooNew,
-    SeptetError,
-    StoreBusy,
-    StoreError,
-    TierError,
-    VectorError,
-)
-from septet.profiles import Profile
-from septet.ranking.adaptive import Weights
-from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
-from septet.storage.links import Link
-from septet.vault import Optimized, Stats, Vault
-
 if TYPE_CHECKING:
     from septet.embedding.cache import EmbeddingCache
     from septet.embedding.choose import embedder_from
@@ -55,9 +28,35 @@ if TYPE_CHECKING:
     )
     from septet.embedding.report import EmbedReport
     from septet.embedding.selection import SpaceStatus
+    from septet.entry import Entry, Span
+    from septet.errors import (
+        BatchError,
+        Closed,
+        EmbeddingConfigError,
+        EmbeddingError,
+        EmbeddingRefused,
+        EmbeddingUnavailable,
+        EntryError,
+        EntryNotFound,
+        NotAVault,
+        ProfileError,
+        QueryError,
+        ReadOnly,
+        SchemaTooNew,
+        SeptetError,
+        StoreBusy,
+        StoreError,
+        TierError,
+        VectorError,
+    )
     from septet.federation import Federation
     from septet.index import VectorIndex, top_k
+    from septet.profiles import Profile
+    from septet.ranking.adaptive import Weights
+    from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
+    from septet.storage.links import Link
     from septet.tfidf import SparseRows, TfidfVectorizer
+    from septet.vault import Optimized, Stats, Vault
 
 __all__ = [
     "BatchError",
@@ -121,33 +120,72 @@ __version__ = "0.1.0"
 
 #: Loaded when they are first asked for: a program should not wait for what it does not use.
 _LAZY = {
+    "BatchError": "errors",
     "CallableEmbedder": "embedding.function",
+    "Closed": "errors",
     "EmbedReport": "embedding.report",
     "Embedder": "embedding.embedder",
     "EmbeddingCache": "embedding.cache",
     "EmbeddingConfig": "embedding.config",
+    "EmbeddingConfigError": "errors",
+    "EmbeddingError": "errors",
     "EmbeddingOptions": "embedding.options",
+    "EmbeddingRefused": "errors",
     "EmbeddingStatus": "embedding.embeddings",
+    "EmbeddingUnavailable": "errors",
+    "Entry": "entry",
+    "EntryError": "errors",
+    "EntryNotFound": "errors",
+    "Explanation": "results",
     "FallbackEmbedder": "embedding.fallback",
     "Federation": "federation",
     "GeminiEmbedder": "embedding.providers",
+    "Hit": "results",
+    "LegReport": "results",
+    "Link": "storage.links",
     "LocalEmbedder": "embedding.local",
+    "NotAVault": "errors",
+    "Note": "results",
     "OllamaEmbedder": "embedding.providers",
     "OpenAICompatibleEmbedder": "embedding.providers",
     "OpenAIEmbedder": "embedding.providers",
+    "Optimized": "vault",
+    "Profile": "profiles",
+    "ProfileError": "errors",
+    "QueryError": "errors",
+    "ReadOnly": "errors",
+    "Results": "results",
+    "SchemaTooNew": "errors",
+    "SeptetError": "errors",
     "SpaceStatus": "embedding.selection",
+    "Span": "entry",
     "SparseRows": "tfidf",
+    "Stats": "vault",
+    "StoreBusy": "errors",
+    "StoreError": "errors",
     "TfidfVectorizer": "tfidf",
+    "TierError": "errors",
+    "TierReport": "results",
+    "Vault": "vault",
+    "VectorError": "errors",
     "VectorIndex": "index",
     "VoyageEmbedder": "embedding.providers",
+    "Weights": "ranking.adaptive",
     "embedder_from": "embedding.choose",
     "top_k": "index",
 }
+_PARTS = frozenset({"embedding", "entry", "errors", "federation", "index", "profiles", "results", "vault"})
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"{__name__}.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -161,8 +161,8 @@ class Vault(Searchable, Writable):
         """
         if self._store.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
-        path = upkeep.optimize(self._tier.keeper, self._store, self._clock())
-        return Optimized(len(self), None if path is None else str(path), 0 if path is None else path.stat().st_size)
+        made = upkeep.optimize(self._tier.keeper, self._store, self._clock())
+        return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- embedding ---------------------------------------------------------------------------------------------------
 

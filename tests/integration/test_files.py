@@ -265,6 +265,44 @@ def test_a_vault_in_use_can_be_read_where_nothing_may_be_written(at_rest):
 
 
 @needs_root
+def test_what_lies_beside_a_vault_is_used_where_nothing_may_be_written(at_rest):
+    at_rest.chmod(0o644)
+    with Vault(at_rest) as vault:
+        vault.add_many({"title": f"word {i}", "vector": [1.0, i]} for i in range(50))
+        wanted = vault.search("word 7", query_vector=[1, 7], limit=9).ids
+        beside = vault.optimize().path
+
+    def task():
+        with Vault(at_rest, read_only=True) as reader:
+            assert reader.search("word 7", query_vector=[1, 7], limit=9).ids == wanted
+            assert reader._tier.keeper._newest.postings is not None
+
+    as_nobody(task)
+    assert [str(p) for p in Path(beside).parent.glob("*.arrays")] == [beside]
+
+
+@needs_root
+def test_a_folder_beside_a_vault_that_takes_no_writes_is_no_hindrance(open_folder):
+    open_folder.chmod(0o777)
+    path = open_folder / "v.db"
+    with Vault(path) as vault:
+        vault.add(title="word")
+        vault.optimize()
+    path.chmod(0o666)
+    for log in open_folder.glob("v.db-*"):
+        log.unlink()
+
+    def task():
+        with Vault(path) as theirs:
+            added = theirs.add(title="another word")
+            with pytest.raises(StoreError, match=r"v\.db\.septet cannot be written"):
+                theirs.optimize()
+            assert added in theirs.search("word").ids
+
+    as_nobody(task)
+
+
+@needs_root
 @pytest.mark.parametrize("read_only", [True, False])
 def test_a_file_that_may_not_be_read_says_so(at_rest, read_only):
     at_rest.chmod(0o000)

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import zlib
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from septet import Vault, VectorError, _core
 from septet.entry import draft
 from septet.storage import texts
 from septet.storage.keeper import Keeper
+from septet.storage.postings import agrees
 from septet.storage.vectors import spaces
 
 VOCABULARY = ["alpha", "beta", "gamma", "naïve", "getUserName", "東京都", "đồng"]
@@ -34,6 +36,7 @@ class Vaults(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="septet-"))
         self.model = {}
         self.embedded = set()
+        self.backup = None
 
     @initialize()
     def opened(self):
@@ -129,6 +132,26 @@ class Vaults(RuleBasedStateMachine):
         else:
             self.vault = self.open()
 
+    @rule(elsewhere=st.booleans())
+    def optimize(self, elsewhere):
+        """What is derived goes into a file, and is gone on with there; who opens the vault later begins with it."""
+        self.writer(elsewhere).optimize()
+
+    @rule()
+    def back_up(self):
+        self.vault.backup(self.folder / "backup.db")
+        self.backup = deepcopy(self.model), set(self.embedded)
+
+    @rule()
+    def restore(self):
+        """The vault goes back to its backup; what was derived from its lost future lies still beside it."""
+        if self.backup is not None:
+            self.vault.close()
+            self.other.close()
+            shutil.copy(self.folder / "backup.db", self.folder / "v.db")
+            self.model, self.embedded = deepcopy(self.backup[0]), set(self.backup[1])
+            self.vault, self.other = self.open(), self.open()
+
     @rule(seconds=st.integers(1, 40))
     def look_back(self, seconds):
         """A search with an older clock must not disturb the next one."""
@@ -187,6 +210,8 @@ def derived(keeper, read, now):
     ids = dict(read.sql.execute("SELECT row, id FROM entries"))
     slots = {ids[int(snapshot.rows[s])]: s for s in np.flatnonzero(snapshot.alive)}
     order = sorted(slots)
+    if snapshot.postings is not None:
+        assert agrees(read, snapshot.postings)
     at = np.array([slots[i] for i in order], dtype=np.int64)
     terms = snapshot.terms
     cosines = {q: terms.index.cosines(terms.frequencies, q, at).tolist() for q in QUERIES}
@@ -197,7 +222,10 @@ def derived(keeper, read, now):
         where = vectors.at(at)
         assert (vectors.slots[where[where >= 0]] == at[where >= 0]).all()
         assert np.count_nonzero(where >= 0) == space.entries
-        found.append([vectors.rows[p].tolist() if p >= 0 else None for p in where])
+        pieces = vectors.rows if isinstance(vectors.rows, tuple) else (vectors.rows,)
+        rows = np.concatenate(pieces)
+        assert len(rows) == len(vectors.slots) <= len(vectors.codes)
+        found.append([rows[p].tolist() if p >= 0 else None for p in where])
         query = _core.unit_rows(np.array([[1.0, 0.25, 0.5][: space.dimensions]], dtype=np.float32))[0]
         rows, scores = vectors.nearest(query, 9, snapshot.valid(now) & snapshot.searchable)
         found.append(sorted((-s, ids[int(snapshot.rows[vectors.slots[r]])]) for r, s in zip(rows, scores, strict=True)))

@@ -23,14 +23,21 @@ SCHEMA_VERSION = 2
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
 
+#: Readers are many, and ask for single rows: a map of the file would in time hold all of it in memory.
+_SMALL = ("cache_size=-8192", "mmap_size=0")
+_LARGE = ("cache_size=-65536", "mmap_size=268435456")
+
 _SCHEMA = Path(__file__).with_name("schema.sql")
 
 
-def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+def connect(
+    path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False
+) -> sqlite3.Connection:
     """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
 
     Args:
         mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
+        writer: take more memory, for loading many entries at once.
 
     Raises:
         StoreError: the file cannot be opened, with the reason.
@@ -55,7 +62,7 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> 
         except BaseException:
             connection.close()
             raise
-        for pragma in ("cache_size=-65536", "mmap_size=268435456", "synchronous=NORMAL", "temp_store=MEMORY"):
+        for pragma in (*(_LARGE if writer else _SMALL), "synchronous=NORMAL", "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
         # SQLite's own lower() knows ASCII only.
         connection.create_function("casefold", 1, _casefold, deterministic=True)

@@ -30,6 +30,9 @@ class Growing:
 
     def append(self, rows: NDArray[Any]) -> None:
         """Add rows at the end; views taken before keep their length and content."""
+        if not len(rows):
+            # A buffer in a file takes not even nothing.
+            return
         wanted = self._size + len(rows)
         if wanted > len(self._buffer):
             # Old views keep the old buffer alive; growing by half keeps appends cheap on average.

@@ -87,10 +87,10 @@ class Sidecar:
             os.close(self._lock)
             self._lock = None
 
-    def path_of(self, read: Reading) -> Path | None:
-        """Return the file that `newest` opens."""
+    def place(self, read: Reading) -> tuple[Path, int] | None:
+        """Return the path of what `newest` opens, and its size in bytes."""
         found = self._newest(read)
-        return None if found is None else found[2]
+        return None if found is None else (found[2], found[1].size_bytes)
 
     def newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
         """Open the newest sidecar that was made from this store, at this generation or before; None without any."""
@@ -120,8 +120,8 @@ class Sidecar:
         needed: Callable[[], bool],
         *,
         wait: bool = False,
-    ) -> Path | None:
-        """Write a sidecar in place of all others and return its file.
+    ) -> _core.ArrayFile | None:
+        """Write a sidecar in place of all others and open it.
 
         Args:
             needed: asked when nobody else writes any more: whether there is none as good as this.
@@ -152,10 +152,12 @@ class Sidecar:
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
+            # Before the turn is given back: the next writer removes it.
+            written = _core.ArrayFile(self.folder / name)
             self.step("clean")
             self._clean(SUFFIX, but=name)
             self.step("done")
-            return self.folder / name
+            return written
 
     def drop(self) -> None:
         """Remove every sidecar: one of them was damaged."""

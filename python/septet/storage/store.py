@@ -58,7 +58,7 @@ class Store:
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
         self._inherited: list[sqlite3.Connection] = []
-        first = self._connect("rwc")
+        first = self._connect("rwc", writer=True)
         try:
             prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
         except BaseException:
@@ -188,9 +188,10 @@ class Store:
         finally:
             part.unlink(missing_ok=True)
 
-    def _connect(self, mode: str = "rw") -> sqlite3.Connection:
+    def _connect(self, mode: str = "rw", *, writer: bool = False) -> sqlite3.Connection:
         # Only the first connection may make the file: a vault that was deleted must not come back empty.
-        return connect(self._file, mode="ro" if self.read_only else mode, busy_timeout_s=self._busy_timeout_s)
+        mode = "ro" if self.read_only else mode
+        return connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
 
     def _open_or_raise(self) -> None:
         if self._closed:
@@ -200,7 +201,7 @@ class Store:
             self._inherited = [self._writer, *self._idle]
             self._idle = []
             self._process = os.getpid()
-            self._writer = self._connect()
+            self._writer = self._connect(writer=True)
 
     def _borrow(self) -> sqlite3.Connection:
         with self._pool_lock:

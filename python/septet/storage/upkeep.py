@@ -117,8 +117,8 @@ class Save(Work):
         return False
 
 
-def optimize(keeper: Keeper, store: Store, now: float) -> Path | None:
-    """Make everything that searches use, in memory and as a sidecar, and return its file; None without one.
+def optimize(keeper: Keeper, store: Store, now: float) -> tuple[Path, int] | None:
+    """Make everything that searches use, in memory and as a sidecar; return its path and size, None without one.
 
     Raises:
         StoreError: the vault cannot be read, or the sidecar not be written.
@@ -134,7 +134,7 @@ def optimize(keeper: Keeper, store: Store, now: float) -> Path | None:
         except OSError as fault:
             raise StoreError(f"the sidecar {keeper.sidecar.folder} cannot be written: {fault.strerror}") from fault
         with store.reading() as read:
-            return keeper.sidecar.path_of(read)
+            return keeper.sidecar.place(read)
     finally:
         keeper.rest()
 
@@ -152,11 +152,8 @@ def _load(keeper: Keeper, store: Store, now: float) -> None:
             keeper.build(store, newest)
 
 
-def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bool = False) -> Path | None:
+def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bool = False) -> None:
     """Write what was held fast, unless there is a sidecar as good, and let the keeper go on with it.
-
-    Returns:
-        The file; None when another process has written one, or is about to.
 
     Raises:
         OSError: it cannot be written.
@@ -178,9 +175,7 @@ def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bo
 
         kept.write(to, step)
 
-    path = sidecar.write(stamp, fill, needed, wait=wait)
-    keeper.saved(kept, None if path is None else _core.ArrayFile(path))
-    return path
+    keeper.saved(kept, sidecar.write(stamp, fill, needed, wait=wait))
 
 
 @cache
