@@ -3,70 +3,37 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from doubles import Letters
 from embedding_server import ROUTES, EmbeddingServer, faults, text_rows
 from embedding_server.batches import Batches, Outcome
+from job_world import KINDS, World, fill, rows
 from septet import (
     EmbeddingCache,
-    EmbeddingOptions,
-    GeminiEmbedder,
     OpenAICompatibleEmbedder,
-    OpenAIEmbedder,
-    Vault,
-    VoyageEmbedder,
 )
 from septet.embedding.client import Outside
 
-KINDS = {"openai": OpenAIEmbedder, "voyage": VoyageEmbedder, "gemini": GeminiEmbedder}
+EMBED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from septet import EmbeddingOptions, OpenAIEmbedder, Vault
+
+embedder = OpenAIEmbedder("openai-test", dimensions=8, base_url=sys.argv[3], api_key="good-key", environment={})
+options = EmbeddingOptions(automatic=False, poll_s=0)
+with Vault(sys.argv[2], embedder=embedder, embedding_options=options) as vault:
+    vault.embed(batch=True)
+"""
+
 each_provider = pytest.mark.parametrize("name", KINDS)
-
-
-class World:
-    """A server with a batch API, and a vault whose waits cost nothing and are remembered."""
-
-    def __init__(self, tmp_path, server, batches):
-        self.path, self.server, self.batches = tmp_path / "v.db", server, batches
-        self.waits = []
-        self.embedders = []
-
-    def close(self):
-        for embedder in self.embedders:
-            embedder.close()
-
-    def embedder(self, name="openai", **fields):
-        outside = Outside(sleep=self.waits.append, random=lambda: 0.5)
-        where = {"base_url": self.server.url, "environment": {}, "outside": outside}
-        where |= {"api_key": "good-key", "dimensions": 8} if name == "openai" else {"api_key": "good-key"}
-        made = KINDS[name](f"{name}-test", **{**where, **fields})
-        self.embedders.append(made)
-        return made
-
-    def vault(self, name="openai", *, cache=None, embedder=None, **options):
-        given = embedder or self.embedder(name)
-        made = EmbeddingOptions(automatic=False, **options)
-        return Vault(self.path, embedder=given, embedding_cache=cache, embedding_options=made)
-
-    @property
-    def inline(self):
-        """The texts that were sent request by request."""
-        found = []
-        for request in self.server.requests:
-            if request.path.endswith("/embeddings"):
-                found += request.json()["input"]
-            elif request.path.endswith(":batchEmbedContents"):
-                found += [one["content"]["parts"][0]["text"] for one in request.json()["requests"]]
-        return found
-
-    @property
-    def batched(self):
-        return [text for job in self.batches.sent for text in job]
-
-    def paths(self, end):
-        return [r for r in self.server.requests if r.path.split("?")[0].endswith(end)]
 
 
 @pytest.fixture
@@ -76,16 +43,6 @@ def world(tmp_path):
         made = World(tmp_path, server, batches)
         yield made
         made.close()
-
-
-def fill(vault, n):
-    vault.add_many({"id": f"e{i}", "title": f"title {i}"} for i in range(n))
-    return {f"title {i}" for i in range(n)}
-
-
-def rows(vault, table):
-    with vault._store.reading() as read:
-        return read.sql.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
 def complete(vault, n):
@@ -364,3 +321,49 @@ def test_voyage_gets_its_options_once_for_the_batch(world):
         vault.embed(batch=True)
     (create,) = (r.json() for r in world.paths("/batches") if r.method == "POST")
     assert create["request_params"] == {"model": "voyage-test", "input_type": "document", "truncation": False}
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("request_number", range(6), ids="upload create poll poll results errors".split())
+def test_a_process_that_is_killed_at_any_request_has_no_text_sent_twice(world, request_number, answered):
+    failing = {"title 3", "title 4"}
+    world.batches.outcomes.append(Outcome(fails=lambda text: "no" if text in failing else None))
+    with world.vault() as vault:
+        titles = fill(vault, 20)
+    command = [sys.executable, "-c", EMBED, Path(__file__).parents[1], world.path, world.server.url]
+    started = threading.Event()
+
+    def kill(provider, answer):
+        if answered:
+            answer()
+        started.wait()
+        process.kill()
+        process.wait()
+        return faults.no_answer(provider, answer)
+
+    world.server.script(*[faults.fine] * request_number, kill)
+    with subprocess.Popen([str(c) for c in command], stderr=subprocess.PIPE, text=True) as process:
+        started.set()
+        assert process.communicate()[1] == ""
+        assert process.returncode == -signal.SIGKILL
+    with world.vault() as vault:
+        report = vault.embed(batch=True)
+        assert (report.missing, rows(vault, "vectors")) == (0, 20)
+        assert Counter(world.batched) == Counter(titles)
+        assert Counter(world.inline) == Counter(failing)
+        assert complete(vault, 20)
+
+
+def test_while_one_waits_for_a_job_nobody_else_sends_its_texts_or_takes_the_job(world):
+    reports = []
+
+    def meanwhile(seconds):
+        with world.vault() as second:
+            reports.append((second.embed(), second.embed(batch=True, wait=False)))
+
+    with world.vault(embedder=world.embedder(outside=Outside(sleep=meanwhile))) as vault:
+        titles = fill(vault, 10)
+        assert vault.embed(batch=True).embedded == 10
+        assert complete(vault, 10)
+    assert Counter(world.batched) == Counter(titles) and world.inline == []
+    assert [(r.embedded, r.requests, codes(r)) for pair in reports for r in pair] == [(0, 0, ["in_jobs"])] * 2
