@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
+from embedding_server import ROUTES, EmbeddingServer, text_rows
+from embedding_server.batches import Batches
 from septet import EmbeddingOptions, GeminiEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
 from septet.embedding.client import Outside
 
@@ -60,3 +64,26 @@ def fill(vault, n):
 def rows(vault, table):
     with vault._store.reading() as read:
         return read.sql.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def complete(vault, n):
+    """Every text has one vector, of itself, and nothing is left of the jobs."""
+    assert (rows(vault, "vectors"), rows(vault, "jobs"), rows(vault, "claims")) == (n, 0, 0)
+    for i in (0, n // 2, n - 1):
+        found = vault.search("", query_vector=text_rows([f"title {i}"])[0], legs="vector", limit=1)
+        assert found.ids == [f"e{i}"]
+    return True
+
+
+def codes(report):
+    return [note.code for note in report.notes]
+
+
+@contextmanager
+def job_world(tmp_path):
+    """A world for the length of a block."""
+    batches = Batches()
+    with EmbeddingServer(routes=[*ROUTES, *batches.routes]) as server:
+        made = World(tmp_path, server, batches)
+        yield made
+        made.close()

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from embedding_server import ROUTES, EmbeddingServer
-from embedding_server.batches import Batches, Outcome
+from embedding_server.batches import Outcome
 from golden.differences import differs
 from golden.loader import other_recording
-from job_world import World, fill
+from job_world import World, fill, job_world
 
 CASES = other_recording("openclaw-batch-failures")["cases"]
 OUTCOMES = {"ok": Outcome(), "err": Outcome("failed"), "timeout": Outcome(polls=50)}
@@ -21,11 +20,8 @@ LATE = [case for case in CASES if "timeout" in case["sequence"]]
 
 @pytest.fixture
 def world(tmp_path) -> Iterator[World]:
-    batches = Batches()
-    with EmbeddingServer(routes=[*ROUTES, *batches.routes]) as server:
-        made = World(tmp_path, server, batches)
+    with job_world(tmp_path) as made:
         yield made
-        made.close()
 
 
 def traced(world: World, sequence: list[str]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from doubles import Letters
-from embedding_server import ROUTES, EmbeddingServer, faults, text_rows
+from embedding_server import EmbeddingServer, faults
 from embedding_server.batches import Batches, Outcome
-from job_world import KINDS, World, fill, rows
+from job_world import KINDS, World, codes, complete, fill, job_world, rows
 from septet import (
     EmbeddingCache,
+    FallbackEmbedder,
     OpenAICompatibleEmbedder,
 )
 from septet.embedding.client import Outside
-
-EMBED = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from septet import EmbeddingOptions, OpenAIEmbedder, Vault
-
-embedder = OpenAIEmbedder("openai-test", dimensions=8, base_url=sys.argv[3], api_key="good-key", environment={})
-options = EmbeddingOptions(automatic=False, poll_s=0)
-with Vault(sys.argv[2], embedder=embedder, embedding_options=options) as vault:
-    vault.embed(batch=True)
-"""
 
 each_provider = pytest.mark.parametrize("name", KINDS)
 
 
 @pytest.fixture
 def world(tmp_path):
-    batches = Batches()
-    with EmbeddingServer(routes=[*ROUTES, *batches.routes]) as server:
-        made = World(tmp_path, server, batches)
+    with job_world(tmp_path) as made:
         yield made
-        made.close()
-
-
-def complete(vault, n):
-    """Every text has one vector, of itself, and nothing is left of the jobs."""
-    assert (rows(vault, "vectors"), rows(vault, "jobs"), rows(vault, "claims")) == (n, 0, 0)
-    for i in (0, n // 2, n - 1):
-        found = vault.search("", query_vector=text_rows([f"title {i}"])[0], legs="vector", limit=1)
-        assert found.ids == [f"e{i}"]
-    return True
-
-
-def codes(report):
-    return [note.code for note in report.notes]
 
 
 @each_provider
@@ -120,7 +89,7 @@ def test_waits_between_questions_double_up_to_the_longest(world):
     with world.vault(poll_s=10.0) as vault:
         fill(vault, 5)
         vault.embed(batch=True)
-    assert world.waits == [1, 2, 4, 8, 10, 10, 10]
+    assert world.waits == [1, 2, 4, 8, 10, 10, 10, 10]
 
 
 def test_so_many_jobs_are_awaited_at_a_time(world):
@@ -159,6 +128,48 @@ def test_a_job_whose_beginning_was_answered_by_silence_is_found_by_its_name_and_
         assert (report.embedded, report.missing, report.notes) == (20, 0, ())
         assert Counter(world.batched) == Counter(titles)
         assert complete(vault, 20)
+
+
+def test_when_nobody_knows_whether_a_job_was_begun_its_texts_wait_for_the_next_run(world):
+    with world.vault() as vault:
+        titles = fill(vault, 10)
+        world.batches.outcomes.append(Outcome(lost=True))
+        world.server.script(faults.fine, faults.fine, *[faults.status(503)] * 3)
+        report = vault.embed(batch=True)
+        assert (report.embedded, codes(report)) == (0, ["jobs_unreachable", "in_jobs"])
+        assert vault.embed(batch=True).embedded == 10
+        assert Counter(world.batched) == Counter(titles) and world.inline == []
+        assert complete(vault, 10)
+
+
+def test_a_job_that_outlived_its_claims_is_collected_before_its_texts_are_sent_again(world):
+    world.batches.outcomes.append(Outcome(polls=0))
+    with world.vault() as vault:
+        fill(vault, 10)
+        vault.embed(batch=True, wait=False)
+        with vault._store.bookkeeping() as write:
+            write.sql.execute("UPDATE claims SET until = 1.0")
+        assert vault.embed(batch=True).embedded == 10
+        assert len(world.batched) == 10 and world.inline == []
+        assert complete(vault, 10)
+
+
+def test_a_job_at_another_address_is_left_alone(world):
+    with world.vault() as vault:
+        fill(vault, 10)
+        vault.embed(batch=True, wait=False)
+        with vault._store.bookkeeping() as write:
+            write.sql.execute("UPDATE jobs SET place = 'https://elsewhere'")
+        assert codes(vault.embed(batch=True)) == ["in_jobs"]
+        assert rows(vault, "jobs") == 1
+
+
+def test_a_chain_of_fallbacks_uses_the_batch_api_of_its_first(world):
+    chain = FallbackEmbedder([world.embedder(), world.embedder()])
+    with world.vault(embedder=chain) as vault:
+        fill(vault, 10)
+        assert vault.embed(batch=True).notes == ()
+        assert len(world.batched) == 10 and world.inline == []
 
 
 @each_provider
@@ -321,49 +332,3 @@ def test_voyage_gets_its_options_once_for_the_batch(world):
         vault.embed(batch=True)
     (create,) = (r.json() for r in world.paths("/batches") if r.method == "POST")
     assert create["request_params"] == {"model": "voyage-test", "input_type": "document", "truncation": False}
-
-
-@pytest.mark.parametrize("answered", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("request_number", range(6), ids="upload create poll poll results errors".split())
-def test_a_process_that_is_killed_at_any_request_has_no_text_sent_twice(world, request_number, answered):
-    failing = {"title 3", "title 4"}
-    world.batches.outcomes.append(Outcome(fails=lambda text: "no" if text in failing else None))
-    with world.vault() as vault:
-        titles = fill(vault, 20)
-    command = [sys.executable, "-c", EMBED, Path(__file__).parents[1], world.path, world.server.url]
-    started = threading.Event()
-
-    def kill(provider, answer):
-        if answered:
-            answer()
-        started.wait()
-        process.kill()
-        process.wait()
-        return faults.no_answer(provider, answer)
-
-    world.server.script(*[faults.fine] * request_number, kill)
-    with subprocess.Popen([str(c) for c in command], stderr=subprocess.PIPE, text=True) as process:
-        started.set()
-        assert process.communicate()[1] == ""
-        assert process.returncode == -signal.SIGKILL
-    with world.vault() as vault:
-        report = vault.embed(batch=True)
-        assert (report.missing, rows(vault, "vectors")) == (0, 20)
-        assert Counter(world.batched) == Counter(titles)
-        assert Counter(world.inline) == Counter(failing)
-        assert complete(vault, 20)
-
-
-def test_while_one_waits_for_a_job_nobody_else_sends_its_texts_or_takes_the_job(world):
-    reports = []
-
-    def meanwhile(seconds):
-        with world.vault() as second:
-            reports.append((second.embed(), second.embed(batch=True, wait=False)))
-
-    with world.vault(embedder=world.embedder(outside=Outside(sleep=meanwhile))) as vault:
-        titles = fill(vault, 10)
-        assert vault.embed(batch=True).embedded == 10
-        assert complete(vault, 10)
-    assert Counter(world.batched) == Counter(titles) and world.inline == []
-    assert [(r.embedded, r.requests, codes(r)) for pair in reports for r in pair] == [(0, 0, ["in_jobs"])] * 2

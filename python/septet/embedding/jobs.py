@@ -14,22 +14,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json
 
 from septet.embedding.client import Client
 from septet.embedding.fallback import FallbackEmbedder
 from septet.embedding.faults import Garbled, parsed
-from septet.embedding.gemini import GeminiWire
-from septet.embedding.gemini_jobs import GeminiJobs
 from septet.embedding.http import HttpEmbedder
-from septet.embedding.job_wire import JobLine, JobStatus, JobWire
-from septet.embedding.openai import OpenAIWire
-from septet.embedding.openai_jobs import OpenAIJobs
+from septet.embedding.job_lines import vectors
+from septet.embedding.job_wire import JobStatus, JobWire
+from septet.embedding.job_wires import job_wire
 from septet.embedding.pipeline import MOST_UNANSWERED, Pipeline, Progress, uninterrupted
 from septet.embedding.report import Tally
-from septet.embedding.rows import finish
-from septet.embedding.voyage import VoyageWire
-from septet.embedding.voyage_jobs import VoyageJobs
 from septet.embedding.wire import Call
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
@@ -37,7 +31,7 @@ from septet.storage import claims, jobs, texts
 from septet.storage.forks import background
 from septet.storage.jobs import Job
 
-__all__ = ["Jobs", "job_wire", "jobs_of"]
+__all__ = ["Jobs", "jobs_of"]
 
 #: Jobs that may fail one after the other before texts go one request at a time again.
 MOST_FAILED = 2
@@ -54,17 +48,8 @@ NUMBER_BYTES, PACKED_BYTES = 24, 6
 LINE_BYTES = 512
 PAGE = 1_000
 LISTS = 20
-
-
-def job_wire(embedder: HttpEmbedder) -> JobWire | None:
-    """Return the batch API of an embedder's provider; None when it has none."""
-    wire = embedder.wire
-    if isinstance(wire, VoyageWire):
-        return VoyageJobs(wire, wire.url)
-    if isinstance(wire, GeminiWire):
-        return GeminiJobs(wire)
-    # Servers that only speak the format of OpenAI's embeddings have no batches.
-    return OpenAIJobs(wire, wire.url) if isinstance(wire, OpenAIWire) and wire.provider == "openai" else None
+#: What is said of a job, or of a way to ask, that is not there.
+UNKNOWN = frozenset({404, 405, 410})
 
 
 def jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, most_texts: int) -> Jobs | None:
@@ -78,7 +63,7 @@ def jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, most_texts: int)
 
 @dataclass(slots=True)
 class _Run:
-    """What one run is at: its jobs that are open, how far it has looked for texts, what has failed."""
+    """What one run is at: its jobs that are open, how far it has looked for texts, which were tried, what failed."""
 
     tally: Tally
     client: Client
@@ -86,6 +71,7 @@ class _Run:
     told: Callable[[], None]
     open: dict[int, Job] = field(default_factory=dict)
     after: str = ""
+    tried: set[str] = field(default_factory=set)
     failures: int = 0
     unanswered: int = 0
     off: bool = False
@@ -135,20 +121,22 @@ class Jobs:
             run.client.close()
 
     def _work(self, run: _Run, wait: bool) -> None:
-        wait_s = min(FIRST_POLL_S, self.poll_s)
+        wait_s = FIRST_POLL_S / 2
         while run.tally.over is None:
-            while not run.off and (not wait or len(run.open) < self.at_once) and self._submit(run):
-                pass
             ended = [job for job in list(run.open.values()) if self._collected(run, job)]
-            if not run.open and (run.off or not ended):
+            began = self._filled(run, wait)
+            if not run.open or not wait or run.tally.over is not None:
                 return
-            if ended:
-                wait_s = min(FIRST_POLL_S, self.poll_s)
-            elif not wait:
-                return
-            elif run.tally.over is None:
-                run.client.pause(wait_s)
-                wait_s = min(2 * wait_s, self.poll_s)
+            wait_s = min(FIRST_POLL_S if ended or began else 2 * wait_s, self.poll_s)
+            run.client.pause(wait_s)
+
+    def _filled(self, run: _Run, wait: bool) -> bool:
+        """Submit jobs until there are as many as may be, or no more texts, and say whether one was begun."""
+        before = len(run.open)
+        while not run.off and run.tally.over is None and (not wait or len(run.open) < self.at_once):
+            if not self._submit(run):
+                break
+        return len(run.open) > before
 
     # -- submitting --------------------------------------------------------------------------------------------------
 
@@ -188,7 +176,7 @@ class Jobs:
             if not page:
                 break
             for key, text in page:
-                whole = None if key in taken else self.embedder.whole(text, "document")
+                whole = None if key in taken or key in run.tried else self.embedder.whole(text, "document")
                 line = b"" if whole is None else self.wire.line(key, whole)
                 if work and (size + len(line) > most_bytes or len(work) == self._most()):
                     return lines, work
@@ -209,6 +197,10 @@ class Jobs:
         try:
             file = self.wire.uploaded(self._asked(run, self.wire.upload(content, job.name)))
             batch = self._begun(run, file, job.name)
+        except _Unsure as fault:
+            # Its texts stay claimed, and the next run asks whether it was begun.
+            run.tally.over = _unreachable(str(fault))
+            return
         except EmbeddingError as fault:
             if isinstance(fault, EmbeddingRefused) and fault.status == 404:
                 run.off = True
@@ -220,11 +212,18 @@ class Jobs:
         self._keep(run, job, batch)
 
     def _begun(self, run: _Run, file: str, name: str) -> str:
-        """Begin a job once: when the answer is lost, it is looked for before it counts as not taken."""
+        """Begin a job once: when the answer is lost, it is looked for before it counts as not taken.
+
+        Raises:
+            _Unsure: it cannot be looked for either.
+        """
         try:
             return self.wire.created(self._asked(run, self.wire.create(file, name), once=True))
-        except EmbeddingUnavailable:
-            found = self._found(run, name)
+        except EmbeddingUnavailable as fault:
+            try:
+                found = self._found(run, name)
+            except EmbeddingUnavailable as second:
+                raise _Unsure(str(second)) from fault
             if found is None:
                 raise
             return found
@@ -247,21 +246,24 @@ class Jobs:
                 continue
             try:
                 batch = self._found(run, job.name)
-            except EmbeddingUnavailable as fault:
+            except EmbeddingError as fault:
                 run.tally.over = _unreachable(str(fault))
                 return
-            except EmbeddingRefused:
-                batch = None
             if batch is None:
                 self._drop(job.job)
             else:
                 self._keep(run, job, batch)
 
     def _found(self, run: _Run, name: str) -> str | None:
-        """Return the provider's id of a job that was given a name; None when it has none such."""
+        """Return the provider's id of a job that was given a name; None when it has none such, or lists none."""
         after = ""
         for _ in range(LISTS):
-            names, after = self.wire.listed(self._asked(run, self.wire.listing(after)))
+            try:
+                names, after = self.wire.listed(self._asked(run, self.wire.listing(after)))
+            except EmbeddingRefused as fault:
+                if fault.status not in UNKNOWN:
+                    raise
+                return None
             if name in names or not after:
                 return names.get(name)
         return None
@@ -281,7 +283,7 @@ class Jobs:
                 return False
             stored, causes = self._stored(run, job, status)
         except EmbeddingRefused as fault:
-            if fault.status not in (404, 410):
+            if fault.status not in UNKNOWN:
                 run.tally.over = _unreachable(str(fault))
                 return False
             self._failed(run, job, f"lost: {fault}")
@@ -302,59 +304,40 @@ class Jobs:
             self._failed(run, job, f"{status.state}{f': {why}' if why else ', without a vector'}")
             return
         run.failures = 0
-        with self.pipeline.store.reading() as read:
-            left = len(jobs.keys(read, job.job))
+        left = self._end(run, job)
         if left:
             said = f"a batch job ({status.state}) left out {left} of its texts{f': {why}' if why else ''}"
             run.tally.remarks.append(Note("job_incomplete", said, "they are embedded request by request"))
-        self._drop(job.job)
-        run.open.pop(job.job, None)
 
     def _stored(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, dict[str, str]]:
         """Store the vectors that a job has brought; return how many of its texts have one, and why others failed."""
         with self.pipeline.store.reading() as read:
             mine = jobs.keys(read, job.job)
-        # What was stored before a crash is not counted again, and is no failure either.
-        stored, causes = 0, {}
+        # What was stored before a crash is not stored again, and is no failure either.
+        stored = 0
+        causes: dict[str, str] = {}
         for file in status.files:
-            answer = run.client.send(self.wire.content(file))
-            lines = filter(None, map(self._line, answer.body.splitlines()))
-            while page := list(islice(lines, PAGE)):
-                rows: dict[str, NDArray[np.float32]] = {}
-                for line in page:
-                    try:
-                        rows[line.key] = self._row(run.tally, line)
-                        stored += 1
-                    except EmbeddingError as fault:
-                        causes[line.key] = str(fault)
+            known = self.pipeline.embedder.dimensions or run.tally.dimensions
+            found = vectors(run.client.send(self.wire.content(file)).body, self.wire, self.embedder.wire, known)
+            while page := list(islice(found, PAGE)):
+                rows = {key: row for key, row in page if not isinstance(row, str)}
+                causes |= {key: why for key, why in page if isinstance(why, str)}
+                stored += len(rows)
                 self._accept(run, mine, rows)
                 run.told()
         return stored, causes
 
-    def _line(self, line: bytes) -> JobLine | None:
-        try:
-            return self.wire.read(from_json(line))
-        except ValueError:
-            # A text whose line cannot be read is one without a vector.
-            return None
-
-    def _row(self, tally: Tally, line: JobLine) -> NDArray[np.float32]:
-        provider = self.embedder.provider
-        if line.body is None:
-            raise EmbeddingRefused(line.cause, provider=provider)
-        known = self.pipeline.embedder.dimensions or tally.dimensions
-        row: NDArray[np.float32] = finish(self.embedder.wire.read(line.body, 1), provider, known)[0]
-        tally.dimensions = len(row)
-        return row
-
     def _accept(self, run: _Run, mine: set[str], rows: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors of texts that the job was given; a text that is gone keeps its own, in case it comes back."""
+        """Store vectors of the vault's texts; one that is gone since the job began keeps its own and may come back."""
+        if not rows:
+            return
+        run.tally.dimensions = len(next(iter(rows.values())))
         with self.pipeline.store.reading() as read:
             space = self.pipeline.space(read, run.tally)
-            wanted = texts.lacking(read, space, [key for key in rows if key in mine])
+            wanted = texts.lacking(read, space, list(rows))
             known = texts.of_keys(read, wanted)
         live = [(key, known[key]) for key in wanted if key in known]
-        gone = [key for key in wanted if key not in known]
+        gone = [key for key in wanted if key not in known and key in mine]
         if live:
             self.pipeline.accept(run.tally, live, np.stack([rows[key] for key, _ in live]))
         if gone:
@@ -372,8 +355,16 @@ class Jobs:
             run.off = True
             said = f"{run.failures} batch jobs in a row failed: the rest is embedded request by request"
             run.tally.remarks.append(Note("batches_given_up", said, "the next run tries batch jobs again"))
+        self._end(run, job)
+
+    def _end(self, run: _Run, job: Job) -> int:
+        """Forget a job that is over, and return how many of its texts no job of this run takes again."""
+        with self.pipeline.store.reading() as read:
+            left = jobs.keys(read, job.job)
+        run.tried |= left
         self._drop(job.job)
         run.open.pop(job.job, None)
+        return len(left)
 
     def _drop(self, job: int) -> None:
         with background, self.pipeline.store.bookkeeping() as write:
@@ -386,6 +377,10 @@ class Jobs:
         except Garbled as fault:
             provider = self.embedder.provider
             raise EmbeddingUnavailable(f"{provider} sent {fault}", provider=provider) from None
+
+
+class _Unsure(Exception):
+    """Nobody knows whether a job was begun."""
 
 
 def _unreachable(said: str) -> Note:
