@@ -116,9 +116,9 @@ class Jobs:
             self._resume(run)
             self._work(run, wait)
         finally:
+            run.client.close()
             with background, self.pipeline.store.bookkeeping() as write:
                 jobs.let_go(write, run.owner)
-            run.client.close()
 
     def _work(self, run: _Run, wait: bool) -> None:
         wait_s = FIRST_POLL_S / 2
@@ -275,7 +275,7 @@ class Jobs:
         if run.tally.over is not None or job.batch is None:
             return False
         with background, self.pipeline.store.bookkeeping() as write:
-            jobs.renew(write, run.owner, self.pipeline.clock() + LEASE_S)
+            jobs.renew(write, run.owner, self.pipeline.clock() + LEASE_S + self.poll_s)
         try:
             status = self.wire.status(self._asked(run, self.wire.poll(job.batch)))
             if status.state == "running":
