@@ -166,7 +166,9 @@ class Vault(Searchable, Writable):
 
     # -- embedding ---------------------------------------------------------------------------------------------------
 
-    def embed(self, *, progress: Callable[[int, int], None] | None = None) -> EmbedReport:
+    def embed(
+        self, *, progress: Callable[[int, int], None] | None = None, batch: bool = False, wait: bool = True
+    ) -> EmbedReport:
         """Give every text that lacks one its vector in the embedder's space, now, and say what came of it.
 
         A text is the title, description and context of an entry; memories are not embedded. Every batch of 100 is
@@ -178,6 +180,11 @@ class Vault(Searchable, Writable):
 
         Args:
             progress: called after each batch with the texts dealt with and those to be dealt with.
+            batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. Jobs are
+                kept in the vault, so that after a crash the next ``embed(batch=True)`` collects them. Texts that
+                jobs do not bring, and all of them after two failed jobs in a row, go request by request. Open the
+                vault with ``EmbeddingOptions(automatic=False)``, or its writes are embedded before.
+            wait: until every job is over; if False, jobs are submitted, and a later call collects them.
 
         Returns:
             What was embedded; providers' failures are counted and noted in it, not raised.
@@ -186,7 +193,7 @@ class Vault(Searchable, Writable):
             EmbeddingConfigError: the vault has no embedder, with the reason.
             StoreError: the vault cannot be read or written.
         """
-        return self._embeddings.run(progress)
+        return self._embeddings.run(progress, batch=batch, wait=wait)
 
     def wait_embedded(self, timeout_s: float | None = None) -> bool:
         """Wait until automatic embedding has nothing to do, and say whether that came true in time.

@@ -95,6 +95,10 @@ CHOICES: Mapping[str, str] = {
     "another model, and mixes two spaces or embeds everything again.",
     "lengths-by-tokens": "A text goes whole when its estimated tokens fit, and is cut by bytes only when it is refused "
     "all the same; the recorded system takes the token limit for one of bytes.",
+    "a-late-job-is-waited-for": "A batch job that takes long is waited for, or collected later: it is paid for; the "
+    "recorded system tries it twice and embeds its texts once more.",
+    "a-run-forgets-the-failures-before-it": "Failed batch jobs count within one run, whose report says so; in the "
+    "recorded system they count until the program ends.",
     "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
     "is over its limit.",
 }

@@ -92,13 +92,21 @@ class Client:
         """Return the moment, by the clock, that lies `timeout_s` ahead."""
         return float("inf") if timeout_s is None else self._outside.clock() + timeout_s
 
-    def send(self, call: Call, *, timeout_s: float | None = None) -> Answer:
+    def send(self, call: Call, *, timeout_s: float | None = None, once: bool = False) -> Answer:
         """Send a call, try again as the rules say, and return the answer, whose status is below 300.
+
+        Args:
+            once: try again only when the provider surely has not taken it.
 
         Raises:
             EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
         """
-        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, self.ends_at(timeout_s)), timeout_s)
+        ends_at = self.ends_at(timeout_s)
+        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, ends_at, once=once), timeout_s)
+
+    def pause(self, seconds: float) -> None:
+        """Let seconds pass on this thread."""
+        self._outside.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
         """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""

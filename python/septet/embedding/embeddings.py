@@ -15,7 +15,7 @@ from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.questions import Questions
-from septet.embedding.report import EmbedReport
+from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.selection import Selection, SpaceStatus, select, statuses
 from septet.errors import EmbeddingConfigError
 from septet.results import Note
@@ -107,7 +107,9 @@ class Embeddings:
         """Wait until automatic embedding is idle; say whether it is."""
         return self._automatic is None or self._automatic.wait(timeout_s)
 
-    def run(self, progress: Callable[[int, int], None] | None) -> EmbedReport:
+    def run(
+        self, progress: Callable[[int, int], None] | None, *, batch: bool = False, wait: bool = True
+    ) -> EmbedReport:
         """Embed what is missing, now; see `Pipeline.run`.
 
         Raises:
@@ -116,11 +118,28 @@ class Embeddings:
         if self._automatic is None:
             said = "; ".join(n.cause for n in self._faults) or "the vault has no embedder: open it with embedder="
             raise EmbeddingConfigError(said)
+        tally = Tally()
+        if batch:
+            # Not under the lock: a job may take a day, and what is written meanwhile is embedded.
+            self._run_jobs(tally, progress, wait)
         with self._automatic.lock:
-            report, tally = self._pipeline.run(progress=progress)
+            report, tally = self._pipeline.run(progress=progress, tally=tally)
         if tally.embedded:
             self.questions[report.model].recover()
         return report
+
+    def _run_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
+        made = import_module("septet.embedding.jobs").jobs_of(
+            self._pipeline,
+            poll_s=self._options.poll_s,
+            at_once=self._options.jobs_at_once,
+            most_texts=self._options.job_texts,
+        )
+        if made is None:
+            cause = f"{self._pipeline.model} has no batch API that is known: texts are embedded request by request"
+            tally.remarks.append(Note("no_batch_api", cause, "leave batch=True out"))
+        else:
+            made.run(tally, progress, wait=wait)
 
     @property
     def faults(self) -> tuple[Note, ...]:

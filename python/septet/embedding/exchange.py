@@ -69,7 +69,9 @@ class Desk:
     attempt_timeout_s: float
 
 
-def exchange(call: Call, desk: Desk, read: Callable[[Answer], Result], ends_at: float) -> Steps[Result]:
+def exchange(
+    call: Call, desk: Desk, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
+) -> Steps[Result]:
     """Return what `read` makes of the answer to a call, after up to three attempts.
 
     Rate limits, failing servers, broken connections, timeouts and garbled answers are tried again; a key without
@@ -78,6 +80,7 @@ def exchange(call: Call, desk: Desk, read: Callable[[Answer], Result], ends_at: 
     Args:
         read: raises `Garbled` for a body that another attempt may mend.
         ends_at: the moment, by the desk's clock, at which it is too late.
+        once: try again only after 429, which says that nothing was taken: for calls that must not be done twice.
 
     Raises:
         EmbeddingRefused: the provider does not take it. `InputTooLong` when a smaller request may pass.
@@ -105,7 +108,7 @@ def exchange(call: Call, desk: Desk, read: Callable[[Answer], Result], ends_at: 
         elif outcome.limited:
             another = desk.keys.failed(key, outcome.wait_s)
         attempt += 1
-        if not outcome.passing or attempt == ATTEMPTS:
+        if not outcome.passing or attempt == ATTEMPTS or (once and not outcome.limited):
             raise _error(outcome, desk, attempt)
         wait_s = _pause(attempt, None if another else outcome.wait_s, desk.random())
         if wait_s > PATIENCE_S or desk.clock() + wait_s >= ends_at:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ Matrix = NDArray[np.float32]
 
 #: A text this short is not refused for its length.
 _SHORT_BYTES = 64
+#: How long one attempt to send or fetch a whole file may take.
+LONG_ATTEMPT_S = 600.0
 
 
 class Prefixes(dict[Kind, str]):
@@ -63,6 +66,7 @@ class HttpEmbedder:
     ) -> None:
         self.wire = wire
         self.client = Client(wire, keys, outside=outside, attempt_timeout_s=attempt_timeout_s)
+        self._alone = partial(Client, wire, keys[:1], outside=outside, attempt_timeout_s=LONG_ATTEMPT_S)
         self._dimensions = dimensions
         self._batch_size = min(batch_size or wire.limits.batch_size, wire.limits.inputs)
         self._tokens_each = max_input_tokens or wire.limits.tokens_each
@@ -109,6 +113,15 @@ class HttpEmbedder:
     async def aembed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
         """Do as `embed` does, in the running event loop."""
         return await self.client.arun(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    def whole(self, text: str, kind: Kind) -> str | None:
+        """Return a text as it is sent, None for one that is blank or goes in pieces."""
+        sent = pieces(text, self._tokens_each) if text.strip() else []
+        return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
+
+    def alone(self) -> Client:
+        """Return another client, with the first key alone and time for files: what a key has stored only it may see."""
+        return self._alone()
 
     def close(self) -> None:
         """Let go of connections; closing twice is fine, and embedding again opens them anew."""

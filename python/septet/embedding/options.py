@@ -24,6 +24,9 @@ class EmbeddingOptions:
         rest_s: after a question that failed, how long until another is tried, in the background; twice as long after
             each further failure, up to ``longest_rest_s``.
         close_wait_s: how long closing a vault, or the exit of the program, waits for automatic embedding.
+        poll_s: the longest wait between two questions whether batch jobs are done; the first are shorter.
+        jobs_at_once: batch jobs that are waited for at a time.
+        job_texts: the most texts of a batch job; fewer where the provider, or memory, takes no more.
         cache_limit: vectors that a cache named by its path keeps.
 
     Raises:
@@ -37,11 +40,14 @@ class EmbeddingOptions:
     rest_s: float = 1.0
     longest_rest_s: float = 60.0
     close_wait_s: float = 5.0
+    poll_s: float = 60.0
+    jobs_at_once: int = 4
+    job_texts: int = 50_000
     cache_limit: int = CACHE_LIMIT
 
     def __post_init__(self) -> None:
         least = {"batch_texts": 1, "query_memory": 0, "rest_s": 0, "longest_rest_s": 0, "close_wait_s": 0}
-        least["cache_limit"] = 1
+        least |= {"cache_limit": 1, "poll_s": 0, "jobs_at_once": 1, "job_texts": 1}
         for name, minimum in least.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= minimum:

@@ -17,12 +17,12 @@ from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
-from septet.storage import claims, texts
+from septet.storage import claims, jobs, texts
 from septet.storage.forks import background
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.vectors import Space
 
-__all__ = ["Pipeline", "Work"]
+__all__ = ["CALL_S", "MOST_UNANSWERED", "Pipeline", "Progress", "Work", "uninterrupted"]
 
 BATCH_TEXTS = 100
 #: Batches that may fail one after the other before a run ends: a network that is down answers none of a thousand.
@@ -82,6 +82,7 @@ class Pipeline:
         skip: Collection[str] = (),
         owner: str | None = None,
         begin: bool = True,
+        tally: Tally | None = None,
     ) -> tuple[EmbedReport, Tally]:
         """Embed what is missing until nothing is, the provider refuses, or five batches in a row have failed.
 
@@ -94,20 +95,15 @@ class Pipeline:
             skip: texts by hash that are not tried.
             owner: in whose name texts are claimed; a new one if None.
             begin: fill the space even if it was left for another model's; False goes on with what was begun.
+            tally: what was done before, which the report counts too; when it is over, nothing is embedded.
 
         Raises:
             StoreError: the store cannot be read or written.
         """
-        tally, owner = Tally(), owner or claims.new_owner()
-        with background, self.store.bookkeeping() as write:
-            texts.add_index(write)
-            claims.drop_dead(write)
-            space = self._space(write, tally)
-            if space is not None and begin:
-                texts.begin(write, space)
-            total = texts.count_missing(write, space)
+        tally, owner = tally or Tally(), owner or claims.new_owner()
+        total = self.prepare(tally, begin=begin)
         try:
-            for batch in self._batches(tally, owner, stopped, skip):
+            for batch in self._batches(tally, owner, stopped, skip) if tally.over is None else ():
                 self._fill(tally, batch)
                 if progress is not None:
                     progress(tally.done, max(total, tally.done))
@@ -119,12 +115,22 @@ class Pipeline:
         self._complete(tally, len(tally.refused.union(skip)))
         return self._report(tally), tally
 
+    def prepare(self, tally: Tally, *, begin: bool) -> int:
+        """Make the vault ready to be filled and return how many texts there are to deal with, those done included."""
+        with background, self.store.bookkeeping() as write:
+            texts.add_index(write)
+            claims.drop_dead(write)
+            space = self.space(write, tally)
+            if space is not None and begin:
+                texts.begin(write, space)
+            return tally.done + texts.count_missing(write, space)
+
     def give_up(self, owner: str) -> None:
         """Free what an owner has claimed, if the store still takes writes."""
         with suppress(SeptetError), background, self.store.bookkeeping() as write:
             claims.release(write, owner)
 
-    def _space(self, read: Reading | Writing, tally: Tally) -> Space | None:
+    def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space that is filled, as far as its dimension is known; None when it does not exist yet."""
         return texts.find_space(read, self.model, self.embedder.dimensions or tally.dimensions)
 
@@ -136,7 +142,7 @@ class Pipeline:
         after, found = "", False
         while not stopped():
             with self.store.reading() as read:
-                page = texts.missing(read, self._space(read, tally), after=after, limit=size)
+                page = texts.missing(read, self.space(read, tally), after=after, limit=size)
                 taken = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:
@@ -156,17 +162,17 @@ class Pipeline:
             now = self.clock()
             mine = claims.claim(write, self.model, owner, keys, now, now + LEASE_S)
             # Another process may have stored their vectors and given up its claim since they were read.
-            return texts.lacking(write, self._space(write, tally), mine)
+            return texts.lacking(write, self.space(write, tally), mine)
 
     def _fill(self, tally: Tally, batch: Work) -> None:
-        rest = self._from_cache(tally, batch)
+        rest = self.from_cache(tally, batch)
         if rest and tally.over is None:
             self._ask(tally, rest)
         if tally.unanswered >= MOST_UNANSWERED:
             cause = f"{tally.unanswered} batches in a row failed"
             tally.over = Note("gave_up", cause, "the next run tries again")
 
-    def _from_cache(self, tally: Tally, batch: Work) -> Work:
+    def from_cache(self, tally: Tally, batch: Work) -> Work:
         """Store the vectors that the cache has and return the texts that it has not."""
         if self.cache is None:
             return batch
@@ -180,7 +186,7 @@ class Pipeline:
         known = self.cache.get(self._made(), dimensions, [text for _, text in batch])
         hits = [(key, known[text]) for key, text in batch if text in known]
         if hits:
-            self._store(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
+            self.keep(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
             tally.cached += len(hits)
         return [(key, text) for key, text in batch if text not in known]
 
@@ -188,7 +194,7 @@ class Pipeline:
         """Have a batch embedded and store the answer; a batch that is refused for one text's sake is halved."""
         tally.requests += 1
         try:
-            _uninterrupted(lambda: self._answered(tally, batch))
+            uninterrupted(lambda: self._answered(tally, batch))
             tally.unanswered = 0
         except EmbeddingRefused as fault:
             rest = self._partly(tally, batch, fault)
@@ -219,7 +225,7 @@ class Pipeline:
         rows: NDArray[np.float32] | None = getattr(fault, "rows", None)
         if rows is None or not len(rows):
             return batch
-        self._accept(tally, batch[: len(rows)], rows)
+        self.accept(tally, batch[: len(rows)], rows)
         return batch[len(rows) :]
 
     def _answered(self, tally: Tally, batch: Work) -> None:
@@ -238,9 +244,9 @@ class Pipeline:
         known = self.embedder.dimensions or tally.dimensions
         if known is not None and known != rows.shape[1]:
             raise EmbeddingUnavailable(f"{provider} gave {rows.shape[1]} dimensions, not {known}", provider=provider)
-        self._accept(tally, batch, rows)
+        self.accept(tally, batch, rows)
 
-    def _accept(self, tally: Tally, batch: Work, rows: NDArray[np.float32]) -> None:
+    def accept(self, tally: Tally, batch: Work, rows: NDArray[np.float32]) -> None:
         """Store an answer, all but vectors without a direction."""
         tally.dimensions = rows.shape[1]
         sound: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & np.any(rows, axis=1)
@@ -248,7 +254,7 @@ class Pipeline:
         if good:
             kept = rows[sound]
             try:
-                self._store(tally, [key for key, _ in good], kept)
+                self.keep(tally, [key for key, _ in good], kept)
             finally:
                 if self.cache is not None:
                     self.cache.put(self._made(), {text: row for (_, text), row in zip(good, kept)})
@@ -259,7 +265,7 @@ class Pipeline:
             tally.fail(bad, "bad_vector", cause, "change the text or the model")
             tally.refused.update(bad)
 
-    def _store(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
+    def keep(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
         """Commit the vectors of texts at once: they are paid for. A space that was left meanwhile takes none."""
         for attempt in range(WRITE_ATTEMPTS):
             try:
@@ -279,7 +285,7 @@ class Pipeline:
     def _complete(self, tally: Tally, hopeless: int) -> None:
         """Let the space answer when it lacks no more texts than are hopeless, and remove those that it replaces."""
         with self.store.reading() as read:
-            space = self._space(read, tally)
+            space = self.space(read, tally)
             everything = texts.text_spaces(read)
             filling = any(t.state == "filling" for t in everything if space is not None and t.space == space)
             ready = filling and texts.count_missing(read, space) <= hopeless
@@ -304,11 +310,15 @@ class Pipeline:
 
     def _report(self, tally: Tally) -> EmbedReport:
         with self.store.reading() as read:
-            space = self._space(read, tally)
+            space = self.space(read, tally)
             missing = texts.count_missing(read, space)
+            in_jobs = jobs.count_texts(read, self.model)
         notes = tally.notes()
-        if missing > len(tally.failed) and tally.over is None:
-            cause = f"{missing - len(tally.failed)} texts are being embedded by another process, or were just written"
+        if in_jobs:
+            notes.append(Note("in_jobs", f"{in_jobs} texts are in batch jobs", "embed(batch=True) collects them"))
+        elsewhere = missing - len(tally.failed) - in_jobs
+        if elsewhere > 0 and tally.over is None:
+            cause = f"{elsewhere} texts are being embedded by another process, or were just written"
             notes.append(Note("not_all", cause, "the next run takes what is left"))
         return EmbedReport(
             model=self.model,
@@ -325,7 +335,7 @@ class Pipeline:
         return Made(self.embedder.provider, self.embedder.model, "document")
 
 
-def _uninterrupted(work: Callable[[], _Result]) -> _Result:
+def uninterrupted(work: Callable[[], _Result]) -> _Result:
     """Return what the work returns. Interrupts reach the main thread only, so the work is done on another.
 
     An interrupt is raised when the work is done; a second one at once.

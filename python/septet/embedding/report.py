@@ -57,6 +57,7 @@ class Tally:
         unanswered: batches that failed one after the other.
         over: why the run ends early; None while it does not.
         wants_retry: whether trying again later may help.
+        remarks: what else there is to say.
     """
 
     embedded: int = 0
@@ -69,6 +70,7 @@ class Tally:
     over: Note | None = None
     wants_retry: bool = False
     causes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    remarks: list[Note] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -86,4 +88,5 @@ class Tally:
             Note(code, f"{n} {'text' if n == 1 else 'texts'}: {cause}", cure)
             for (code, cause, cure), n in self.causes.items()
         ]
+        notes += dict.fromkeys(self.remarks)
         return notes if self.over is None else [*notes, self.over]

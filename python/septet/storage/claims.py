@@ -13,7 +13,7 @@ from pathlib import Path
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["claim", "claimed", "drop_dead", "new_owner", "release", "settle"]
+__all__ = ["claim", "claimed", "drop_dead", "is_dead", "new_owner", "release", "settle"]
 
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 _numbers = count(1)
@@ -59,11 +59,12 @@ def drop_dead(write: Writing) -> int:
     Those of other machines are free when their time is over.
     """
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims")]
-    dead = [(owner,) for owner in owners if _is_dead(owner)]
+    dead = [(owner,) for owner in owners if is_dead(owner)]
     return write.sql.executemany("DELETE FROM claims WHERE owner = ?", dead).rowcount if dead else 0
 
 
-def _is_dead(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
+    """Say whether an owner was a process of this machine that is no more."""
     machine, pid, started, _ = owner.rsplit(" ", 3)
     if machine != _machine(os.getpid()) or sys.platform == "win32":
         return False

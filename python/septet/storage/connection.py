@@ -18,7 +18,7 @@ from septet.storage.migrations import OLDEST, steps
 __all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "connect", "prepare", "translated"]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 #: "SPTT": how a vault tells itself from any other SQLite file.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0

@@ -17,6 +17,10 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE claims (model TEXT NOT NULL, key TEXT NOT NULL, owner TEXT NOT NULL, until REAL NOT NULL, "
             "PRIMARY KEY (model, key)) WITHOUT ROWID",
         ),
+        3: (
+            "CREATE TABLE jobs (job INTEGER PRIMARY KEY, model TEXT NOT NULL, place TEXT NOT NULL, name TEXT NOT NULL, "
+            "batch TEXT, owner TEXT NOT NULL, until REAL NOT NULL, created_at REAL NOT NULL)",
+        ),
     }
 )
 

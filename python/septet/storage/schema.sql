@@ -1,4 +1,4 @@
--- Schema version 2 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 3 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -97,6 +97,18 @@ CREATE TABLE claims (
     until REAL NOT NULL,                    -- epoch seconds
     PRIMARY KEY (model, key)
 ) WITHOUT ROWID;
+
+-- What a provider embeds over hours. The texts of a job are claimed in the job's name, which is no process's.
+CREATE TABLE jobs (
+    job        INTEGER PRIMARY KEY,
+    model      TEXT NOT NULL,
+    place      TEXT NOT NULL,               -- the provider's address
+    name       TEXT NOT NULL,               -- what the job is called there
+    batch      TEXT,                        -- the provider's id; NULL until it has answered
+    owner      TEXT NOT NULL,               -- the process that looks after it, '' for none
+    until      REAL NOT NULL,               -- epoch seconds
+    created_at REAL NOT NULL
+);
 
 CREATE TABLE feedback (
     row        INTEGER PRIMARY KEY,

@@ -28,6 +28,7 @@ __all__ = [
     "make_space",
     "missing",
     "move",
+    "of_keys",
     "put",
     "text_spaces",
 ]
@@ -126,7 +127,7 @@ def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> li
         "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
     rows = read.sql.execute(sql, (_number(space), after, limit))
-    return [(key, "\n".join(part for part in parts if part)) for key, *parts in rows]
+    return [(key, _joined(parts)) for key, *parts in rows]
 
 
 def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
@@ -136,6 +137,15 @@ def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -
     sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
     held = {r[0] for r in read.sql.execute(sql, (json.dumps(list(keys)), space.space))}
     return [key for key in keys if key not in held]
+
+
+def of_keys(read: Reading, keys: Sequence[str]) -> dict[str, str]:
+    """Return the texts of live entries by their hashes; those that no entry has any more are left out."""
+    sql = (
+        "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
+        f"ON e.text_hash = j.value WHERE {_EMBEDDED} GROUP BY e.text_hash"
+    )
+    return {key: _joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
 
 
 def count_missing(read: Reading | Writing, space: Space | None) -> int:
@@ -172,6 +182,10 @@ def drop_orphans(write: Writing) -> int:
         "DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') "
         "AND key NOT IN (SELECT text_hash FROM entries WHERE live)"
     ).rowcount
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 def _number(space: Space | None) -> int:
