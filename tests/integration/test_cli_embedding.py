@@ -289,6 +289,9 @@ def test_doctor_asks_nobody_when_it_is_told_to_stay_offline(filled, server):
     assert found["answer"]["state"] == "none"
     assert found["vectors"]["spaces"][0]["missing"] == 3
     assert server.requests == []
+    other = filled("doctor", "--offline", "--embedding", "ollama")
+    assert other.returncode == 2
+    assert "give model" in other.stdout
 
 
 def test_doctor_says_why_a_provider_fails(filled, server):

@@ -175,7 +175,7 @@ def _vectors(spaces: list[SpaceStatus]) -> Check:
 def _space_said(space: SpaceStatus) -> str:
     length = f" ({space.dimensions} dimensions)" if space.dimensions else ""
     given = ", given by the caller" if space.given else ""
-    state = "" if space.active else ", being filled"
+    state = "" if space.active else ", being filled" if space.entries else ", not begun"
     missing = f"{space.missing:,} missing" if space.missing else "none missing"
     cure = ": `septet embed` makes them" if space.missing and not space.given else ""
     return f"{space.model}{length}: {space.entries:,} entries{given}{state}, {missing}{cure}"
