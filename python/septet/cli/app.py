@@ -14,15 +14,29 @@ import typer
 
 import septet
 from septet.cli import demo as demonstration
-from septet.cli import render
+from septet.cli import render, settings
+from septet.cli.embedding import doctor, embed, models
+from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
-from septet.errors import EntryError, EntryNotFound, QueryError, SeptetError, StoreError
+from septet.embedding.options import EmbeddingOptions
+from septet.errors import (
+    EmbeddingConfigError,
+    EmbeddingError,
+    EntryError,
+    EntryNotFound,
+    QueryError,
+    SeptetError,
+    StoreError,
+)
 from septet.results import Note
 from septet.searchable import SearchOptions
 
 __all__ = ["app", "run"]
 
-OK, NOTHING, USAGE, STORE = 0, 1, 2, 3
+OK, NOTHING, USAGE, STORE, PROVIDER = 0, 1, 2, 3, 4
+
+#: How long `add` waits for its text's vector.
+ADD_WAIT_S = 3.0
 
 EXIT_CODES = """\b
 Exit codes:
@@ -30,7 +44,11 @@ Exit codes:
   1  nothing found
   2  usage: an argument, entry, filter or profile that cannot be understood
   3  the vault's file cannot be used
-  4  an embedding provider failed (reserved)
+  4  an embedding provider failed (searches go on without it, and say so)
+
+\b
+Embedding is off until it is configured: by --embedding FILE (or a provider's name), by
+SEPTET_EMBEDDING, or by ~/.config/septet/config.toml (.yaml, .json) with an [embedding] block.
 
 \b
 Data goes to standard output, messages to standard error. NO_COLOR is honoured.
@@ -48,6 +66,10 @@ app = typer.Typer(
 )
 
 
+for command in (embed, models, doctor):
+    app.command()(command)
+
+
 class Mode(str, Enum):
     """How much of an entry a search brings."""
 
@@ -57,13 +79,6 @@ class Mode(str, Enum):
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
-VaultPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--vault", envvar="SEPTET_VAULT", metavar="FILE", help="The vault; default ~/.local/share/septet/vault.db."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[int | None, typer.Option("-n", "--limit", help="At most so many results.")]
 Domain = Annotated[str | None, typer.Option(help="Only this domain.")]
 Type = Annotated[str | None, typer.Option("--type", help="Only this type.")]
@@ -94,6 +109,8 @@ def run() -> int:
         return _fail(fault, NOTHING)
     except StoreError as fault:
         return _fail(fault, STORE)
+    except EmbeddingError as fault:
+        return _fail(fault, USAGE if isinstance(fault, EmbeddingConfigError) else PROVIDER)
     except SeptetError as fault:
         return _fail(fault, USAGE)
     except SystemExit as done:
@@ -143,9 +160,13 @@ def add(
     attr: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
     ] = None,
+    embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Store an entry and print its id."""
+    """Store an entry and print its id.
+
+    Its text is embedded if that is configured; adding waits 3 seconds for it at most, and never fails by it.
+    """
     fields: dict[str, Any] = {
         "title": title,
         "description": sys.stdin.read().strip() if description == "-" else description,
@@ -155,8 +176,14 @@ def add(
     }
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
-    with writable(vault) as opened:
-        print(opened.add(**fields))
+    made = settings.find(embedding).embedder
+    options = {"embedding_options": EmbeddingOptions(close_wait_s=ADD_WAIT_S)} if made else {}
+    with writable(vault, **made, **options) as opened:
+        print(opened.add(**fields), flush=True)
+    status = opened.embedding_status()
+    _say_notes(status.notes)
+    if status.activity == "running":
+        _say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (`septet embed` makes it, `septet doctor` checks)")
 
 
 @app.command("import")
@@ -193,10 +220,11 @@ def search(
     max_tokens: MaxTokens = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
     as_json: AsJson = False,
+    embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
     """Find the entries that answer a question, best first."""
-    with existing(vault) as opened:
+    with existing(vault, **settings.find(embedding).embedder) as opened:
         results = opened.search(
             query,
             limit=limit,
@@ -261,6 +289,7 @@ def explain(
     min_score: MinScore = None,
     max_tokens: MaxTokens = None,
     as_json: AsJson = False,
+    embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
     """Say why an entry ranks where it does, or why it does not."""
@@ -277,7 +306,7 @@ def explain(
         min_score=min_score,
         max_tokens=max_tokens,
     )
-    with existing(vault) as opened:
+    with existing(vault, **settings.find(embedding).embedder) as opened:
         found = opened.explain(query, id, **options)
     if as_json:
         _print_json(found.to_dict())

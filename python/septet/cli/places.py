@@ -8,11 +8,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from septet.errors import StoreError
 from septet.vault import Vault
 
-__all__ = ["default_vault", "demo_vault", "existing", "make_folder", "shown", "writable"]
+__all__ = [
+    "cache_folder",
+    "config_folder",
+    "default_vault",
+    "demo_vault",
+    "existing",
+    "make_folder",
+    "shown",
+    "writable",
+]
 
 
 def default_vault() -> Path:
@@ -23,11 +33,24 @@ def default_vault() -> Path:
 def demo_vault() -> Path:
     """Return where the demo leaves its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return _base("XDG_CACHE_HOME", ".cache") / "septet" / f"stdlib-{version}.db"
+    return cache_folder() / f"stdlib-{version}.db"
 
 
-def existing(path: Path | None, *, read_only: bool = True) -> Vault:
+def cache_folder() -> Path:
+    """Return the folder of what can be made anew: ``$XDG_CACHE_HOME/septet``."""
+    return _base("XDG_CACHE_HOME", ".cache") / "septet"
+
+
+def config_folder() -> Path:
+    """Return the folder of the user's configuration: ``$XDG_CONFIG_HOME/septet``."""
+    return _base("XDG_CONFIG_HOME", ".config") / "septet"
+
+
+def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> Vault:
     """Open a vault that must be there already.
+
+    Args:
+        embedding: what `Vault` takes to make vectors with.
 
     Raises:
         StoreError: there is none; the message says how to get one.
@@ -40,11 +63,11 @@ def existing(path: Path | None, *, read_only: bool = True) -> Vault:
             f"there is no vault at {shown(wanted)}: fill one with `septet add` or `septet import`, or name another "
             f"with --vault FILE; {demo}"
         )
-    return Vault(wanted, read_only=read_only)
+    return Vault(wanted, read_only=read_only, **embedding)
 
 
 @contextmanager
-def writable(path: Path | None) -> Iterator[Vault]:
+def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
     """Open a vault for writing; it is made, with its folder, when it is not there.
 
     A vault that was made for a command that then failed without storing anything is removed again.
@@ -55,7 +78,7 @@ def writable(path: Path | None) -> Iterator[Vault]:
     wanted = path or default_vault()
     new = not wanted.exists()
     make_folder(wanted)
-    with Vault(wanted) as vault:
+    with Vault(wanted, **embedding) as vault:
         try:
             yield vault
         except BaseException:

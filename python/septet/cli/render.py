@@ -20,7 +20,19 @@ from septet.entry import Entry
 from septet.results import Explanation, Hit, Results
 from septet.vault import Stats
 
-__all__ = ["SIGNALS", "bar", "console", "entry", "explanation", "hits", "legend", "one_line", "progress", "stats"]
+__all__ = [
+    "SIGNALS",
+    "bar",
+    "console",
+    "entry",
+    "explanation",
+    "harmless",
+    "hits",
+    "legend",
+    "one_line",
+    "progress",
+    "stats",
+]
 
 WIDTH = 100
 #: Titles are padded to the longest of the page, but not further than this.
@@ -32,7 +44,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 #: Heading, colour and meaning of each built-in signal, in the order of the profiles.
 SIGNALS: Mapping[str, tuple[str, str, str]] = {
     "semantic": ("semantic", "cyan", "how well the words match (BM25 and letter triples)"),
-    "vector": ("vector", "blue", "how near the meaning is (vectors given by the caller)"),
+    "vector": ("vector", "blue", "how near the meaning is"),
     "severity": ("sev", "red", "how important the entry says it is"),
     "temporal_decay": ("age", "yellow", "how recently the entry changed"),
     "tag_overlap": ("tags", "magenta", "tags in common with those asked for"),
@@ -58,7 +70,7 @@ def console(stream: TextIO, *, color: bool = True) -> Console:
 
 def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
     """Return the first paragraph of a text on one line, cut to a width."""
-    flat = _harmless(" ".join(text.strip().partition("\n\n")[0].split()))
+    flat = harmless(" ".join(text.strip().partition("\n\n")[0].split()))
     if len(flat) <= width:
         return flat
     return flat[: max(0, width - 3)].rstrip() + "..." if ascii_only else flat[: max(0, width - 1)].rstrip() + "…"
@@ -110,7 +122,7 @@ def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> N
 
 def explanation(out: Console, found: Explanation) -> None:
     """Print why an entry ranked where it did."""
-    reason, *rest = _harmless(str(found)).split("\n")
+    reason, *rest = harmless(str(found)).split("\n")
     out.print(Text(reason, style="bold"))
     for line in rest:
         out.print(Text(line))
@@ -119,15 +131,15 @@ def explanation(out: Console, found: Explanation) -> None:
 def entry(out: Console, found: Entry) -> None:
     """Print a whole entry."""
     facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
-    out.print(Text(_harmless(found.title), style="bold"))
-    out.print(Text(_harmless(f"{found.id}  {' '.join(facts)}"), style="dim"))
+    out.print(Text(harmless(found.title), style="bold"))
+    out.print(Text(harmless(f"{found.id}  {' '.join(facts)}"), style="dim"))
     if found.span is not None:
         out.print(Text(f"{found.span.path}#L{found.span.first_line}-L{found.span.last_line}", style="dim"))
     for text in (found.context, found.description):
         if text:
-            out.print(Text("\n" + _harmless(text)))
+            out.print(Text("\n" + harmless(text)))
     for key, value in found.attrs.items():
-        out.print(Text(_harmless(f"{key}: {value}"), style="dim"))
+        out.print(Text(harmless(f"{key}: {value}"), style="dim"))
 
 
 def stats(out: Console, found: Stats) -> None:
@@ -204,7 +216,7 @@ def _color(name: str) -> str:
     return SIGNALS[name][1] if name in SIGNALS else "default"
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """Return a stored text without the control characters that could steer a terminal."""
     return text.translate(_CONTROLS)
 

@@ -82,8 +82,13 @@ class Automatic:
             return self._state.wait_for(lambda: self._thread is None, timeout_s)
 
     def close(self) -> None:
-        """End the thread: what is being embedded is waited for, within bounds; what failed is left to the next run."""
+        """End the thread: what is being embedded is waited for, within bounds; what failed is left to the next run.
+
+        Closing again waits for nothing.
+        """
         with self._state:
+            if self._closing:
+                return
             until = time.monotonic() + self._close_wait_s
             self._state.wait_for(lambda: self._thread is None or self.activity == "waiting", self._close_wait_s)
             self._closing = True

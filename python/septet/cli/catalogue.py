@@ -1,0 +1,127 @@
+"""Which providers and local models could be used on this machine, and which is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from septet.cli.settings import Settings
+from septet.embedding.choose import embedder_from
+from septet.embedding.config import EmbeddingConfig, config_of
+from septet.embedding.embedder import space_name
+from septet.embedding.folder import MODEL_VARIABLE, local_models
+from septet.embedding.gemini import GEMINI_MODEL
+from septet.embedding.limits import DIMENSIONS
+from septet.embedding.openai import OPENAI_MODEL
+from septet.embedding.providers import KEY_VARIABLES, key_source
+from septet.embedding.voyage import VOYAGE_MODEL
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["Catalogue", "Local", "Provider", "catalogue", "key_said"]
+
+_DEFAULTS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}
+_EXTRA = "it needs the extra: pip install 'septet[local]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local model: what named it, and why it cannot be used, if it cannot."""
+
+    name: str
+    source: str
+    model: str | None
+    dimensions: int | None
+    folder: str | None
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider over HTTP.
+
+    Attributes:
+        default: its model when none is named; None when one must be.
+        models: those whose dimensions are known.
+        key_source: ``apiKey``, ``apiKeys`` or a variable's name; None for nowhere.
+        key: the same in words.
+    """
+
+    provider: str
+    default: str | None
+    models: Mapping[str, int]
+    key_source: str | None
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What could be used. ``used`` is a space's name; None when nothing is embedded, and ``why`` says so."""
+
+    used: str | None
+    why: str
+    local: list[Local]
+    no_local: str
+    providers: list[Provider]
+
+
+def catalogue(settings: Settings) -> Catalogue:
+    """Look at configuration, environment and installed packages; nothing is sent."""
+    used, why = _used(settings)
+    config = settings.config
+    named = [config.model_path] if config.model_path else []
+    named += [config.model] if config.provider == "local" and config.model and not config.model_path else []
+    found = [
+        Local(
+            one.name,
+            one.source,
+            None if one.model is None else one.model.model,
+            None if one.model is None else one.model.dimensions,
+            None if one.model is None else str(one.model.folder),
+            one.fault or ("" if _can_run_local() else _EXTRA),
+        )
+        for one in local_models(named)
+    ]
+    no_local = f"name a folder with modelPath or {MODEL_VARIABLE}"
+    return Catalogue(used, why, found, no_local, [_provider(name, config) for name in KEY_VARIABLES])
+
+
+def key_said(provider: str, source: str | None) -> str:
+    """Return in words where a provider's key comes from; never the key."""
+    if source in ("apiKey", "apiKeys"):
+        return f"key from {source} of the configuration"
+    if source is not None:
+        return f"key from {source}"
+    if wanted := KEY_VARIABLES.get(provider, ()):
+        return f"no key: set {' or '.join(wanted)}, or give apiKey"
+    return "no key given; none is sent"
+
+
+def _used(settings: Settings) -> tuple[str | None, str]:
+    if settings.config.provider == "none":
+        return None, "no provider is configured" if settings.source is None else f"{settings.source} says so"
+    try:
+        embedder = embedder_from(settings.config)
+    except EmbeddingConfigError as fault:
+        return None, str(fault)
+    if embedder is None:
+        return None, "no provider is configured"
+    embedder.close()
+    return space_name(embedder), f"provider {settings.config.provider}, from {settings.source}"
+
+
+def _provider(name: str, configured: EmbeddingConfig) -> Provider:
+    # A key that the configuration holds belongs to the provider that it names.
+    config = configured if configured.provider == name else config_of({"provider": name})
+    source = key_source(config, os.environ)
+    default = _DEFAULTS.get(name)
+    said = key_said(name, source)
+    if default is None:
+        needs = "a model" if name == "ollama" else "baseUrl and model"
+        said += f"; it has no model of its own: give {needs}"
+    return Provider(name, default, dict(DIMENSIONS.get(name, {})), source, said)
+
+
+def _can_run_local() -> bool:
+    return all(find_spec(needed) is not None for needed in ("tokenizers", "safetensors"))

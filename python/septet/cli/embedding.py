@@ -1,0 +1,147 @@
+"""The commands about vectors: make them, say what could make them, say what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from septet.cli import render
+from septet.cli.catalogue import Catalogue, catalogue
+from septet.cli.checkup import Check, checkup
+from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.places import existing
+from septet.cli.settings import default_files, find
+from septet.embedding.report import EmbedReport
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["doctor", "embed", "models"]
+
+_FAILED = 4
+
+ProviderOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="local, openai, voyage, gemini, ollama, openai-compatible or auto.")
+]
+ModelOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The provider's model; of local, a folder or an installed package.")
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Ask no provider.")]
+Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for it.")]
+
+
+def embed(
+    provider: ProviderOption = None,
+    model: ModelOption = None,
+    embedding: Embedding = None,
+    as_json: AsJson = False,
+    vault: VaultPath = None,
+) -> None:
+    """Give every text that lacks one its vector.
+
+    What is made is stored as it comes: stop at any moment, and the next run goes on from there. With another model than
+    the vault's, the old vectors answer until the new ones are complete.
+    """
+    settings = find(embedding).but(provider, model)
+    if not settings.embedder:
+        raise EmbeddingConfigError(
+            "no embedding provider is configured: name one with --provider (`septet models` shows what there is), "
+            f"or write an embedding block into {default_files()[0]}"
+        )
+    with existing(vault, read_only=False, **settings.embedder) as opened, render.progress("embedding") as step:
+        report = opened.embed(progress=step)
+    if as_json:
+        _print_json(report.to_dict())
+    else:
+        _say(_told(report))
+    for note in report.notes:
+        _say(f"note {note}")
+    if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):
+        raise typer.Exit(_FAILED)
+
+
+def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
+    """Show which providers and local models could be used here, and which is.
+
+    Nothing is sent anywhere, and no key is shown.
+    """
+    found = catalogue(find(embedding))
+    if as_json:
+        _print_json(asdict(found))
+    else:
+        _show_models(render.console(sys.stdout), found)
+
+
+def doctor(
+    offline: Offline = False,
+    timeout_s: Timeout = 5.0,
+    embedding: Embedding = None,
+    as_json: AsJson = False,
+    vault: VaultPath = None,
+) -> None:
+    """Check embedding and the vault: what is used and why, and whether it works.
+
+    One word is sent to the provider, unless --offline. The exit code is that of the first check that failed.
+    """
+    found = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
+    code = next((check.exit_code for check in found if check.state == "fault"), 0)
+    if as_json:
+        told = {check.name: {"state": check.state, "said": check.said, **check.facts} for check in found}
+        _print_json({"healthy": code == 0, "checks": told})
+    else:
+        _show_checks(render.console(sys.stdout), found)
+    if code:
+        raise typer.Exit(code)
+
+
+def _told(report: EmbedReport) -> str:
+    texts = f"{report.embedded + report.cached:,} texts" if report.embedded + report.cached != 1 else "1 text"
+    of_them = f" ({report.cached:,} from the cache)" if report.cached else ""
+    left = f"{report.missing:,} still lack a vector" if report.missing else "none lacks a vector"
+    length = f" ({report.dimensions} dimensions)" if report.dimensions else ""
+    return f"embedded {texts}{of_them} with {report.model}{length}; {left}"
+
+
+def _show_models(out: Console, found: Catalogue) -> None:
+    out.print(Text(f"Used here: {found.used or 'none'} ({found.why})", style="bold"))
+    out.print(Text("\nLocal models", style="bold"))
+    for one in found.local:
+        dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
+        out.print(Text(render.harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
+    if not found.local:
+        out.print(Text(f"  none: {found.no_local}"))
+    out.print(Text("\nProviders", style="bold"))
+    for each in found.providers:
+        out.print(Text(f"  {each.provider:18} {each.key}"))
+        for model, length in each.models.items():
+            said = f"{length} dimensions" + (", the default" if model == each.default else "")
+            out.print(Text(f"    {model:26} {said}", style="dim"))
+
+
+_STYLES = {"ok": "green", "fault": "red", "none": "dim"}
+_MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
+
+
+def _show_checks(out: Console, found: list[Check]) -> None:
+    for check in found:
+        line = Text(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", style=_STYLES[check.state])
+        out.print(line.append(render.harmless(check.said), style="default"))
+
+
+def _print_json(data: object) -> None:
+    print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)

