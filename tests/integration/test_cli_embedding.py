@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from embedding_server import EmbeddingServer, faults
+from embedding_server import ROUTES, EmbeddingServer, faults
+from embedding_server.batches import Batches
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -127,6 +128,16 @@ def test_vaults_share_the_cache_of_their_user(filled, server):
     assert "3 texts (2 from the cache)" in done.stderr
     texts = [text for request in server.requests[sent:] for text in request.json()["input"]]
     assert len(texts) == 1  # a model whose dimension is not known is asked for one text first
+
+
+def test_embed_can_leave_the_work_to_the_providers_batch_api(septet):
+    batches = Batches()
+    with EmbeddingServer(routes=[*batches.routes, *ROUTES]) as running:
+        septet.fill()
+        septet.configure(provider="openai", model="small", dimensions=8, apiKey=KEY, baseUrl=running.url)
+        done = septet("embed", "--batch")
+        assert done.returncode == 0, done.stderr
+    assert [len(job) for job in batches.sent] == [3]
 
 
 def test_embed_takes_another_provider_and_model(filled, server):

@@ -39,6 +39,9 @@ def embed(
     provider: ProviderOption = None,
     model: ModelOption = None,
     embedding: Embedding = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="Use the provider's batch API: half the price, up to a day.")
+    ] = False,
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
@@ -54,7 +57,7 @@ def embed(
             f"or write an embedding block into {default_files()[0]}"
         )
     with existing(vault, read_only=False, **settings.embedder) as opened, render.progress("embedding") as step:
-        report = opened.embed(progress=step)
+        report = opened.embed(progress=step, batch=batch)
     if as_json:
         _print_json(report.to_dict())
     else:
