@@ -16,6 +16,7 @@ import pytest
 
 from embedding_server import ROUTES, EmbeddingServer, faults
 from embedding_server.batches import Batches
+from septet import Vault
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
@@ -283,6 +284,7 @@ def test_doctor_finds_everything_in_order(filled, server):
         "cache": "ok",
         "vault": "ok",
         "full text": "ok",
+        "sidecar": "none",
         "vectors": "ok",
     }
     assert found["key"]["source"] == "apiKey"
@@ -336,6 +338,15 @@ def test_doctor_finds_a_full_text_index_that_lacks_rows(filled):
     done = filled("doctor", "--offline", "--json")
     assert done.returncode == 3
     assert "0 rows for 3 entries" in checks(done)["full text"]["said"]
+
+
+def test_doctor_finds_the_sidecar_of_a_vault(filled):
+    with Vault(filled.home / "v.db") as vault:
+        made = vault.optimize().path
+    assert filled("add", "One more").returncode == 0
+    told = checks(filled("doctor", "--offline", "--json"))["sidecar"]
+    assert (told["state"], told["path"]) == ("ok", made)
+    assert told["behind"] >= 1
 
 
 def test_doctor_goes_on_when_the_file_is_no_vault(filled):

@@ -21,6 +21,8 @@ from septet.embedding.providers import key_source
 from septet.embedding.selection import SpaceStatus
 from septet.errors import EmbeddingConfigError, EmbeddingError, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.storage.checking import full_text_faults
+from septet.storage.sidecar import Sidecar
+from septet.storage.store import Store
 from septet.vault import Vault
 
 __all__ = ["Check", "checkup"]
@@ -136,7 +138,7 @@ def _vault_checks(path: Path | None, embedder: Embedder | None) -> list[Check]:
         return [Check("vault", "fault", str(fault), {"path": str(wanted)}, _STORE)]
     facts = {"path": str(wanted), "entries": stats.entries, "generation": stats.generation, "bytes": stats.size_bytes}
     said = f"{stats.entries:,} entries, {stats.size_bytes / 1e6:.1f} MB, in {shown(wanted)}"
-    return [Check("vault", "ok", said, facts), _full_text(wanted), _vectors(spaces)]
+    return [Check("vault", "ok", said, facts), _full_text(wanted), _sidecar(wanted), _vectors(spaces)]
 
 
 def _full_text(path: Path) -> Check:
@@ -150,6 +152,24 @@ def _full_text(path: Path) -> Check:
         cure = "export what can be read, and import it into a new vault"
         return Check("full text", "fault", f"{'; '.join(faults)}: {cure}", {"faults": faults}, _STORE)
     return Check("full text", "ok", "the index agrees with the entries", {"faults": []})
+
+
+def _sidecar(path: Path) -> Check:
+    sidecar = Sidecar(str(path), read_only=True)
+    store = Store(str(path), read_only=True)
+    try:
+        with store.reading() as read:
+            found, file, now = sidecar.newest(read), sidecar.path_of(read), read.generation
+    except StoreError as fault:
+        return Check("sidecar", "fault", str(fault), {"path": None}, _STORE)
+    finally:
+        store.close()
+    if found is None or file is None:
+        return Check("sidecar", "none", "none: small vaults need none, searches write that of others", {"path": None})
+    behind = now - found[0].generation
+    facts = {"path": str(file), "generation": found[0].generation, "behind": behind}
+    age = f"{behind:,} writes ago" if behind else "of the newest write"
+    return Check("sidecar", "ok", f"{shown(file)}, {age}", facts)
 
 
 def _vectors(spaces: list[SpaceStatus]) -> Check:
