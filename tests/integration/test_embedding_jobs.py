@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import numpy as np
+import openai
 import pytest
 
 from doubles import Letters
-from embedding_server import EmbeddingServer, faults
+from embedding_server import EmbeddingServer, faults, text_rows
 from embedding_server.batches import Batches, Outcome
 from job_world import KINDS, World, codes, complete, fill, job_world, rows
 from septet import (
@@ -332,3 +334,18 @@ def test_voyage_gets_its_options_once_for_the_batch(world):
         vault.embed(batch=True)
     (create,) = (r.json() for r in world.paths("/batches") if r.method == "POST")
     assert create["request_params"] == {"model": "voyage-test", "input_type": "document", "truncation": False}
+
+
+def test_the_official_client_understands_the_server(world):
+    with openai.OpenAI(base_url=f"{world.server.url}/v1", api_key="good-key", max_retries=0) as client:
+        body = {"model": "m", "input": "some text"}
+        line = {"custom_id": "a", "method": "POST", "url": "/v1/embeddings", "body": body}
+        file = client.files.create(file=("in.jsonl", json.dumps(line).encode()), purpose="batch")
+        asked = {"endpoint": "/v1/embeddings", "completion_window": "24h", "metadata": {"job": "mine"}}
+        batch = client.batches.create(input_file_id=file.id, **asked)
+        assert [one.metadata for one in client.batches.list(limit=100)] == [{"job": "mine"}]
+        states = [client.batches.retrieve(batch.id) for _ in range(2)]
+        assert [state.status for state in states] == ["in_progress", "completed"]
+        answer = json.loads(client.files.content(states[-1].output_file_id).read())
+    assert answer["custom_id"] == "a"
+    assert np.allclose(answer["response"]["body"]["data"][0]["embedding"], text_rows(["some text"])[0])
