@@ -54,7 +54,7 @@ def race(
         for one in who:
             for other in range(warm):
                 one.ask(questions[(turn + 1 + other) % len(questions)])
-            took, answer = timed(lambda one=one, question=question: one.ask(question))  # type: ignore[misc]
+            took, answer = timed(lambda one=one, question=question: one.ask(question))
             if turn >= 0:
                 times[one.name].append(took)
             if check is not None:

@@ -72,7 +72,7 @@ def searches(vault: Vault, n: int, asked: list[Asked], limits: tuple[float, floa
 
 
 def every(asked: list[Asked], ask: Callable[[Asked], object], calls: int) -> list[float]:
-    return [timed(lambda i=i: ask(asked[i % len(asked)]))[0] for i in range(calls)]  # type: ignore[misc]
+    return [timed(lambda i=i: ask(asked[i % len(asked)]))[0] for i in range(calls)]
 
 
 def writes(vault: Vault, n: int, asked: list[Asked]) -> Iterator[Row]:

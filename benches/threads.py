@@ -32,7 +32,7 @@ def rows(run: Run) -> Iterator[Row]:
     with Vault(path) as vault:
         warm(vault, asked[0])
         wanted = [search(vault, question) for question in asked]
-        alone = [timed(lambda q=q: search(vault, q))[0] for q in asked]  # type: ignore[misc]
+        alone = [timed(lambda q=q: search(vault, q))[0] for q in asked]
 
         def work(thread: int) -> None:
             for i in range(SEARCHES):

@@ -83,10 +83,7 @@ def measure(case: Case, rounds: int) -> tuple[dict[str, list[float]], dict[str, 
         if number in checked and name in found:
             found[name] = min(found[name], recall(case, case.questions[number], ids, checked[number]))
 
-    who_by_number = [
-        Competitor(one.name, lambda number, one=one: one.ask(case.questions[number]))  # type: ignore[misc]
-        for one in who
-    ]
+    who_by_number = [Competitor(one.name, lambda number, one=one: one.ask(case.questions[number])) for one in who]
     rounds, warm = max(3, rounds // max(1, case.questions.shape[1] // 16)), 1 if case.many else WARM
     return race(who_by_number, range(len(case.questions)), rounds, warm=warm, check=check), found
 
@@ -189,13 +186,14 @@ def cases(size: Callable[[int], int]) -> dict[str, Make]:
     small, n = size(10_000), size(100_000)
     at, half = f"{n:,} x 384", f"{n:,} x 1536"
     return {
+        # First: a helper keeps the cores that its process had when it was born.
+        f"{at}, 2 threads, clustered": case(n, 384, {"one thread": 1.7}, threads=2),
+        f"{at}, 2 threads, isotropic": case(n, 384, {"one thread": 1.7}, clusters=0, threads=2),
         f"{small:,} x 384": case(small, 384, {"numpy": 3, "usearch HNSW": 1 / 1.3}, clusters=100),
         f"{at}, clustered": case(n, 384, {"best": 4, "read": 3.2}),
         f"{at}, real": real(n, {"best": 4, "read": 3.2}),
         f"{at}, real with an offset": real(n, {"best": 4, "read": 3.2}, offset=1.5),
         f"{at}, isotropic": case(n, 384, {"best": 4, "read": 3.2}, clusters=0),
-        f"{at}, 2 threads, clustered": case(n, 384, {"one thread": 1.7}, threads=2),
-        f"{at}, 2 threads, isotropic": case(n, 384, {"one thread": 1.7}, clusters=0, threads=2),
         f"{half}, clustered": case(n, 1536, {"best": 3.7}),
         f"{half}, isotropic": case(n, 1536, {"best": 3.7}, clusters=0),
         f"{at}, 1 % allowed": case(n, 384, {"numpy": 1.5}, allowed=0.01),
