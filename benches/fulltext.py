@@ -1,67 +1,61 @@
-"""Full text: the best 30 of 100,000 entries by FTS5 and from memory, the same rows and scores, in turns.
-
-``python benches/fulltext.py [ENTRIES]``
-"""
+"""Full text: the best 30 entries from memory, side by side with FTS5 (the same rows and doubles) and tantivy."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
-import sqlite3
-import statistics
-import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+import peers
 from corpus import FUNCTION_WORDS, make
+from race import Competitor, Run, medians, race, timed
 from septet import _core
+from table import Row, at_least, faster
 
+TITLE = "Full text"
+ABOUT = (
+    "The best 30 rows by BM25 with weights for columns; one thread. FTS5 joins the entries, as a search must. Against "
+    "it, rows and scores are equal to the last bit; tantivy has its own BM25 for each column, so the part of our rows "
+    "that it found is told, and it returns no more than addresses."
+)
 WANTED = 30
 QUERIES = 40
 PAGE_ROWS = 5_000
 WEIGHTS = (0.0, 10.0, 5.0, 2.0, 3.0)
-COLUMNS = "id, title, description, context, tags"
+BARS = {
+    "5 natural words": {"FTS5 with join": 250.0, "tantivy": 3.0, "tantivy, 1 column": 3.0},
+    "5 rare words": {"FTS5 with join": 3.0},
+}
 
-
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
+Found = list[tuple[int, float]]
 
 
 class Tables:
-    """The same entries in SQLite and in memory."""
+    """The same entries in memory and at the competitors."""
 
     def __init__(self, n: int) -> None:
         self.corpus = make(n, dimensions=2, queries=QUERIES)
         fields = ("id", "title", "description", "context")
         rows = [(*(e[f] for f in fields), json.dumps(e["tags"])) for e in self.corpus.entries]
-        self.sql = sqlite3.connect(":memory:")
-        self.sql.execute(f"CREATE TABLE entries (row INTEGER PRIMARY KEY, {COLUMNS}, live DEFAULT 1)")
-        self.sql.executemany(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?)", rows)
-        self.sql.execute(
-            f"CREATE VIRTUAL TABLE f USING fts5({COLUMNS}, content = 'entries', content_rowid = 'row', "
-            "tokenize = 'porter unicode61 remove_diacritics 2')"
-        )
-        fill = f"INSERT INTO f (rowid, {COLUMNS}) SELECT row, {COLUMNS} FROM entries"
-        self.fts5_s, _ = timed(lambda: self.sql.execute(fill))
         self.index = _core.TextIndex(5)
         pages = range(0, n, PAGE_ROWS)
-        self.append_s, _ = timed(lambda: [self.index.append(rows[i : i + PAGE_ROWS]) for i in pages])
+        self.append_ms, _ = timed(lambda: [self.index.append(rows[i : i + PAGE_ROWS]) for i in pages])
         self.statistics = self.index.statistics(np.arange(n))
         self.mask = np.ones(n, dtype=bool)
         self.rows = np.arange(1, n + 1)
+        self.fts5_ms, fts5 = timed(lambda: peers.fts5(rows, WEIGHTS, WANTED))
+        self.who = [fts5, Competitor("septet", self.from_memory)]
+        with contextlib.suppress(ImportError):
+            self.who.append(peers.tantivy(rows, WEIGHTS, WANTED))
+            # What is fastest for it: no weights for columns.
+            joined = [("", " ".join(row[1:4]), "", "", "") for row in rows]
+            one = peers.tantivy(joined, (0, 1, 0, 0, 0), WANTED)
+            self.who.append(Competitor("tantivy, 1 column", one.ask))
 
-    def by_fts5(self, terms: Sequence[str]) -> list[tuple[int, float]]:
-        match = " OR ".join(f'"{t}"' for t in terms)
-        ranked = f"SELECT rowid AS row, -bm25(f, {', '.join(map(repr, WEIGHTS))}) AS score FROM f WHERE f MATCH ?"
-        sql = f"SELECT t.row, t.score FROM ({ranked}) t JOIN entries e ON e.row = t.row WHERE e.live"
-        return self.sql.execute(f"{sql} ORDER BY t.score DESC, t.row LIMIT ?", (match, WANTED)).fetchall()
-
-    def from_memory(self, terms: Sequence[str]) -> list[tuple[int, float]]:
+    def from_memory(self, terms: Sequence[str]) -> Found:
         parts = [(self.index, self.statistics, np.array(WEIGHTS))]
         slots, scores, _ = _core.bm25_top_k(parts, terms, WANTED, self.mask, ties=self.rows)
         return list(zip(self.rows[slots].tolist(), scores.tolist()))
@@ -78,20 +72,35 @@ class Tables:
         }
 
 
-def main() -> None:
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+def rows(run: Run) -> Iterator[Row]:
+    n = run.entries(100_000)
     tables = Tables(n)
-    print(f"{n:,} entries: FTS5 takes {n / tables.fts5_s:,.0f} a second, memory {n / tables.append_s:,.0f}")
     for name, questions in tables.questions().items():
-        times: list[tuple[float, float]] = []
-        for terms in questions:
-            slow, wanted = timed(lambda terms=terms: tables.by_fts5(terms))
-            fast, found = timed(lambda terms=terms: tables.from_memory(terms))
-            assert found == wanted, terms
-            times.append((slow, fast))
-        slow, fast = (statistics.median(column) * 1e3 for column in zip(*times))
-        print(f"{name:>18}: FTS5 {slow:8.3f} ms   memory {fast:7.3f} ms   {slow / fast:6.0f} x")
+        yield from compare(f"BM25 top {WANTED} of {n:,}, {name}", tables, questions, BARS.get(name, {}))
+    ours, theirs = 1e3 * n / tables.append_ms, 1e3 * n / tables.fts5_ms
+    yield at_least(f"index {n:,} entries in memory", ours, theirs, "rows/s", peer="FTS5, in memory", bar=None)
+
+
+def compare(name: str, tables: Tables, questions: list[list[str]], bars: dict[str, float]) -> Iterator[Row]:
+    answers: dict[str, Found] = {}
+    shares: dict[str, list[float]] = {}
+
+    def check(terms: Sequence[str], who: str, found: Found) -> None:
+        answers[who] = found
+        if who == "septet":
+            assert found == answers["FTS5 with join"], terms
+        if who.startswith("tantivy"):
+            ours = {row for row, _ in answers["septet"]}
+            shares.setdefault(who, []).append(len(ours & {row for row, _ in found}) / len(ours))
+
+    middle = medians(race(tables.who, questions, QUERIES, check=check))
+    ours = middle.pop("septet")
+    for who, theirs in middle.items():
+        peer = f"{who} ({np.mean(shares[who]):.0%})" if who in shares else who
+        yield faster(name, ours, theirs, peer, bars.get(who))
 
 
 if __name__ == "__main__":
-    main()
+    from run import main
+
+    main(["--only", "fulltext"])

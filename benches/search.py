@@ -1,113 +1,126 @@
-"""Whole searches and writes at growing sizes. Prints a table; `make bench` runs it after the kernels.
+"""Whole searches and single writes, at growing sizes, on one core.
 
-python benches/search.py [--sizes 1000 10000 100000]
+python benches/search.py [--large]
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sqlite3
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-import corpus
-from septet import Vault, _core
+from race import Competitor, Run, medians, race, timed
+from septet import Vault
+from table import Row, at_most, faster, plain
+from vaults import Asked, prepared, questions, warm
 
-SEARCHES = 60
+TITLE = "Whole searches"
+ABOUT = (
+    "`Vault.search` with full results, limit 10: full text, 384 dimensions, seven signals; everything in memory; one "
+    "core. The same question gave the same results before full text was in memory, by FTS5."
+)
+SEARCHES = 1_000
+WRITES = 100
+#: Entries, and the longest wanted times in milliseconds: the median and the 99th percentile.
+LIMITS: dict[int, tuple[float, float | None]] = {10_000: (0.45, None), 100_000: (2.0, 5.0), 1_000_000: (20.0, None)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    sizes = parser.parse_args().sizes
-    print(f"kernel {_core.kernel()}, {os.cpu_count()} cores, SQLite {sqlite3.sqlite_version}; milliseconds, medians")
-    header = f"{'entries':>8} {'text':>8} {'hybrid':>8} {'p95':>8} {'scan':>8} {'filter':>8} {'add':>8} {'found':>8}"
-    print(header + f" {'rows/s':>8} {'+vec/s':>8} {'fts5/s':>8} {'open':>8}")
-    for size in sizes:
-        print(measure(size), flush=True)
+def sizes(run: Run) -> list[int]:
+    return [run.entries(n) for n in LIMITS if run.large or n < 1_000_000]
 
 
-def measure(size: int) -> str:
-    data = corpus.make(size)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bench.db"
+def rows(run: Run) -> Iterator[Row]:
+    hybrid: dict[int, float] = {}
+    for n, limits in zip(sizes(run), LIMITS.values()):
+        path = prepared(run.folder, n)
+        asked = questions(path)
         with Vault(path) as vault:
-            plain = rate(lambda: vault.add_many(data.entries), size)
-        path.unlink()
-        bare = rate(lambda: load_bare(data, Path(folder) / "bare.db"), size)
-        with Vault(path) as vault:
-            withs = [{**e, "vector": v} for e, v in zip(data.entries, data.vectors)]
-            loaded = rate(lambda: vault.add_many(withs), size)
-        with Vault(path) as vault:
-            first = timed(lambda: vault.search(data.queries[0], query_vector=data.query_vectors[0], limit=10))
-            warm(vault, data)
-            return row(vault, data, size, first, plain, loaded, bare)
+            by_fts5 = vault.search(asked[0].text, query_vector=asked[0].vector, limit=10).ids
+            warm(vault, asked[0])
+            assert vault.search(asked[0].text, query_vector=asked[0].vector, limit=10).ids == by_fts5
+            for row in (*searches(vault, n, asked, limits), *writes(vault, n, asked)):
+                yield row
+                if row.name == median_of(n):
+                    hybrid[n] = row.ours
+    small = sizes(run)[0]
+    for n in sizes(run)[1:]:
+        name = f"hybrid, from {small:,} to {n:,} entries: time beside linear growth"
+        yield faster(name, hybrid[n], hybrid[small] * n / small, "linear growth", 1.0)
+    yield from beside_lancedb(run)
 
 
-def warm(vault: Vault, data: corpus.Corpus) -> None:
-    """Search until full text is ranked from memory: the background builds it after the first searches."""
-    while True:
-        vault.search(data.queries[0], limit=10)
-        newest = vault._tier.keeper._newest
-        if newest is not None and newest.postings is not None:
-            return
-        time.sleep(0.05)
+def median_of(n: int) -> str:
+    return f"hybrid, {n:,} entries, p50"
 
 
-def row(vault: Vault, data: corpus.Corpus, size: int, first: float, plain: float, loaded: float, bare: float) -> str:
-    asked = list(zip(data.queries, data.query_vectors))[:SEARCHES]
-    text = [timed(lambda q=q: vault.search(q, limit=10)) for q, _ in asked]
-    hybrid = [timed(lambda q=q, v=v: vault.search(q, query_vector=v, limit=10)) for q, v in asked]
-    scan = [timed(lambda q=q, v=v: vault.search(q, query_vector=v, limit=10, mode="scan")) for q, v in asked]
-    narrow = [timed(lambda q=q, v=v: vault.search(q, query_vector=v, limit=10, domain="domain3")) for q, v in asked]
-    adds, found = [], []
-    for i in range(20):
-        adds.append(timed(lambda i=i: vault.add(id=f"new{i}", title=f"brandnew{i} word", description="some text here")))
-        found.append(timed(lambda i=i: check(vault, f"brandnew{i}", f"new{i}")))
-    cells = [*map(median, (text, hybrid)), float(np.percentile(hybrid, 95)), *map(median, (scan, narrow, adds, found))]
-    return (
-        f"{size:>8} " + " ".join(f"{c:8.2f}" for c in cells) + f" {plain:8.0f} {loaded:8.0f} {bare:8.0f} {first:8.1f}"
-    )
+def searches(vault: Vault, n: int, asked: list[Asked], limits: tuple[float, float | None]) -> Iterator[Row]:
+    at_50, at_99 = limits
+    times = every(asked, lambda q: vault.search(q.text, query_vector=q.vector, limit=10), SEARCHES)
+    yield at_most(median_of(n), median(times), at_50)
+    tail, name = float(np.percentile(times, 99)), f"hybrid, {n:,} entries, p99"
+    yield plain(name, tail) if at_99 is None else at_most(name, tail, at_99)
+    kinds: dict[str, Callable[[Asked], object]] = {
+        "text alone": lambda q: vault.search(q.text, limit=10),
+        "hybrid, light results": lambda q: vault.search(q.text, query_vector=q.vector, limit=10, mode="scan"),
+        "hybrid, one domain of 20": lambda q: vault.search(q.text, query_vector=q.vector, limit=10, domain="domain3"),
+    }
+    for name, ask in kinds.items():
+        yield plain(f"{name}, {n:,} entries, p50", median(every(asked, ask, SEARCHES // 5)))
 
 
-def check(vault: Vault, query: str, wanted: str) -> None:
-    if vault.search(query, limit=10).ids[:1] != [wanted]:
-        raise AssertionError(f"{wanted} was not found")
+def every(asked: list[Asked], ask: Callable[[Asked], object], calls: int) -> list[float]:
+    return [timed(lambda i=i: ask(asked[i % len(asked)]))[0] for i in range(calls)]
 
 
-def load_bare(data: corpus.Corpus, path: Path) -> None:
-    """The floor: the same rows into one FTS5 table, nothing else."""
-    sql = sqlite3.connect(path)
-    sql.execute("PRAGMA journal_mode = WAL")
-    sql.execute(
-        "CREATE VIRTUAL TABLE t USING fts5(id, title, description, context, tags, "
-        "tokenize = 'porter unicode61 remove_diacritics 2')"
-    )
-    rows: Sequence[tuple[str, ...]] = [
-        (e["id"], e["title"], e["description"], e["context"], " ".join(e["tags"])) for e in data.entries
-    ]
-    for start in range(0, len(rows), 1_000):
-        with sql:
-            sql.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows[start : start + 1_000])
-    sql.close()
+def writes(vault: Vault, n: int, asked: list[Asked]) -> Iterator[Row]:
+    """Search, add an entry, search for it: what the second search takes more is what the entry costs it."""
+    adds, more = [], []
+    for i in range(WRITES):
+        question, new = asked[i % len(asked)], f"new{i}"
+        text = f"brandnew{i} {question.text}"
+
+        def search(text: str = text, question: Asked = question) -> list[str]:
+            return vault.search(text, query_vector=question.vector, limit=10).ids
+
+        search()
+        before, ids = timed(search)
+        assert new not in ids
+        entry = {"id": new, "title": text, "description": "some text here", "vector": question.vector}
+        adds.append(timed(lambda entry=entry: vault.add(**entry))[0])
+        after, ids = timed(search)
+        assert ids[0] == new, f"{new} was not found"
+        more.append(after - before)
+    for i in range(WRITES):
+        vault.delete(f"new{i}")
+    vault.purge()
+    yield at_most(f"one add, {n:,} entries, p50", median(adds), 1.0)
+    yield at_most(f"extra time of the search that finds it, {n:,} entries, p50", median(more), 1.0)
 
 
-def rate(work: Callable[[], object], rows: int) -> float:
-    return rows / (timed(work) / 1e3)
+def beside_lancedb(run: Run) -> Iterator[Row]:
+    """Another embedded hybrid search. Its ranking is another one, so its answers cannot be compared with ours."""
+    try:
+        from lancedb_peer import hybrid
+    except ImportError:
+        return
+    n = run.entries(100_000)
+    path = prepared(run.folder, n)
+    asked = questions(path)
+    with Vault(path) as vault:
+        warm(vault, asked[0])
+        ours = Competitor("septet", lambda q: vault.search(q.text, query_vector=q.vector, limit=10).ids)
+        middle = medians(race([ours, hybrid(Path(run.folder), n)], asked, run.rounds(50), check=ten))
+    yield faster(f"hybrid, {n:,} entries", middle["septet"], middle["lancedb"], "lancedb")
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Return the milliseconds a call takes."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1e3
+def ten(_: Asked, name: str, ids: list[str]) -> None:
+    assert len(ids) == 10, name
 
 
 if __name__ == "__main__":
-    main()
+    from run import main
+
+    main(["--only", "search", *sys.argv[1:]])

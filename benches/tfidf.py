@@ -1,47 +1,42 @@
-"""TF-IDF of whole corpora and of candidates, side by side with scikit-learn. Prints a table.
-
-python benches/tfidf.py [--sizes 20000 100000] [--rounds 5]
+"""TF-IDF of whole corpora and of candidates, side by side with scikit-learn.
 
 The documents are words of the Cranfield abstracts in random order, as long as those abstracts are (1,000 characters on
-average); without the collection (see SEPTET_DATA), made-up words. In each round both sides do the same work, one after
-the other, so that a busy machine slows them alike; the figures are medians. The answers are compared before anything
-counts. One thread, pinned to one core, unless the line says two.
+average); without the collection (see SEPTET_DATA), made-up words. The answers are compared before anything counts.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
 import random
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import corpus
+from race import Competitor, Run, cores, medians, race, timed
 from septet import TfidfVectorizer, _core
+from table import Row, at_most, faster
 
+TITLE = "TF-IDF"
+ABOUT = "The same vocabulary, the same sparse rows (weights within 1e-12); one thread, unless the line says two."
 CANDIDATES = 30
 CALLS = 60
 #: Largest difference of two weights that are to be equal.
 TOLERANCE = 1e-12
+BARS = {"1 thread": 8.0, "2 threads": 14.0}
 
 
-class Row(NamedTuple):
-    """One line: seconds of both sides (NaN when there is no other), how many times faster ours is, and must be."""
-
-    name: str
-    ours_s: float
-    theirs_s: float
-    ratio: float
-    bar: float
+def rows(run: Run) -> Iterator[Row]:
+    sizes = [run.entries(n) for n in (20_000, 100_000)]
+    for n in sizes:
+        yield from whole(n, run.rounds(5))
+    for n in sizes:
+        yield from candidates(n)
 
 
 def documents(n: int) -> list[str]:
@@ -58,48 +53,44 @@ def documents(n: int) -> list[str]:
     return [" ".join(rng.choices(words, k=len(rng.choice(texts)))) for _ in range(n)]
 
 
-@contextmanager
-def cores(n: int) -> Iterator[None]:
-    """Pin this thread, and those it starts, to ``n`` cores."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, sorted(before)[:n])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = run()
-    return time.perf_counter() - start, result
-
-
 def whole(n: int, rounds: int) -> list[Row]:
     """Compare `fit_transform` of ``n`` documents, on one thread and on two."""
     from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 
-    texts = documents(n)
-    times: dict[str, list[float]] = {"theirs": [], "1 thread": [], "2 threads": []}
-    for _ in range(rounds):
-        sklearn = Theirs()
+    wanted: dict[str, Any] = {}
+
+    def theirs(texts: list[str]) -> tuple[Any, Any]:
+        fitted = Theirs()
         with cores(1):
-            took, wanted = timed(lambda sklearn=sklearn: sklearn.fit_transform(texts))
-        times["theirs"].append(took)
-        wanted.sort_indices()
-        for threads, name in ((1, "1 thread"), (2, "2 threads")):
-            ours = TfidfVectorizer()
-            with cores(threads):
-                took, rows = timed(lambda ours=ours, threads=threads: ours.fit_transform(texts, threads=threads))
-            times[name].append(took)
-            assert ours.vocabulary == sklearn.get_feature_names_out().tolist()
-            assert (rows.indptr == wanted.indptr).all() and (rows.indices == wanted.indices).all()
-            assert abs(rows.data - wanted.data).max() <= TOLERANCE
-    slow = median(times.pop("theirs"))
-    bars = {"1 thread": 8.0, "2 threads": 14.0}
+            matrix = fitted.fit_transform(texts)
+        return fitted.get_feature_names_out(), matrix
+
+    def ours(texts: list[str], threads: int) -> tuple[Any, Any]:
+        fitted = TfidfVectorizer()
+        with cores(threads):
+            matrix = fitted.fit_transform(texts, threads=threads)
+        return fitted, matrix
+
+    def check(_: object, name: str, answer: tuple[Any, Any]) -> None:
+        if name == "scikit-learn":
+            answer[1].sort_indices()
+            wanted.update(words=answer[0].tolist(), rows=answer[1])
+            return
+        assert answer[0].vocabulary == wanted["words"]
+        found, theirs = answer[1], wanted["rows"]
+        assert (found.indptr == theirs.indptr).all() and (found.indices == theirs.indices).all()
+        assert abs(found.data - theirs.data).max() <= TOLERANCE
+
+    who = [
+        Competitor("scikit-learn", theirs),
+        Competitor("1 thread", lambda texts: ours(texts, 1)),
+        Competitor("2 threads", lambda texts: ours(texts, 2)),
+    ]
+    # The first round does not count, and there is but one question: nobody needs to be warmed once more.
+    middle = medians(race(who, [documents(n)], rounds, warm=0, check=check))
     return [
-        Row(f"fit_transform, {n:,} documents, {name}", median(t), slow, slow / median(t), bars[name])
-        for name, t in times.items()
+        faster(f"fit_transform, {n:,} documents, {name}", middle[name], middle["scikit-learn"], "scikit-learn", bar)
+        for name, bar in BARS.items()
     ]
 
 
@@ -113,54 +104,36 @@ def candidates(n: int) -> list[Row]:
     frequencies = index.frequencies(np.arange(n))
     sklearn = Theirs(analyzer=_core.tokenize)
     matrix = sklearn.fit_transform(texts)
+    found: dict[str, np.ndarray] = {}
 
-    def scored(query: str, at: np.ndarray) -> np.ndarray:
-        return (matrix[at] @ sklearn.transform([query]).T).toarray()[:, 0]
+    def check(_: object, name: str, scores: np.ndarray) -> None:
+        found[name] = scores
+        if len(found) == 2:
+            assert abs(found["septet"] - found["scikit-learn"]).max() <= TOLERANCE
+            found.clear()
 
     rng = random.Random(1)
-    fast, slow, added = [], [], []
     asked = [(" ".join(text.split()[:6]), np.array(rng.sample(range(n), CANDIDATES))) for text in texts[: CALLS + 1]]
+    who = [
+        Competitor("septet", lambda question: index.cosines(frequencies, *question)),
+        Competitor("scikit-learn", lambda asked: (matrix[asked[1]] @ sklearn.transform([asked[0]]).T).toarray()[:, 0]),
+    ]
+    added = []
+    none = np.empty(0, dtype=np.int64)
     with cores(1):
-        for before, (query, at) in pairwise(asked):
-            # Asked twice, timed once: the caches hold what this side left there, not what the other did.
-            index.cosines(frequencies, *before)
-            took, found = timed(lambda query=query, at=at: index.cosines(frequencies, query, at))
-            fast.append(took)
-            scored(before[0], before[1])
-            took, scores = timed(lambda query=query, at=at: scored(query, at))
-            slow.append(took)
-            assert abs(found - scores).max() <= TOLERANCE
-        none = np.empty(0, dtype=np.int64)
+        middle = medians(race(who, asked, CALLS, check=check))
         for text in texts[:CALLS]:
             new = f"{text} unseen"
             took, after = timed(lambda new=new: frequencies.moved(index, np.array([index.append([new])]), none))
             added.append(took)
             assert after.documents == n + 1
     return [
-        Row(f"{CANDIDATES} candidates of {n:,}", median(fast), median(slow), median(slow) / median(fast), 20.0),
-        Row(f"one document more than {n:,} (bar: below 0.1 ms)", median(added), np.nan, 1e-4 / median(added), 1.0),
+        faster(f"{CANDIDATES} candidates of {n:,}", middle["septet"], middle["scikit-learn"], "scikit-learn", 20.0),
+        at_most(f"one document more than {n:,}", median(added), 0.1),
     ]
 
 
-def rows(sizes: list[int], rounds: int) -> Iterator[Row]:
-    """Yield every line of the table."""
-    for n in sizes:
-        yield from whole(n, rounds)
-    for n in sizes:
-        yield from candidates(n)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000])
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; milliseconds, medians")
-    print(f"{'':52} {'septet':>10} {'scikit':>10} {'ratio':>8} {'bar':>6}")
-    for row in rows(options.sizes, options.rounds):
-        name, ours, theirs, ratio, bar = row
-        print(f"{name:52} {1e3 * ours:10.3f} {1e3 * theirs:10.3f} {ratio:8.1f} {bar:6.1f}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    from run import main
+
+    main(["--only", "tfidf"])

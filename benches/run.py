@@ -1,0 +1,108 @@
+"""Every figure, and the report. `make bench` runs it.
+
+python benches/run.py [--only SECTION[/CASES]] [--quick] [--large] [--out FILE]
+
+A section is measured in a process of its own, with one thread for every library that has threads. A whole run writes
+benches/RESULTS.md; with --only or --quick nothing is written unless --out names a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import ModuleType
+
+from race import Run
+from table import HEADER, Row, line, load, machine, markdown, show, versions
+from vaults import prepared
+
+#: Sections, and the cores each gets. Those with all pin what they compare themselves.
+SECTIONS = {
+    "vectors": None,
+    "fulltext": 1,
+    "tfidf": None,
+    "fusion": 1,
+    "search": 1,
+    "threads": 2,
+    "process": 1,
+    "loading": 1,
+    "embedding": 1,
+}
+#: Read by numpy and others when they are loaded.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help=f"one of {', '.join(SECTIONS)}; vectors/1536: cases with that name")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sizes, a fifth of the rounds")
+    parser.add_argument("--large", action="store_true", help="a million entries too: 12 GB of memory, 10 minutes more")
+    parser.add_argument("--out", type=Path, help="where the report goes")
+    parser.add_argument("--within", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    only, _, cases = options.only.partition("/")
+    if only and only not in SECTIONS:
+        parser.error(f"--only: there is no section {only!r}")
+    if options.within:
+        measure(only, Run(options.within, options.quick, options.large, cases))
+        return
+    print(f"{machine()}\n{versions()}\nload {load()}")
+    print(line(HEADER))
+    before = load()
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(Path(folder), options.quick, options.large, cases)
+        done = [section(name, run) for name in SECTIONS if name.startswith(only)]
+    how = ", ".join(["quick: smaller sizes" if run.quick else "whole sizes", *(["a million too"] if run.large else [])])
+    out = options.out or (None if only or options.quick else RESULTS)
+    if out:
+        out.write_text(markdown(done, (before, load()), how), encoding="utf-8")
+        print(f"wrote {out.name}")
+
+
+def section(name: str, run: Run) -> tuple[str, str, list[Row]]:
+    """Measure a section in another process, and show its lines as they come."""
+    module = importlib.import_module(name)
+    print(f"-- {module.TITLE}, load {load()}", flush=True)
+    for n in module.sizes(run) if hasattr(module, "sizes") else ():
+        prepared(run.folder, n)
+    rows = []
+    for told in elsewhere(name, run):
+        # What is wanted is wanted of the whole sizes.
+        row = replace(told, bar=None) if run.quick else told
+        show(row)
+        rows.append(row)
+    return module.TITLE, module.ABOUT, rows
+
+
+def elsewhere(name: str, run: Run) -> Iterator[Row]:
+    command = [sys.executable, __file__, "--only", f"{name}/{run.only}", "--within", str(run.folder)]
+    command += [flag for flag, on in (("--quick", run.quick), ("--large", run.large)) if on]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD) as process:
+        for told in process.stdout or ():
+            # What a library prints is not ours.
+            if told.startswith('{"name"'):
+                yield Row(**json.loads(told))
+    if process.returncode:
+        sys.exit(f"{name} failed")
+
+
+def measure(name: str, run: Run) -> None:
+    """Measure a section here. The cores are chosen before any library makes its threads."""
+    if SECTIONS[name]:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: SECTIONS[name]])
+    module: ModuleType = importlib.import_module(name)
+    for row in module.rows(run):
+        print(json.dumps(asdict(row)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
