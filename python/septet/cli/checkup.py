@@ -159,17 +159,17 @@ def _sidecar(path: Path) -> Check:
     store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
-            found, file, now = sidecar.newest(read), sidecar.path_of(read), read.generation
+            found, place, now = sidecar.newest(read), sidecar.place(read), read.generation
     except StoreError as fault:
         return Check("sidecar", "fault", str(fault), {"path": None}, _STORE)
     finally:
         store.close()
-    if found is None or file is None:
+    if found is None or place is None:
         return Check("sidecar", "none", "none: small vaults need none, searches write that of others", {"path": None})
     behind = now - found[0].generation
-    facts = {"path": str(file), "generation": found[0].generation, "behind": behind}
+    facts = {"path": str(place[0]), "generation": found[0].generation, "behind": behind}
     age = f"{behind:,} writes ago" if behind else "of the newest write"
-    return Check("sidecar", "ok", f"{shown(file)}, {age}", facts)
+    return Check("sidecar", "ok", f"{shown(place[0])}, {age}", facts)
 
 
 def _vectors(spaces: list[SpaceStatus]) -> Check:
