@@ -59,8 +59,10 @@ def warm(vault: Vault, asked: Asked) -> None:
 
 
 def in_memory(vault: Vault) -> bool:
-    newest = vault._tier.keeper._newest
-    return newest is not None and newest.postings is not None
+    keeper = vault._tier.keeper
+    newest = keeper._newest
+    # Nothing is under way or due: the sidecar is written too.
+    return newest is not None and newest.postings is not None and not keeper._working and keeper._due() is None
 
 
 if __name__ == "__main__":
