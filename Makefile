@@ -43,7 +43,6 @@ $(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
 bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md
 	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
-	$(BIN)/python benches/embedding.py
 
 eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements
 	$(BIN)/python benches/evaluate.py
