@@ -77,7 +77,7 @@ class Keeper:
         #: The content of a sidecar was found to be damaged; it was removed.
         self.damaged = False
         #: Why no sidecar can be written.
-        self.unwritable: OSError | None = None
+        self.unwritable: OSError | ValueError | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -208,14 +208,17 @@ class Keeper:
         saved = self._saved
         return (saved.file, saved.unchecked) if saved is not None and saved.file and saved.unchecked else None
 
-    def checked(self, names: frozenset[str]) -> None:
-        """Take note that only these columns of the sidecar are left to be checked."""
-        if self._saved is not None:
-            self._saved = replace(self._saved, unchecked=names)
-
-    def give_up_sidecar(self) -> None:
-        """Begin anew without the sidecar, which is damaged, and remove it."""
+    def checked(self, file: _core.ArrayFile, names: frozenset[str]) -> None:
+        """Take note that only these columns of a sidecar are left to be checked."""
         with self._lock:
+            if self._saved is not None and self._saved.file is file:
+                self._saved = replace(self._saved, unchecked=names)
+
+    def give_up(self, file: _core.ArrayFile) -> None:
+        """Begin anew without a sidecar, which is damaged, and remove it."""
+        with self._lock:
+            if self._saved is None or self._saved.file is not file:
+                return
             self._newest, self._buffers, self._saved, self.damaged = None, Buffers(), None, True
         if self.sidecar is not None:
             self.sidecar.drop()

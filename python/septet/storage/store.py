@@ -253,7 +253,7 @@ def _signature(generation: int) -> str:
 
 def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
     """Remember who writes from this generation on, and forget the changes of writer before the last few thousand."""
-    sql.execute("INSERT INTO meta VALUES (?, ?)", (_signature(generation), name))
+    sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_signature(generation), name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
 

@@ -96,9 +96,9 @@ class Check(Work):
         try:
             file.verify(name)
         except (OSError, ValueError):
-            self.keeper.give_up_sidecar()
+            self.keeper.give_up(file)
             return False
-        self.keeper.checked(names - {name})
+        self.keeper.checked(file, names - {name})
         return len(names) > 1
 
 
@@ -112,7 +112,7 @@ class Save(Work):
         if sidecar is not None and kept is not None:
             try:
                 save(self.keeper, self.store, sidecar, kept)
-            except OSError as fault:
+            except (OSError, ValueError) as fault:
                 self.keeper.unwritable = fault
         return False
 
@@ -131,8 +131,9 @@ def optimize(keeper: Keeper, store: Store, now: float) -> tuple[Path, int] | Non
             return None
         try:
             save(keeper, store, keeper.sidecar, kept, wait=True)
-        except OSError as fault:
-            raise StoreError(f"the sidecar {keeper.sidecar.folder} cannot be written: {fault.strerror}") from fault
+        except (OSError, ValueError) as fault:
+            reason = fault.strerror if isinstance(fault, OSError) else fault
+            raise StoreError(f"the sidecar {keeper.sidecar.folder} cannot be written: {reason}") from fault
         with store.reading() as read:
             return keeper.sidecar.place(read)
     finally:
@@ -157,6 +158,7 @@ def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bo
 
     Raises:
         OSError: it cannot be written.
+        ValueError: it cannot be read again.
     """
     generation = kept.snapshot.generation
     with background, store.reading() as read:
