@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from septet import Profile, Vault
 from septet.profiles import BUILTIN, ProfileLike
 from septet.profiles.model import Adaptive
+from septet.profiles.plan import Leg
 from septet.ranking.fusion import Col, Scale
 
 NOW = 1_700_000_000.0
@@ -39,6 +40,11 @@ FTS5_ALONE = Profile(
     weights={"text": {"text": 1.0}, "hybrid": {"text": 1.0}},
     adaptive=Adaptive(text=("text",), hybrid=("text",)),
 )
+
+
+def alone(name: str, column: str) -> Profile:
+    """Rank by one column, among the candidates that the legs find."""
+    return FTS5_ALONE.model_copy(update={"name": name, "signals": {"text": Col(col=column)}})
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,11 @@ def main() -> None:
         sys.exit(f"no collection in {folder}: name its folder, or set SEPTET_DATA")
     collection = load(folder)
     print(f"{folder.name}: {len(collection.docs)} documents, {len(collection.queries)} queries")
-    print(f"{'':34} {'nDCG@10':>8} {'R@100':>8}")
+    print(f"{'':36} {'nDCG@10':>8} {'R@100':>8}")
     with vault_of(collection) as vault:
         for name, run in runs(vault, collection):
             ndcg, recall = (score(collection, run, limit) for limit in (10, 100))
-            print(f"{name:34} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
+            print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
 
 
 def load(folder: Path) -> Collection:
@@ -103,14 +109,20 @@ Run = Callable[[int, str, int], list[tuple[str, float]]]
 def runs(vault: Vault, collection: Collection) -> list[tuple[str, Run]]:
     """Return the competitors: a name, and a function from query number, text and limit to ranked ids with scores."""
 
-    def by_profile(profile: ProfileLike, vectors: NDArray[np.float32] | None) -> Run:
+    def by_profile(profile: ProfileLike, vectors: NDArray[np.float32] | None, legs: Leg | None = None) -> Run:
         def run(number: int, text: str, limit: int) -> list[tuple[str, float]]:
             vector = None if vectors is None else vectors[number]
-            return [(h.id, h.score) for h in vault.search(text, limit=limit, profile=profile, query_vector=vector)]
+            found = vault.search(text, limit=limit, profile=profile, query_vector=vector, legs=legs)
+            return [(h.id, h.score) for h in found]
 
         return run
 
-    found: list[tuple[str, Run]] = [("FTS5 alone (BM25 as documented)", by_profile(FTS5_ALONE, None))]
+    found: list[tuple[str, Run]] = [
+        ("FTS5 alone (BM25 as documented)", by_profile(FTS5_ALONE, None)),
+        ("TF-IDF alone (of FTS5's candidates)", by_profile(alone("tfidf", "tfidf"), None)),
+    ]
+    if collection.query_vectors is not None:
+        found.append(("vectors alone", by_profile(alone("cosine", "cosine"), collection.query_vectors, "vector")))
     for profile in PROFILES:
         found.append((profile, by_profile(profile, None)))
         if collection.query_vectors is not None:

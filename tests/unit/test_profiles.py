@@ -236,3 +236,9 @@ def test_profiles_cannot_be_changed_in_place():
 @pytest.mark.parametrize("name", sorted(BUILTIN))
 def test_the_built_in_profiles_are_valid_though_nothing_validates_them_at_start(name):
     assert Profile.model_validate(BUILTIN[name].model_dump()) == BUILTIN[name]
+
+
+def test_a_copy_with_other_signals_reads_their_columns():
+    assert "cosine" in BUILTIN["septet"].columns
+    severe = BUILTIN["septet"].model_copy(update={"signals": {"severity": BUILTIN["septet"].signals["severity"]}})
+    assert severe.columns == {"severity"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -152,7 +151,12 @@ class Profile(_Part):
                 raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
         return self
 
-    @cached_property
+    @property
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
-        return frozenset().union(*(names(e) for e in self.signals.values()))
+        # Kept beside the signals it was made from: a copy with other signals takes over what was kept.
+        kept: tuple[object, frozenset[str]] = self.__dict__.get("_columns", (None, frozenset()))
+        if kept[0] is not self.signals:
+            kept = self.signals, frozenset().union(*(names(e) for e in self.signals.values()))
+            self.__dict__["_columns"] = kept
+        return kept[1]
