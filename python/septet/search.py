@@ -217,9 +217,14 @@ def _anchors(plan: Plan, first: Scored) -> list[int]:
 
 def _memories(asked: Asked, pool: Pool) -> list[tuple[int, Candidate]]:
     """Return the tiers' memories, of equal ids the highest tier's."""
-    found = [(place, m) for place, _, recalled in asked.answers for m in recalled.memories]
     seen = set(pool.facts.get("id", ()))
-    return [seen.add(m.id) or (place, m) for place, m in found if m.id not in seen]  # type: ignore[func-returns-value]
+    found = []
+    for place, _, recalled in asked.answers:
+        for memory in recalled.memories:
+            if memory.id not in seen:
+                seen.add(memory.id)
+                found.append((place, memory))
+    return found
 
 
 def _ordered(

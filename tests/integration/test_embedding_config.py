@@ -4,8 +4,6 @@ import pytest
 
 from septet import EmbeddingConfigError, Vault
 
-pytest.importorskip("septet.embedding.config", reason="the providers are not here yet")
-
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch):

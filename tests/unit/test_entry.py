@@ -309,3 +309,14 @@ def test_null_characters_in_text_are_kept_and_separate_words(vault):
     vault.add(id="x", title="be\0fore after")
     assert vault.get("x").title == "be\0fore after"
     assert vault.search("after").ids == vault.search("fore").ids == ["x"]
+
+
+def test_tags_come_back_whatever_stands_in_them():
+    from septet import Vault
+
+    given = ['a","b', "back\\slash", 'quote"', "认证", "[x]", "plain"]
+    with Vault(":memory:") as vault:
+        vault.add(id="a", title="alpha", tags=given)
+        vault.add(id="b", title="alpha", tags=["plain", "two words"])
+        assert list(vault.get("a").tags) == given
+        assert {h.id: list(h.tags) for h in vault.search("alpha")} == {"a": given, "b": ["plain", "two words"]}
