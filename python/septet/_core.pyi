@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
-_Rows = NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]
+_Rows = NDArray[np.float32] | tuple[NDArray[np.float32] | FileRows, NDArray[np.float32]]
 
 # -- vectors ---------------------------------------------------------------------------------------------------------
 
@@ -520,11 +520,8 @@ class ArrayFile:
     def column(self, name: str) -> NDArray[np.uint8]:
         """Return the bytes of a column, read-only and aligned to 64; a ValueError where there is none."""
 
-    def expect_single_reads(self, name: str) -> None:
-        """Tell the system not to read ahead in a column."""
-
-    def release(self, name: str) -> None:
-        """Let go of the memory that holds a column; what is looked at again is mapped again."""
+    def rows(self, name: str, dimensions: int) -> FileRows:
+        """Return the float32 rows ``(n, dimensions)`` of a column, read one by one; a ValueError without it."""
 
     def verify(self, name: str) -> None:
         """Compare the checksum of a column, without touching the map; a ValueError where it differs."""
@@ -542,12 +539,24 @@ class ArrayFile:
         """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
 
 @final
+class FileRows:
+    """Rows of a file of arrays, past its map: what a search reads of them does not stay in memory.
+
+    Where a function takes them, an OSError says that a row could not be read.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def dimensions(self) -> int:
+        """The number of components of a row."""
+
+@final
 class ArrayWriter:
     """A new file of arrays in the making; a FileExistsError where there is a file. Without `finish` it is none."""
 
     def __new__(cls, path: str | os.PathLike[str], stamp: bytes) -> ArrayWriter: ...
-    def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]], *, apart: bool = False) -> None:
-        """Write a column of items of so many bytes, given in pieces; ``apart`` if single places will be read."""
+    def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]]) -> None:
+        """Write a column of items of so many bytes, given in pieces."""
 
     def text_index(self, prefix: str, index: TextIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""

@@ -1,16 +1,16 @@
 //! Reading an array file.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::{Advice, Mmap, UncheckedAdvice};
+use memmap2::Mmap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::array::Array;
+use super::places::{Places, read_at};
 use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
 
@@ -20,8 +20,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
-    /// Its place is shared by all who read, so one reads at a time.
-    file: Mutex<File>,
+    file: Arc<File>,
     map: Arc<Mmap>,
     table: Table,
 }
@@ -33,20 +32,19 @@ impl ArrayFile {
     /// [`Error::File`] when it cannot be read; [`Error::Damaged`] for anything but a whole array file of this format.
     pub fn open(path: &Path) -> Result<Self> {
         let fault = |fault: std::io::Error| Error::file(path, &fault);
-        let mut file = File::open(path).map_err(fault)?;
+        let file = File::open(path).map_err(fault)?;
         let file_bytes = file.metadata().map_err(fault)?.len();
         if file_bytes < HEAD_BYTES as u64 {
             return Err(Error::Damaged { what: "the length" });
         }
         let mut head = [0; HEAD_BYTES];
-        file.read_exact(&mut head).map_err(fault)?;
+        read_at(&file, &mut head, 0).map_err(fault)?;
         let head = Head::from_bytes(&head)?;
         if head.file_bytes != file_bytes {
             return Err(Error::Damaged { what: "the length" });
         }
         let mut table = vec![0; head.table_bytes as usize];
-        file.seek(SeekFrom::Start(head.table_at)).map_err(fault)?;
-        file.read_exact(&mut table).map_err(fault)?;
+        read_at(&file, &mut table, head.table_at).map_err(fault)?;
         if xxh3_64(&table) != head.table_checksum {
             return Err(Error::Damaged { what: "the table of contents" });
         }
@@ -58,7 +56,7 @@ impl ArrayFile {
         if map.len() as u64 != file_bytes {
             return Err(Error::Damaged { what: "the length" });
         }
-        Ok(Self { path: path.to_owned(), file: Mutex::new(file), map: Arc::new(map), table })
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), map: Arc::new(map), table })
     }
 
     /// What the writer stamped the file with.
@@ -105,21 +103,13 @@ impl ArrayFile {
         range.and_then(|range| Array::mapped(&self.map, range)).ok_or(Error::Damaged { what: "the place of a column" })
     }
 
-    /// Tell the system that single places of a column will be read: reading ahead would fill the memory for nothing.
-    pub fn expect_single_reads(&self, name: &str) {
-        if let Some(range) = self.range(name) {
-            // Only advice: a system that does not take it reads ahead.
-            let _ = self.map.advise_range(Advice::Random, range.start, range.len());
-        }
-    }
-
-    /// Let go of the memory that holds a column: its pages stay in the system's cache, and are mapped again where they
-    /// are looked at.
-    pub fn release(&self, name: &str) {
-        if let Some(range) = self.range(name) {
-            // SAFETY: the map is of a file and read-only, so there is nothing in it that the file does not give again.
-            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
-        }
+    /// A column of which single places will be read, past the map.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when there is none of that name.
+    pub fn places(&self, name: &str) -> Result<Places> {
+        let range = self.range(name).ok_or(Error::Damaged { what: "a column's name" })?;
+        Ok(Places::new(&self.file, &self.path, range.start as u64..range.end as u64))
     }
 
     /// Where a column lies in the map.
@@ -149,15 +139,13 @@ impl ArrayFile {
     fn verify_bytes(&self, column: &Column) -> Result<()> {
         let fault = |fault: std::io::Error| Error::file(&self.path, &fault);
         let mut buffer = vec![0; BUFFER_BYTES];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut hash = Xxh3::new();
-        let mut rest = column.bytes;
-        file.seek(SeekFrom::Start(column.at)).map_err(fault)?;
-        while rest > 0 {
-            let part = &mut buffer[..rest.min(BUFFER_BYTES as u64) as usize];
-            file.read_exact(part).map_err(fault)?;
+        let mut done = 0;
+        while done < column.bytes {
+            let part = &mut buffer[..(column.bytes - done).min(BUFFER_BYTES as u64) as usize];
+            read_at(&self.file, part, column.at + done).map_err(fault)?;
             hash.update(part);
-            rest -= part.len() as u64;
+            done += part.len() as u64;
         }
         if hash.digest() == column.checksum {
             return Ok(());
@@ -190,11 +178,7 @@ mod tests {
         written(&path);
         let file = ArrayFile::open(&path).unwrap();
         assert_eq!((file.stamp(), file.names().collect::<Vec<_>>()), (&b"stamp"[..], vec!["bytes", "none", "numbers"]));
-        file.expect_single_reads("numbers");
-        file.expect_single_reads("other");
         file.verify_column("numbers").unwrap();
-        file.release("numbers");
-        file.release("other");
         let mut numbers = file.column::<u32>("numbers").unwrap();
         assert_eq!((numbers.len(), numbers[1_999], numbers.owned_bytes()), (2_000, 999 * 999, 0));
         assert!(numbers.as_ptr().addr().is_multiple_of(64));

@@ -9,11 +9,13 @@ mod array;
 mod file;
 #[cfg(test)]
 pub(crate) mod folder;
+mod places;
 mod table;
 mod write;
 
 pub use array::Array;
 pub use file::ArrayFile;
+pub use places::Places;
 pub use write::ArrayWriter;
 
 /// Columns begin at multiples of this, so that the widest loads never cross a cache line.

@@ -12,7 +12,6 @@ use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
-const APART_BYTES: usize = 1 << 14;
 
 /// An array file in the making. Until [`ArrayWriter::finish`] it has no head, and nobody takes it for one.
 pub struct ArrayWriter {
@@ -81,19 +80,6 @@ impl ArrayWriter {
     pub fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.hash.update(bytes);
         self.write(bytes)
-    }
-
-    /// Add bytes as [`Self::put_bytes`], for single places of the column to be read: in short writes, since Linux keeps
-    /// what is written at once together, and maps two megabytes where four kilobytes are looked at.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn put_apart(&mut self, bytes: &[u8]) -> Result<()> {
-        for part in bytes.chunks(APART_BYTES) {
-            self.put_bytes(part)?;
-            self.out.flush().map_err(|fault| Error::file(&self.path, &fault))?;
-        }
-        Ok(())
     }
 
     /// Write a whole column.

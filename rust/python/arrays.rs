@@ -20,6 +20,23 @@ use crate::{fts, terms, vectors};
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct ArrayFile(arrays::ArrayFile);
 
+/// Float32 rows of a file, each read when it is asked for.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct FileRows(pub(super) vectors::FileRows);
+
+#[pymethods]
+impl FileRows {
+    fn __len__(&self) -> usize {
+        self.0.n()
+    }
+
+    /// The number of components of a row.
+    #[getter]
+    fn dimensions(&self) -> usize {
+        self.0.d()
+    }
+}
+
 /// What keeps a column's pages mapped while numpy looks at them.
 #[pyclass(frozen)]
 struct Column(Array<u8>);
@@ -59,14 +76,9 @@ impl ArrayFile {
         Ok(array)
     }
 
-    /// Tell the system that single places of a column will be read.
-    fn expect_single_reads(&self, name: &str) {
-        self.0.expect_single_reads(name);
-    }
-
-    /// Let go of the memory that holds a column; it is mapped again where it is looked at.
-    fn release(&self, name: &str) {
-        self.0.release(name);
+    /// The float32 rows of a column, each read when it is asked for.
+    fn rows(&self, name: &str, dimensions: i64) -> PyResult<FileRows> {
+        Ok(FileRows(vectors::FileRows::new(self.0.places(name)?, count("dimensions", dimensions)?)?))
     }
 
     /// Compare the checksum of a column, past the map.
@@ -108,20 +120,12 @@ impl ArrayWriter {
     }
 
     /// Write a column of items of so many bytes, given in pieces of bytes.
-    #[pyo3(signature = (name, item_bytes, pieces, *, apart=false))]
-    fn column(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        item_bytes: i64,
-        pieces: Vec<Vector<'_, u8>>,
-        apart: bool,
-    ) -> PyResult<()> {
+    fn column(&self, py: Python<'_>, name: &str, item_bytes: i64, pieces: Vec<Vector<'_, u8>>) -> PyResult<()> {
         let item_bytes = count("item_bytes", item_bytes)?;
         let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.slice()).collect::<PyResult<_>>()?;
         self.with(py, |to| {
             to.begin_items(name, item_bytes)?;
-            pieces.iter().try_for_each(|piece| if apart { to.put_apart(piece) } else { to.put_bytes(piece) })
+            pieces.iter().try_for_each(|piece| to.put_bytes(piece))
         })
     }
 

@@ -75,27 +75,34 @@ impl Matrix<'_, f32> {
     }
 }
 
-/// A matrix of rows, or a pair: the rows in a file, and those that were added since.
-struct Pieces<'py>(Matrix<'py, f32>, Option<Matrix<'py, f32>>);
+/// A matrix of rows, or a pair: rows in memory or in a file, and those that were added since.
+enum Pieces<'py> {
+    One(Matrix<'py, f32>),
+    InMemory(Matrix<'py, f32>, Matrix<'py, f32>),
+    InFile(Bound<'py, arrays::FileRows>, Matrix<'py, f32>),
+}
 
 impl<'py> FromPyObject<'_, 'py> for Pieces<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyTuple>() {
-            let (first, more) = object.extract()?;
-            return Ok(Self(first, Some(more)));
+        if !object.is_instance_of::<PyTuple>() {
+            return Ok(Self::One(object.extract()?));
         }
-        Ok(Self(object.extract()?, None))
+        let (first, more): (Bound<'py, PyAny>, _) = object.extract()?;
+        Ok(match first.cast_into::<arrays::FileRows>() {
+            Ok(file) => Self::InFile(file, more),
+            Err(other) => Self::InMemory(other.into_inner().extract()?, more),
+        })
     }
 }
 
 impl Pieces<'_> {
-    fn rows(&self) -> PyResult<Rows<'_>> {
-        let first = self.0.rows()?;
-        Ok(match &self.1 {
-            Some(more) => first.then(more.rows()?)?,
-            None => first,
+    fn rows(&self) -> PyResult<crate::vectors::Pieces<'_>> {
+        Ok(match self {
+            Self::One(rows) => rows.rows()?.into(),
+            Self::InMemory(base, more) => crate::vectors::Pieces::of_memory(base.rows()?, more.rows()?)?,
+            Self::InFile(base, more) => crate::vectors::Pieces::of_file(&base.get().0, more.rows()?)?,
         })
     }
 }
@@ -133,7 +140,7 @@ fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::arrays::{ArrayFile, ArrayWriter};
+    use super::arrays::{ArrayFile, ArrayWriter, FileRows};
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]

@@ -1,7 +1,7 @@
 //! The cosine at candidates, in float64 throughout.
 
 use super::dispatch::Level;
-use super::rows::Rows;
+use super::pieces::Pieces;
 use crate::error::{Error, Result};
 
 const LANES: usize = 8;
@@ -12,8 +12,9 @@ const LANES: usize = 8;
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for an index outside `0 <= i < n`; [`Error::Length`], [`Error::NotFinite`] or
-/// [`Error::ZeroRow`] for the query.
-pub fn cosine_at(query: &[f64], rows: Rows<'_>, at: &[i64]) -> Result<Vec<f64>> {
+/// [`Error::ZeroRow`] for the query; [`Error::File`] when a row cannot be read.
+pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> Result<Vec<f64>> {
+    let rows = rows.into();
     if query.len() != rows.d() {
         return Err(Error::Length { what: "query", got: query.len(), wanted: rows.d() });
     }
@@ -24,10 +25,10 @@ pub fn cosine_at(query: &[f64], rows: Rows<'_>, at: &[i64]) -> Result<Vec<f64>> 
     if square == 0.0 {
         return Err(Error::ZeroRow { row: 0 });
     }
-    let level = Level::best();
+    let (level, mut buffer) = (Level::best(), Vec::new());
     at.iter()
         .map(|&index| match usize::try_from(index) {
-            Ok(i) if i < rows.n() => Ok(level.cosine(query, rows.row(i), square)),
+            Ok(i) if i < rows.n() => Ok(level.cosine(query, rows.row(i, &mut buffer)?, square)),
             _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
         })
         .collect()
@@ -57,6 +58,7 @@ pub(super) fn cosine_in_lanes(query: &[f64], row: &[f32], query_square: f64) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::Rows;
     use super::*;
 
     #[test]

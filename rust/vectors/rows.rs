@@ -3,13 +3,10 @@
 use super::dot::dot;
 use crate::error::{Error, Result};
 
-/// A row-major float32 matrix `(n, d)`, borrowed: one piece, or one in a file and the rows added since.
+/// A row-major float32 matrix `(n, d)`, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     data: &'a [f32],
-    more: &'a [f32],
-    /// The first row of `more`.
-    split: usize,
     n: usize,
     d: usize,
 }
@@ -22,22 +19,15 @@ impl<'a> Rows<'a> {
     pub fn new(data: &'a [f32], n: usize, d: usize) -> Result<Self> {
         let wanted = n.saturating_mul(d);
         if data.len() == wanted {
-            Ok(Self { data, more: &[], split: n, n, d })
+            Ok(Self { data, n, d })
         } else {
             Err(Error::Length { what: "rows", got: data.len(), wanted })
         }
     }
 
-    /// These rows, which must be one piece, and after them those of another piece.
-    ///
-    /// # Errors
-    /// [`Error::Length`] for rows of another width.
-    pub fn then(self, more: Self) -> Result<Self> {
-        if more.d != self.d {
-            return Err(Error::Length { what: "a row", got: more.d, wanted: self.d });
-        }
-        debug_assert!(self.more.is_empty() && more.more.is_empty());
-        Ok(Self { more: more.data, n: self.n + more.n, ..self })
+    /// No rows, of this width.
+    pub(super) fn none(self) -> Self {
+        Self { data: &[], n: 0, d: self.d }
     }
 
     /// The number of rows.
@@ -61,19 +51,23 @@ impl<'a> Rows<'a> {
     /// If `i >= n`.
     pub fn row(self, i: usize) -> &'a [f32] {
         assert!(i < self.n, "row {i} of {}", self.n);
-        let (piece, i) = if i < self.split { (self.data, i) } else { (self.more, i - self.split) };
-        &piece[i * self.d..(i + 1) * self.d]
+        &self.data[i * self.d..(i + 1) * self.d]
     }
 
     /// Fail unless the query has `d` components, all finite.
     pub(super) fn check_query(self, query: &[f32]) -> Result<()> {
-        if query.len() != self.d {
-            return Err(Error::Length { what: "query", got: query.len(), wanted: self.d });
-        }
-        match query.iter().position(|x| !x.is_finite()) {
-            Some(at) => Err(Error::NotFinite { what: "query component", at }),
-            None => Ok(()),
-        }
+        check_query(query, self.d)
+    }
+}
+
+/// Fail unless a query has `d` components, all finite.
+pub(super) fn check_query(query: &[f32], d: usize) -> Result<()> {
+    if query.len() != d {
+        return Err(Error::Length { what: "query", got: query.len(), wanted: d });
+    }
+    match query.iter().position(|x| !x.is_finite()) {
+        Some(at) => Err(Error::NotFinite { what: "query component", at }),
+        None => Ok(()),
     }
 }
 
@@ -118,15 +112,6 @@ mod tests {
         let unit = unit_rows(Rows::new(&data, 3, 2).unwrap()).unwrap();
         let half = 0.5_f32.sqrt();
         assert_eq!(unit, [0.6, 0.8, 1.0, 0.0, half, half]);
-    }
-
-    #[test]
-    fn two_pieces_are_one_matrix() {
-        let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
-        let (a, b) = (Rows::new(&a, 2, 2).unwrap(), Rows::new(&b, 1, 2).unwrap());
-        let rows = a.then(b).unwrap();
-        assert_eq!((rows.n(), rows.row(1), rows.row(2)), (3, &[3.0, 4.0][..], &[5.0, 6.0][..]));
-        assert!(a.then(Rows::new(&[1.0], 1, 1).unwrap()).is_err());
     }
 
     #[test]

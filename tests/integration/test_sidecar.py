@@ -1,14 +1,18 @@
 """The sidecar: opened in place of building, ignored when it does not fit, lost without loss."""
 
+import os
 import random
 import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from septet import ReadOnly, StoreError
+from septet._core import FileRows
 from septet.storage import keeper as keepers
+from septet.storage.buffers import MAPPED_BYTES
 from sidecars import answers, entry, files, folder_of, made, opened, restored, unchecked, until, wanted
 
 
@@ -45,6 +49,42 @@ def test_what_was_written_since_is_added(path):
         vault.optimize()
         assert answers(vault) == wanted(path)
     assert len(files(path)) == 1
+
+
+def test_many_vectors_are_read_from_the_file_a_row_at_a_time(tmp_path):
+    path, dimensions = tmp_path / "wide.db", 20_000
+    rng = np.random.default_rng(7)
+    vectors = rng.standard_normal((500, dimensions)).astype(np.float32)
+    assert vectors.nbytes > MAPPED_BYTES
+    questions = rng.standard_normal((5, dimensions)).astype(np.float32) + vectors[:5]
+
+    def found(vault):
+        results = [vault.search(f"word{i}", query_vector=v, limit=20) for i, v in enumerate(questions)]
+        return [[(hit.id, hit.score) for hit in hits] for hits in results]
+
+    with opened(path, sidecar=False) as vault:
+        vault.add_many({"id": f"e{i}", "title": f"word{i % 50}", "vector": v} for i, v in enumerate(vectors))
+        expected = found(vault)
+    with opened(path) as vault:
+        vault.optimize()
+    with opened(path) as vault:
+        assert found(vault) == expected
+        assert restored(vault)
+        ((read, _),) = [rows.rows for rows in vault._tier.keeper._newest.vectors.values()]
+        assert isinstance(read, FileRows)
+        vault.add(id="new", title="word1", vector=questions[1])
+        hits = found(vault)
+        assert hits[1][0][0] == "new"
+        # A file made of a file and of what came since.
+        vault.optimize()
+        assert found(vault) == hits
+    with opened(path) as vault:
+        assert found(vault) == hits
+        # Where a map would end the process, a read that fails is an error.
+        (name,) = files(path)
+        os.truncate(folder_of(path) / name, MAPPED_BYTES // 2)
+        with pytest.raises(StoreError, match="arrays cannot be read"):
+            found(vault)
 
 
 def test_optimizing_again_writes_nothing(path):

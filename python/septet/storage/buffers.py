@@ -14,10 +14,14 @@ from septet import _core
 from septet.storage.growing import Growing
 from septet.storage.layer import VectorLayer
 from septet.storage.postings import Postings, PostingsBuffers
-from septet.storage.snapshot import FactArrays, MappedColumn, Mask, Slots, Snapshot, VectorRows
+from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, VectorRows
 from septet.storage.vectors import Space
 
 __all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_vectors"]
+
+#: Vectors of at most so many bytes are searched where they are mapped. The pages around each row that a search looks at
+#: count as memory of the process, and in time they are all; single rows of more are read past the map.
+MAPPED_BYTES = 32 << 20
 
 #: Arrays by slot, as a snapshot and a sidecar name them.
 _COLUMNS = {
@@ -148,16 +152,15 @@ class Kept:
         to.statistics("gram_rows.", self.postings.gram_rows)
         step("spelling")
         to.spelling_index("spelling.", self.spelling)
-        for space in self.spaces:
-            found, prefix = snapshot.vectors[space.space], _prefix(space)
+        for layer in self.layers:
+            found, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
             step(f"{prefix}slots")
             _put(to, f"{prefix}slots", found.slots)
             _put(to, f"{prefix}positions", found.positions)
             step(f"{prefix}codes")
             to.codes(f"{prefix}codes.", found.codes, len(found.slots))
             step(f"{prefix}rows")
-            pieces = found.rows if isinstance(found.rows, tuple) else (found.rows,)
-            to.column(f"{prefix}rows", 4, [_bytes(piece) for piece in pieces], apart=True)
+            to.column(f"{prefix}rows", 4, [_bytes(piece) for piece in layer.first(len(found.slots))])
 
 
 def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> tuple[Buffers, Snapshot]:
@@ -209,14 +212,13 @@ def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[V
     """
     prefix = _prefix(space)
     rows = _get(file, f"{prefix}rows", np.float32).reshape(-1, space.dimensions)
-    file.expect_single_reads(f"{prefix}rows")
     codes = file.codes(f"{prefix}codes.")
     own, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
     _check(len(own) == len(rows) == len(codes) and codes.dimensions == space.dimensions and len(positions) == slots)
     _check(not len(own) or (own.min() >= 0 and own.max() < slots))
     _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
-    layer = VectorRows((rows, rows[:0]), own, codes, positions, MappedColumn(file, f"{prefix}rows"))
-    return layer, rows
+    read = rows if rows.nbytes <= MAPPED_BYTES else file.rows(f"{prefix}rows", space.dimensions)
+    return VectorRows((read, rows[:0]), own, codes, positions), rows
 
 
 def _prefix(space: Space) -> str:

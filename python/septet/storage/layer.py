@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.storage.growing import Growing
-from septet.storage.snapshot import MappedColumn, Pieces, Positions, Slots, Snapshot, VectorRows
+from septet.storage.snapshot import Positions, Slots, Snapshot, VectorRows
 from septet.storage.store import Reading
 from septet.storage.vectors import Space, key_sql
 
@@ -31,10 +31,10 @@ class VectorLayer:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        #: Rows in a file; `_rows` are those added since.
+        #: Rows in a file, mapped, and what searches read them from; `_rows` are those added since.
         self._base: NDArray[np.float32] = np.empty((0, space.dimensions), dtype=np.float32)
+        self._read: NDArray[np.float32] | _core.FileRows = self._base
         self._rows = Growing(np.float32, space.dimensions)
-        self._mapped: MappedColumn | None = None
         self._slots = Growing(np.int64)
         self._codes = _core.Codes(space.dimensions)
         self._positions: Positions = np.empty(0, dtype=np.int32)
@@ -44,7 +44,7 @@ class VectorLayer:
     def of(cls, space: Space, rows: VectorRows, base: NDArray[np.float32]) -> VectorLayer:
         """Begin with rows that lie in a file, all of them in ``base``."""
         layer = cls(space)
-        layer._base, layer._codes, layer._mapped = base, rows.codes, rows.mapped
+        layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
         layer._slots, layer._positions, layer._placed = Growing.of(rows.slots), rows.positions, len(rows.slots)
         return layer
 
@@ -54,7 +54,7 @@ class VectorLayer:
         rest = Growing(np.float32, self.space.dimensions)
         rest.append(self._rows.view()[len(base) - first :])
         rows.codes.append(rest.view())
-        self._base, self._rows, self._codes, self._mapped = base, rest, rows.codes, rows.mapped
+        self._base, self._read, self._rows, self._codes = base, rows.rows[0], rest, rows.codes
 
     @property
     def added(self) -> int:
@@ -93,8 +93,11 @@ class VectorLayer:
             positions[self._slots.view()[self._placed :]] = np.arange(self._placed, len(self._slots))
             positions.flags.writeable = False
             self._positions, self._placed = positions, len(self._slots)
-        rows: Pieces = (self._base, self._rows.view()) if len(self._base) else self._rows.view()
-        return VectorRows(rows, self._slots.view(), self._codes, self._positions, self._mapped)
+        return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions)
+
+    def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the first rows ``(count, d)`` in two pieces, to be copied as a whole."""
+        return self._base[:count], self._rows.view()[: max(0, count - len(self._base))]
 
     def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
         if len(blobs):

@@ -19,34 +19,15 @@ from septet import _core
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
 
-__all__ = ["FactArrays", "MappedColumn", "Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["FactArrays", "Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
 
 MOST_MASKS = 32
 
 Slots = NDArray[np.int64]
 Positions = NDArray[np.int32]
 Mask = NDArray[np.bool_]
-#: Rows ``(v, d)`` in one piece, or in two: those in a file, and those that were added since.
-Pieces: TypeAlias = NDArray[np.float32] | tuple[NDArray[np.float32], NDArray[np.float32]]
-
-
-class MappedColumn:
-    """A column of which searches read single places, and which the system would otherwise keep mapped as a whole.
-
-    A look at one row maps the 64 kB around it; a search looks at about a hundred.
-    """
-
-    SEARCHES = 4
-
-    def __init__(self, file: _core.ArrayFile, name: str) -> None:
-        self._file, self._name, self._searches = file, name, 0
-
-    def touch(self) -> None:
-        """Count a search, and let go of what the last few have mapped."""
-        # Threads may lose a count of another: then the next one lets go.
-        self._searches += 1
-        if self._searches % self.SEARCHES == 0:
-            self._file.release(self._name)
+#: Rows ``(v, d)``: the first ones, in memory or in a file, and those that were added since.
+Pieces: TypeAlias = tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +36,18 @@ class VectorRows:
 
     Attributes:
         positions: the row of each slot ``(s,)``, -1 where it has none.
-        mapped: where rows lie in a file.
     """
 
     rows: Pieces
     slots: Slots
     codes: _core.Codes
     positions: Positions
-    mapped: MappedColumn | None = None
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask | None) -> tuple[Slots, NDArray[np.float64]]:
         """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly.
 
         None allows all.
         """
-        if self.mapped is not None:
-            self.mapped.touch()
         return self.codes.top_k(query, self.rows, k, None if allowed is None else allowed[self.slots])
 
     def at(self, slots: Slots) -> Slots:

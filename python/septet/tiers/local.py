@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from septet.errors import StoreError
 from septet.profiles.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
@@ -48,12 +49,16 @@ class LocalTier:
 
 
 def _telling(method: _Method) -> _Method:
-    """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer."""
+    """Let a method raise SQLite's errors and a file's as Septet's, so that one tier can fail and the others answer."""
 
     @wraps(method)
     def told(session: LocalSession, *arguments: object) -> object:
         with translated(session.tier.store.path):
-            return method(session, *arguments)
+            try:
+                return method(session, *arguments)
+            except OSError as fault:
+                cure = "search again; if it comes back, remove the folder, which is made anew"
+                raise StoreError(f"a file in the folder of arrays cannot be read: {fault} ({cure})") from fault
 
     return told  # type: ignore[return-value]
 

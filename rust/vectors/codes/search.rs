@@ -14,7 +14,7 @@ use super::segment::Segment;
 use super::work::Work;
 use crate::error::{Error, Result};
 use crate::pool;
-use crate::vectors::{Hits, Level, Mask, Rows};
+use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
 
 /// Codes that one thread scans in about a millisecond; a second one is not woken for less.
 const ALONE_BYTES: usize = 32 << 20;
@@ -39,8 +39,14 @@ pub struct Request<'a> {
 /// As [`crate::vectors::top_k`] of the same rows, from codes that hold them (and maybe later ones).
 ///
 /// # Errors
-/// [`Error::Length`] for a query, mask or number of rows that does not fit, [`Error::NotFinite`] for the query.
-pub fn top_k_coded(codes: &Codes, query: &[f32], rows: Rows<'_>, request: Request<'_>) -> Result<Hits> {
+/// [`Error::Length`] for a query, mask or number of rows that does not fit, [`Error::NotFinite`] for the query;
+/// [`Error::File`] when a row cannot be read.
+pub fn top_k_coded<'a>(
+    codes: &Codes,
+    query: &[f32],
+    rows: impl Into<Pieces<'a>>,
+    request: Request<'_>,
+) -> Result<Hits> {
     Ok(top_k_batch_coded(codes, Rows::new(query, 1, query.len())?, rows, request)?.pop().unwrap_or_default())
 }
 
@@ -48,7 +54,13 @@ pub fn top_k_coded(codes: &Codes, query: &[f32], rows: Rows<'_>, request: Reques
 ///
 /// # Errors
 /// As [`top_k_coded`].
-pub fn top_k_batch_coded(codes: &Codes, queries: Rows<'_>, rows: Rows<'_>, request: Request<'_>) -> Result<Vec<Hits>> {
+pub fn top_k_batch_coded<'a>(
+    codes: &Codes,
+    queries: Rows<'_>,
+    rows: impl Into<Pieces<'a>>,
+    request: Request<'_>,
+) -> Result<Vec<Hits>> {
+    let rows = rows.into();
     let segments = codes.segments();
     check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
     let each = || (0..queries.n()).map(|query| queries.row(query));
@@ -77,14 +89,14 @@ pub fn top_k_batch_coded(codes: &Codes, queries: Rows<'_>, rows: Rows<'_>, reque
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
     pool::run(&work, threads.min(work.units()) - 1);
     let found = work.finish();
-    Ok(each()
+    each()
         .zip(found)
         .zip(units)
         .map(|((query, (kept, floor)), unit)| Best { query, rows, k, level, unit }.of(kept, floor))
-        .collect())
+        .collect()
 }
 
-fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Rows<'_>, request: Request<'_>) -> Result<()> {
+fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
     if rows.d() != codes.d() {
         return Err(Error::Length { what: "a row", got: rows.d(), wanted: codes.d() });
     }
@@ -124,7 +136,7 @@ fn threads(bytes: usize, queries: usize) -> usize {
 /// The exact end of a search.
 struct Best<'a> {
     query: &'a [f32],
-    rows: Rows<'a>,
+    rows: Pieces<'a>,
     k: usize,
     level: Level,
     unit: f64,
@@ -135,13 +147,13 @@ impl Best<'_> {
     ///
     /// The k rows with the highest upper bounds come first: their exact scores set a floor one error margin higher than
     /// the scan could, and most of the others never have to be read.
-    fn of(self, mut kept: Vec<Kept>, floor: f32) -> Hits {
+    fn of(self, mut kept: Vec<Kept>, floor: f32) -> Result<Hits> {
         prune(&mut kept, self.k, floor);
         let mut scored = Vec::with_capacity(2 * self.k);
         if kept.len() > self.k {
             kept.select_nth_unstable_by(self.k - 1, |a, b| b.upper.total_cmp(&a.upper));
             let rest = kept.split_off(self.k);
-            self.score(&mut kept, f64::NEG_INFINITY, &mut scored);
+            self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
             let mut least = self.least(&scored);
             let mut rest: Vec<Kept> = rest.into_iter().filter(|kept| self.reaches(kept, least)).collect();
             rest.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper));
@@ -149,18 +161,18 @@ impl Best<'_> {
             let mut part = self.k.max(32);
             while !rest.is_empty() {
                 let mut now: Vec<Kept> = rest.drain(..part.min(rest.len())).collect();
-                self.score(&mut now, least, &mut scored);
+                self.score(&mut now, least, &mut scored)?;
                 self.cut(&mut scored);
                 least = self.least(&scored);
                 rest.retain(|kept| self.reaches(kept, least));
                 part *= 2;
             }
         } else {
-            self.score(&mut kept, f64::NEG_INFINITY, &mut scored);
+            self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
         }
         self.cut(&mut scored);
         let (scores, rows) = scored.into_iter().unzip();
-        Hits { rows, scores }
+        Ok(Hits { rows, scores })
     }
 
     /// Whether a row can have this score. Not a number: it can.
@@ -170,22 +182,23 @@ impl Best<'_> {
     }
 
     /// Add the float64 scores of rows that can reach the least, in the order in which they lie in memory.
-    fn score(&self, kept: &mut [Kept], least: f64, scored: &mut Vec<(f64, usize)>) {
+    fn score(&self, kept: &mut [Kept], least: f64, scored: &mut Vec<(f64, usize)>) -> Result<()> {
         kept.sort_unstable_by_key(|kept| kept.row);
         let kernel = Kernel::of(self.level);
-        for kept in kept.iter().take(AHEAD) {
-            kernel.fetch(self.rows.row(kept.row));
-        }
+        let fetch = |kept: &Kept| self.rows.in_memory(kept.row).into_iter().for_each(|row| kernel.fetch(row));
+        let mut buffer = Vec::new();
+        kept.iter().take(AHEAD).for_each(fetch);
         for (j, here) in kept.iter().enumerate() {
             if let Some(next) = kept.get(j + AHEAD) {
-                kernel.fetch(self.rows.row(next.row));
+                fetch(next);
             }
-            let score = self.level.dot(self.query, self.rows.row(here.row));
+            let score = self.level.dot(self.query, self.rows.row(here.row, &mut buffer)?);
             // Rows that changed after they were coded must not upset the order of the others.
             if score >= least || (least == f64::NEG_INFINITY && !score.is_nan()) {
                 scored.push((score, here.row));
             }
         }
+        Ok(())
     }
 
     /// The k-th best score, once there are k.

@@ -1,0 +1,104 @@
+//! Single places of a file, read past its map.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// A range of a file of which single places are read.
+///
+/// A look at a mapped page maps the 64 kB around it, which then count as the process's memory; a read takes only what
+/// it was asked for, in about a third of the time of such a look.
+#[derive(Clone, Debug)]
+pub struct Places {
+    file: Arc<File>,
+    path: PathBuf,
+    bytes: Range<u64>,
+}
+
+impl Places {
+    pub(super) fn new(file: &Arc<File>, path: &Path, bytes: Range<u64>) -> Self {
+        Self { file: Arc::clone(file), path: path.to_owned(), bytes }
+    }
+
+    /// The length of the range in bytes.
+    pub fn len(&self) -> u64 {
+        self.bytes.end - self.bytes.start
+    }
+
+    /// Whether the range is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fill `buffer` with what stands `from` bytes after the beginning of the range.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless all of it lies in the range; [`Error::File`].
+    pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<()> {
+        let end = from.checked_add(buffer.len() as u64).filter(|&end| end <= self.len());
+        if end.is_none() {
+            let (what, len) = ("place", usize::try_from(self.len()).unwrap_or(usize::MAX));
+            return Err(Error::OutOfRange { what, index: i64::try_from(from).unwrap_or(i64::MAX), len });
+        }
+        read_at(&self.file, buffer, self.bytes.start + from).map_err(|fault| Error::file(&self.path, &fault))
+    }
+}
+
+/// Fill a buffer from a place of a file, whose own place does not matter: any thread may read at any time.
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
+}
+
+/// Fill a buffer from a place of a file, whose own place does not matter: any thread may read at any time.
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], at + done as u64)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            read => done += read,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ArrayFile, ArrayWriter, folder::Folder};
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_column_and_of_nothing_else() {
+        let folder = Folder::new("places");
+        let path = folder.file("a");
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        writer.column::<u8>("before", &[9; 100]).unwrap();
+        writer.column::<u8>("own", &[1, 2, 3, 4]).unwrap();
+        writer.finish().unwrap();
+        let places = ArrayFile::open(&path).unwrap().places("own").unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut buffer = [0; 2];
+        places.read(2, &mut buffer).unwrap();
+        assert_eq!((buffer, places.len(), places.is_empty()), ([3, 4], 4, false));
+        places.read(4, &mut []).unwrap();
+        for from in [3, 4, u64::MAX] {
+            assert!(matches!(places.read(from, &mut buffer), Err(Error::OutOfRange { .. })), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_an_error() {
+        let folder = Folder::new("cut_places");
+        let path = folder.file("a");
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        writer.column::<u8>("own", &[1; 10_000]).unwrap();
+        writer.finish().unwrap();
+        let places = ArrayFile::open(&path).unwrap().places("own").unwrap();
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5_000).unwrap();
+        assert!(matches!(places.read(9_000, &mut [0; 8]), Err(Error::File { .. })));
+    }
+}

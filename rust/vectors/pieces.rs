@@ -1,0 +1,167 @@
+//! Rows that lie in memory, or in a file with those that were added since.
+
+use super::rows::{Rows, check_query};
+use crate::arrays::Places;
+use crate::error::{Error, Result};
+
+/// Float32 rows in a file, read one at a time.
+#[derive(Debug)]
+pub struct FileRows {
+    places: Places,
+    n: usize,
+    d: usize,
+}
+
+impl FileRows {
+    /// View a column as rows of `d` components.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless it holds whole rows.
+    pub fn new(places: Places, d: usize) -> Result<Self> {
+        let bytes = usize::try_from(places.len()).unwrap_or(usize::MAX);
+        match d.checked_mul(size_of::<f32>()) {
+            Some(width) if width > 0 && bytes.is_multiple_of(width) => Ok(Self { places, n: bytes / width, d }),
+            _ => Err(Error::Length { what: "rows", got: bytes, wanted: d }),
+        }
+    }
+
+    /// The number of rows.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The number of components of a row.
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    fn read(&self, i: usize, row: &mut [f32]) -> Result<()> {
+        self.places.read((i * self.d * size_of::<f32>()) as u64, bytemuck::cast_slice_mut(row))
+    }
+}
+
+/// A matrix `(n, d)` of which single rows are read: first those of the base, then those added since.
+#[derive(Clone, Copy, Debug)]
+pub struct Pieces<'a> {
+    base: Base<'a>,
+    more: Rows<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Base<'a> {
+    Memory(Rows<'a>),
+    File(&'a FileRows),
+}
+
+impl<'a> From<Rows<'a>> for Pieces<'a> {
+    fn from(rows: Rows<'a>) -> Self {
+        Self { base: Base::Memory(rows), more: rows.none() }
+    }
+}
+
+impl<'a> Pieces<'a> {
+    /// Rows in memory, and those added since.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for rows of another width.
+    pub fn of_memory(base: Rows<'a>, more: Rows<'a>) -> Result<Self> {
+        Self { base: Base::Memory(base), more }.checked(base.d())
+    }
+
+    /// Rows in a file, and those added since.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for rows of another width.
+    pub fn of_file(base: &'a FileRows, more: Rows<'a>) -> Result<Self> {
+        Self { base: Base::File(base), more }.checked(base.d())
+    }
+
+    fn checked(self, d: usize) -> Result<Self> {
+        if self.more.d() == d { Ok(self) } else { Err(Error::Length { what: "a row", got: self.more.d(), wanted: d }) }
+    }
+
+    fn split(self) -> usize {
+        match self.base {
+            Base::Memory(rows) => rows.n(),
+            Base::File(rows) => rows.n(),
+        }
+    }
+
+    /// The number of rows.
+    pub fn n(self) -> usize {
+        self.split() + self.more.n()
+    }
+
+    /// The number of components of a row.
+    pub fn d(self) -> usize {
+        self.more.d()
+    }
+
+    /// Row `i`, where it lies in memory; None in a file.
+    ///
+    /// # Panics
+    /// If `i >= n`.
+    pub(super) fn in_memory(self, i: usize) -> Option<&'a [f32]> {
+        let split = self.split();
+        match self.base {
+            _ if i >= split => Some(self.more.row(i - split)),
+            Base::Memory(rows) => Some(rows.row(i)),
+            Base::File(_) => None,
+        }
+    }
+
+    /// Row `i`, read into the buffer if it lies in a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it cannot be read.
+    ///
+    /// # Panics
+    /// If `i >= n`.
+    pub(super) fn row<'b>(self, i: usize, buffer: &'b mut Vec<f32>) -> Result<&'b [f32]>
+    where
+        'a: 'b,
+    {
+        match (self.in_memory(i), self.base) {
+            (Some(row), _) => Ok(row),
+            (None, Base::File(rows)) => {
+                buffer.resize(rows.d, 0.0);
+                rows.read(i, buffer)?;
+                Ok(buffer)
+            }
+            (None, Base::Memory(_)) => unreachable!("rows of memory are in memory"),
+        }
+    }
+
+    /// Fail unless the query has `d` components, all finite.
+    pub(super) fn check_query(self, query: &[f32]) -> Result<()> {
+        check_query(query, self.d())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrays::{ArrayFile, ArrayWriter, folder::Folder};
+
+    #[test]
+    fn pieces_are_one_matrix_wherever_they_lie() {
+        let (base, more) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0]);
+        let folder = Folder::new("pieces");
+        let mut writer = ArrayWriter::create(&folder.file("a"), b"").unwrap();
+        writer.column::<f32>("rows", &base).unwrap();
+        writer.finish().unwrap();
+        let places = ArrayFile::open(&folder.file("a")).unwrap().places("rows").unwrap();
+        assert!(FileRows::new(places.clone(), 3).is_err() && FileRows::new(places.clone(), 0).is_err());
+        let file = FileRows::new(places, 2).unwrap();
+        let (base, more) = (Rows::new(&base, 2, 2).unwrap(), Rows::new(&more, 1, 2).unwrap());
+        let mut buffer = Vec::new();
+        for pieces in [Pieces::of_memory(base, more).unwrap(), Pieces::of_file(&file, more).unwrap()] {
+            assert_eq!((pieces.n(), pieces.d()), (3, 2));
+            for (i, row) in [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]].iter().enumerate() {
+                assert_eq!(pieces.row(i, &mut buffer).unwrap(), row);
+            }
+        }
+        let narrow = Rows::new(&[1.0], 1, 1).unwrap();
+        assert!(Pieces::of_memory(base, narrow).is_err() && Pieces::of_file(&file, narrow).is_err());
+    }
+}
