@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use septet::facts::{self, Fading, Times};
+use septet::formula::{self, Candidates, Expression, Missing};
 use septet::fts::{self, Part, TextIndex, Wanted};
 use septet::terms::{self, SpellingIndex, TermIndex, TfidfVectorizer, Tokens};
 use septet::vectors::{self, Level, Rows};
@@ -164,6 +165,23 @@ fn full_text(criterion: &mut Criterion) {
     });
 }
 
+/// Candidates of which one column is known.
+struct OneColumn<'a>(&'a [f64]);
+
+impl Candidates for OneColumn<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn column(&self, _: &str) -> Option<&[f64]> {
+        Some(self.0)
+    }
+
+    fn is_kind(&self, _: usize, _: &str) -> bool {
+        true
+    }
+}
+
 fn fusion(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("fusion");
     let mut numbers = Numbers(6);
@@ -172,6 +190,11 @@ fn fusion(criterion: &mut Criterion) {
     group.bench_function("rrf 2 x 30", |bencher| bencher.iter(|| fuse::rrf(&lists, &[1.0, 1.0], 60.0, 1)));
     let column: Vec<f64> = (0..1_000).map(|_| numbers.unit()).collect();
     let columns = column.repeat(8);
+    let signals = vec![Expression::Scale(Box::new(Expression::Column("bm25".to_owned())), 0.0); 7];
+    let candidates = OneColumn(&column[..60]);
+    group.bench_function("score 7 signals of 60", |bencher| {
+        bencher.iter(|| formula::score(&signals, Missing::Share, &candidates, &[0.1; 7]));
+    });
     group.bench_function("order 1000", |bencher| bencher.iter(|| fuse::order(&column)));
     group.bench_function("weighted_sum 8 x 1000", |bencher| {
         bencher.iter(|| fuse::weighted_sum(&columns, 1_000, &[0.1; 8]));

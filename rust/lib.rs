@@ -8,6 +8,7 @@ pub mod arrays;
 pub mod encoder;
 pub mod error;
 pub mod facts;
+pub mod formula;
 pub mod fts;
 pub mod fuse;
 mod pool;

@@ -7,8 +7,8 @@ corpus release the GIL.
 """
 
 import os
-from collections.abc import Sequence
-from typing import TypeAlias, final
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -446,11 +446,36 @@ class Encoder:
 
 # -- fusion ----------------------------------------------------------------------------------------------------------
 
-def weighted_sum(columns: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the contributions ``(c, m)`` weight x value of columns ``(c, m)``; NaN (unknown) contributes 0.
+@final
+class Formula:
+    """Signals of a profile, evaluated for all candidates of a search in one call.
 
-    The score of a candidate is the sum of its contributions, added in column order.
+    A signal is nested tuples, as `septet.ranking.fusion` documents each: ``("col", name)``, ``("const", value)``,
+    ``("only", kind, signal)``, ``("scale", signal, shift)``, ``("sum", [(weight, signal), ...], missing)``,
+    ``("rrf", [(weight, signal), ...], k, first_rank)``.
     """
+
+    def __new__(cls, signals: Sequence[tuple[Any, ...]], *, missing: str) -> Formula: ...
+    def evaluate(self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]) -> NDArray[np.float64]:
+        """Return the signals ``(c, m)`` of candidates, NaN where unknown.
+
+        Args:
+            columns: by name, ``(m,)``; one that is not there is unknown for everyone.
+            kinds: of each candidate ``(m,)``.
+        """
+
+    def score(
+        self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str], weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+        """Weigh the signals ``(c,)`` and order the candidates by the sums.
+
+        With ``missing="zero"`` unknown signals are 0; with ``"share"`` they count nothing, and the weight of signals
+        that are unknown for everyone goes to the others, so that the weights in use sum to 1.
+
+        Returns:
+            Signals ``(c, m)``, weight x signal ``(c, m)``, scores ``(m,)``, the candidates' order, best first, stable
+            ``(m,)``, and the weights as they counted ``(c,)``.
+        """
 
 def rrf(
     lists: Sequence[NDArray[np.int64]],
@@ -464,9 +489,6 @@ def rrf(
     Ids come back best first; equal scores keep the order in which the ids were first met, list by list. An id that a
     list repeats counts once there, at its best rank.
     """
-
-def order(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices that sort scores from high to low, stable; NaN last."""
 
 def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's ``(m,)``; 0 when both are empty.

@@ -1,29 +1,18 @@
 //! Fusion and the facts about an entry.
 
+use std::collections::HashMap;
+
 use numpy::PyArray2;
 use numpy::prelude::*;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyTuple;
 
-use super::{Doubles, Input, Integers, Matrix, Vector, array, integers};
+use super::{Doubles, Input, Integers, Vector, array, integers};
 use crate::facts::{self, Fading, Times};
-use crate::{Error, fuse};
-
-/// Return the contributions `(c, m)` weight x value of columns `(c, m)`; NaN contributes 0.
-#[pyfunction]
-pub(super) fn weighted_sum<'py>(
-    columns: Matrix<'py, f64>,
-    weights: Vector<'py, f64>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let &[c, m] = columns.0.shape() else { return Err(PyTypeError::new_err("expected 2 dimensions")) };
-    let weights_of = weights.slice()?;
-    if weights_of.len() != c {
-        return Err(Error::Length { what: "weights", got: weights_of.len(), wanted: c }.into());
-    }
-    let contributions = fuse::weighted_sum(columns.slice()?, m, weights_of)?;
-    array(columns.py(), contributions).reshape([c, m])
-}
+use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
+use crate::fuse;
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -37,12 +26,6 @@ pub(super) fn rrf<'py>(
     let slices = lists.iter().map(Input::slice).collect::<PyResult<Vec<_>>>()?;
     let (ids, scores) = fuse::rrf(&slices, weights.slice()?, k, first_rank)?;
     Ok((array(weights.py(), ids), array(weights.py(), scores)))
-}
-
-/// Return the indices that sort scores from high to low, stable; NaN last.
-#[pyfunction]
-pub(super) fn order<'py>(scores: Vector<'py, f64>) -> PyResult<Integers<'py>> {
-    Ok(integers(scores.py(), &fuse::order(scores.slice()?)))
 }
 
 /// Return `|a & b| / |a | b|` of the query's tags with each candidate's.
@@ -70,4 +53,119 @@ pub(super) fn decay<'py>(
         valid_until: valid_until.slice()?,
     };
     Ok(array(created.py(), facts::decay(now, times, Fading { half_life_s, ramp })?))
+}
+
+/// Signals of a profile, ready to be evaluated.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Formula {
+    signals: Vec<Expression>,
+    missing: Missing,
+}
+
+type Evaluated<'py> = Bound<'py, PyArray2<f64>>;
+
+#[pymethods]
+impl Formula {
+    #[new]
+    #[pyo3(signature = (signals, *, missing))]
+    fn new(signals: Vec<Node>, missing: &str) -> PyResult<Self> {
+        Ok(Self { signals: signals.into_iter().map(|node| node.0).collect(), missing: missing_named(missing)? })
+    }
+
+    /// Return the signals `(c, m)` of candidates.
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        columns: HashMap<String, Vector<'py, f64>>,
+        kinds: Vec<PyBackedStr>,
+    ) -> PyResult<Evaluated<'py>> {
+        let candidates = Filled::new(&columns, kinds)?;
+        let values = formula::matrix(&self.signals, &candidates)?;
+        array(py, values).reshape([self.signals.len(), candidates.count()])
+    }
+
+    /// Return signals `(c, m)`, contributions `(c, m)`, scores `(m,)`, order `(m,)` and the weights that counted `(c,)`.
+    #[expect(clippy::type_complexity, reason = "five arrays, as the stub lists them")]
+    fn score<'py>(
+        &self,
+        columns: HashMap<String, Vector<'py, f64>>,
+        kinds: Vec<PyBackedStr>,
+        weights: Vector<'py, f64>,
+    ) -> PyResult<(Evaluated<'py>, Evaluated<'py>, Doubles<'py>, Integers<'py>, Doubles<'py>)> {
+        let candidates = Filled::new(&columns, kinds)?;
+        let (py, shape) = (weights.py(), [self.signals.len(), candidates.count()]);
+        let Scored { signals, contributions, scores, order, weights } =
+            formula::score(&self.signals, self.missing, &candidates, weights.slice()?)?;
+        Ok((
+            array(py, signals).reshape(shape)?,
+            array(py, contributions).reshape(shape)?,
+            array(py, scores),
+            integers(py, &order),
+            array(py, weights),
+        ))
+    }
+}
+
+/// Columns as Python filled them.
+struct Filled<'a> {
+    columns: HashMap<&'a str, &'a [f64]>,
+    kinds: Vec<PyBackedStr>,
+}
+
+impl<'a> Filled<'a> {
+    fn new(columns: &'a HashMap<String, Vector<'_, f64>>, kinds: Vec<PyBackedStr>) -> PyResult<Self> {
+        let columns = columns.iter().map(|(name, column)| Ok((name.as_str(), column.slice()?)));
+        Ok(Self { columns: columns.collect::<PyResult<_>>()?, kinds })
+    }
+}
+
+impl Candidates for Filled<'_> {
+    fn count(&self) -> usize {
+        self.kinds.len()
+    }
+
+    fn column(&self, name: &str) -> Option<&[f64]> {
+        self.columns.get(name).copied()
+    }
+
+    fn is_kind(&self, candidate: usize, kind: &str) -> bool {
+        &*self.kinds[candidate] == kind
+    }
+}
+
+/// An expression as nested tuples: what it is, and its parts.
+struct Node(Expression);
+
+impl<'py> FromPyObject<'_, 'py> for Node {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let object = object.cast::<PyTuple>()?;
+        let what: String = object.get_item(0)?.extract()?;
+        let inner = |at: usize| -> PyResult<Box<Expression>> {
+            let Self(expression) = object.get_item(at)?.extract()?;
+            Ok(Box::new(expression))
+        };
+        let terms = || -> PyResult<Vec<Term>> {
+            let terms: Vec<(f64, Self)> = object.get_item(1)?.extract()?;
+            Ok(terms.into_iter().map(|(weight, Self(of))| Term { weight, of }).collect())
+        };
+        Ok(Self(match what.as_str() {
+            "col" => Expression::Column(object.get_item(1)?.extract()?),
+            "const" => Expression::Constant(object.get_item(1)?.extract()?),
+            "only" => Expression::Only(object.get_item(1)?.extract()?, inner(2)?),
+            "scale" => Expression::Scale(inner(1)?, object.get_item(2)?.extract()?),
+            "sum" => Expression::Sum(terms()?, missing_named(&object.get_item(2)?.extract::<String>()?)?),
+            "rrf" => Expression::Ranks(terms()?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
+            _ => return Err(PyValueError::new_err(format!("there is no expression {what:?}"))),
+        }))
+    }
+}
+
+fn missing_named(name: &str) -> PyResult<Missing> {
+    match name {
+        "zero" => Ok(Missing::Zero),
+        "share" => Ok(Missing::Share),
+        _ => Err(PyValueError::new_err(format!("missing is {name:?}: wanted 'zero' or 'share'"))),
+    }
 }

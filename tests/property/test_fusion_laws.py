@@ -106,10 +106,9 @@ def test_the_order_is_by_score_and_then_by_place(pool, profile, row):
 
 def slow(expression, columns, i):
     """One candidate's value, written down from the definition; None is unknown."""
-    size = len(columns)
-    everyone = range(size)
+    everyone = range(len(columns.kinds))
     if isinstance(expression, Col):
-        value = columns.get(expression.col)[i]
+        value = columns.values[expression.col][i] if expression.col in columns.values else math.nan
         return None if math.isnan(value) else float(value)
     if isinstance(expression, Const):
         return expression.const

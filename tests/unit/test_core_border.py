@@ -12,6 +12,7 @@ ROWS = np.eye(3, 2, dtype=np.float32) + np.float32(1)
 QUERY = np.ones(2, dtype=np.float32)
 DIRECTION = np.ones(2)
 AT = np.zeros(1, dtype=np.int64)
+FORMULA = _core.Formula([("col", "a")], missing="zero")
 NUMBERS = np.ones(3)
 NO_SLOTS = np.zeros(0, dtype=np.int64)
 
@@ -54,9 +55,11 @@ def decay(*, now=0.0, times=(NUMBERS,) * 4, half_life_s=1.0, ramp=0.25):
         (lambda: _core.SpellingIndex().append("one text"), "texts", "str"),
         (lambda: _core.SpellingIndex().cosines("query", AT.astype(np.int32)), "slots", "expected an array of int64"),
         (lambda: _core.TermIndex().frequencies([0]), "slots", "expected a numpy array, got list"),
-        (lambda: _core.weighted_sum(NUMBERS, NUMBERS), "columns", "expected 2 dimensions, got 1"),
+        (lambda: _core.Formula(["col"], missing="zero"), "signals", "'str'"),
+        (lambda: _core.Formula([("col", 1)], missing="zero"), "signals", "'int'"),
+        (lambda: FORMULA.evaluate({"a": QUERY}, ["entry"] * 2), "columns", "expected an array of float64"),
+        (lambda: FORMULA.evaluate({}, "entry"), "kinds", "str"),
         (lambda: _core.rrf([NUMBERS], NUMBERS), "lists", "expected an array of int64, got float64"),
-        (lambda: _core.order(QUERY), "scores", "expected an array of float64, got float32"),
         (lambda: _core.jaccard("tag", []), "query", "str"),
         (lambda: decay(times=(QUERY,) * 4), "created", "expected an array of float64, got float32"),
     ],
@@ -98,8 +101,11 @@ def test_a_wrong_type_is_a_type_error_that_names_the_argument(call, name, why):
         (lambda: _core.TfidfVectorizer().idf, "not fitted"),
         (lambda: _core.TfidfVectorizer().fit([], threads=0), "threads is 0, expected at least 1"),
         (lambda: _core.TermIndex().append([], threads=-1), "threads is -1, expected at least 1"),
-        (lambda: _core.weighted_sum(np.ones((2, 3)), NUMBERS), "weights has length 3, expected 2"),
-        (lambda: _core.weighted_sum(np.ones((3, 2)), NUMBERS * np.nan), "weight 0 is NaN"),
+        (lambda: _core.Formula([("colour", "a")], missing="zero"), 'there is no expression "colour"'),
+        (lambda: _core.Formula([], missing="none"), 'missing is "none": wanted'),
+        (lambda: FORMULA.evaluate({"a": NUMBERS}, ["entry"]), "a column has length 3, expected 1"),
+        (lambda: FORMULA.score({"a": NUMBERS}, ["entry"] * 3, NUMBERS), "weights has length 3, expected 1"),
+        (lambda: FORMULA.score({"a": NUMBERS}, ["entry"] * 3, NUMBERS[:1] * np.nan), "weight 0 is NaN"),
         (lambda: _core.rrf([AT], NUMBERS), "weights has length 3, expected 1"),
         (lambda: _core.rrf([AT], np.array([np.inf])), "weight 0 is NaN or infinite"),
         (lambda: _core.rrf([AT], NUMBERS[:1], k=0.0, first_rank=0), "k is 0, expected"),
@@ -134,7 +140,8 @@ def test_nothing_in_gives_nothing_out():
     assert _core.unit_rows(np.zeros((0, 0), np.float32)).shape == (0, 0)
     assert _core.cosine_at(DIRECTION, empty, NO_SLOTS).shape == (0,)
     assert _core.top_k(np.zeros(0, np.float32), np.zeros((3, 0), np.float32), 2)[0].tolist() == [0, 1]
-    assert _core.weighted_sum(np.zeros((0, 4)), np.zeros(0)).shape == (0, 4)
+    nothing = _core.Formula([], missing="share").score({}, ["entry"] * 4, np.zeros(0))
+    assert [a.shape for a in nothing] == [(0, 4), (0, 4), (4,), (4,), (0,)]
     assert [a.shape for a in _core.rrf([], np.zeros(0))] == [(0,), (0,)]
     assert _core.TermIndex().frequencies(NO_SLOTS).to_dict() == {}
     assert _core.SpellingIndex().cosines("word", NO_SLOTS).shape == (0,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,8 @@ __all__ = [
     "Sum",
     "Term",
     "evaluate",
-    "known",
+    "formula",
     "names",
-    "shared",
 ]
 
 Column: TypeAlias = NDArray[np.float64]
@@ -139,38 +138,16 @@ class Columns:
     values: Mapping[str, Column]
     kinds: Sequence[str]
 
-    def __len__(self) -> int:
-        return len(self.kinds)
 
-    def get(self, name: str) -> Column:
-        """Return a column; all unknown when no leg or signal filled it."""
-        found = self.values.get(name)
-        return np.full(len(self), np.nan) if found is None else found
+def formula(signals: Sequence[Expression], missing: Missing) -> _core.Formula:
+    """Return signals in the form that evaluates them all in one call."""
+    return _core.Formula([_parts(e) for e in signals], missing=missing)
 
 
 def evaluate(expression: Expression, columns: Columns) -> Column:
     """Return the value of an expression for every candidate, shape ``(m,)``, NaN where unknown."""
-    if isinstance(expression, Col):
-        return columns.get(expression.col)
-    if isinstance(expression, Const):
-        return np.full(len(columns), expression.const)
-    if isinstance(expression, Only):
-        inside = np.array([k == expression.only for k in columns.kinds], dtype=bool)
-        return np.where(inside, evaluate(expression.of, columns), np.nan)
-    if isinstance(expression, Scale):
-        return _scaled(evaluate(expression.scale, columns) + expression.shift)
-    if isinstance(expression, Sum):
-        return _mean(expression, columns)
-    return _reciprocal_ranks(expression, columns)
-
-
-def shared(weights: Column, known: NDArray[np.bool_], missing: Missing) -> Column:
-    """Return the weights ``(c,)`` as they count: with ``share`` the known columns take all, up to sum 1."""
-    if missing == "zero":
-        return weights
-    kept = np.where(known, weights, 0.0)
-    total = float(kept.sum())
-    return kept / total if total > 0 else kept
+    found: Column = formula((expression,), "share").evaluate(columns.values, columns.kinds)[0]
+    return found
 
 
 def names(expression: Expression) -> frozenset[str]:
@@ -188,42 +165,16 @@ def names(expression: Expression) -> frozenset[str]:
     return frozenset()
 
 
-def known(matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each column of ``(c, m)`` whether any candidate has a value in it."""
-    # Without candidates everything is unknown: `all` over an empty axis is true.
-    return np.logical_not(np.asarray(np.isnan(matrix).all(axis=1), dtype=np.bool_))
-
-
-def _scaled(values: Column) -> Column:
-    if not len(values):
-        return values
-    top = float(np.fmax.reduce(values))
-    if top != top:
-        return values
-    # A best of 0 or less says that nothing matched; dividing by it would turn the order round.
-    return np.maximum(values, 0.0) / top if top > 0 else np.where(np.isnan(values), np.nan, 0.0)
-
-
-def _mean(expression: Sum, columns: Columns) -> Column:
-    matrix = np.array([evaluate(t.of, columns) for t in expression.sum])
-    present = known(matrix)
-    if not present.any():
-        return np.full(len(columns), np.nan)
-    weights = np.array([t.weight for t in expression.sum])
-    weights = shared(weights / weights.sum(), present, expression.missing)
-    total: Column = _core.weighted_sum(matrix, weights).sum(axis=0)
-    return total
-
-
-def _reciprocal_ranks(expression: Rrf, columns: Columns) -> Column:
-    lists: list[NDArray[np.int64]] = []
-    for term in expression.rrf:
-        values = evaluate(term.of, columns)
-        best_first = _core.order(values)
-        ranked = values[best_first]
-        lists.append(best_first[(ranked > 0) | (ranked < 0)])
-    weights = np.array([t.weight for t in expression.rrf])
-    ids, scores = _core.rrf(lists, weights, k=expression.k, first_rank=expression.first_rank)
-    out = np.full(len(columns), np.nan)
-    out[ids] = scores
-    return out
+def _parts(e: Expression) -> tuple[Any, ...]:
+    """Return an expression as nested tuples."""
+    if isinstance(e, Col):
+        return ("col", e.col)
+    if isinstance(e, Const):
+        return ("const", e.const)
+    if isinstance(e, Only):
+        return ("only", e.only, _parts(e.of))
+    if isinstance(e, Scale):
+        return ("scale", _parts(e.scale), e.shift)
+    if isinstance(e, Sum):
+        return ("sum", [(t.weight, _parts(t.of)) for t in e.sum], e.missing)
+    return ("rrf", [(t.weight, _parts(t.of)) for t in e.rrf], e.k, e.first_rank)

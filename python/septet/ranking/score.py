@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.ranking.fusion import Columns, evaluate, known, shared
+from septet.ranking.fusion import formula
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
@@ -55,13 +55,22 @@ class Scored:
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Scored:
     """Evaluate a profile's signals over a pool and fuse them by the given weights."""
     names = tuple(profile.signals)
-    columns = Columns(pool.columns, pool.facts["kind"])
-    signals = np.empty((len(names), len(pool)))
-    for i, expression in enumerate(profile.signals.values()):
-        signals[i] = evaluate(expression, columns)
-    if profile.missing == "zero":
-        signals = np.nan_to_num(signals, nan=0.0)
-    counted = shared(np.array([weights[n] for n in names]), known(signals), profile.missing)
-    contributions = _core.weighted_sum(signals, counted)
-    scores = contributions.sum(axis=0)
-    return Scored(pool, names, signals, contributions, scores, _core.order(scores), counted)
+    counted = np.array([weights[n] for n in names], dtype=np.float64)
+    found = _formula(profile).score(pool.columns, pool.facts["kind"], counted)
+    return Scored(pool, names, *found)
+
+
+#: Formulas that were used, by the signals they were made of: a profile's do not change, but a copy may have others.
+_made: dict[int, tuple[object, str, _core.Formula]] = {}
+_MOST_MADE = 64
+
+
+def _formula(profile: Profile) -> _core.Formula:
+    signals, missing = profile.signals, profile.missing
+    made = _made.get(id(signals))
+    # The signals are kept beside the formula, so that no others can get their id.
+    if made is None or made[0] is not signals or made[1] != missing:
+        if len(_made) >= _MOST_MADE:
+            _made.clear()
+        made = _made[id(signals)] = signals, missing, formula(tuple(signals.values()), missing)
+    return made[2]
