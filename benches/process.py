@@ -20,8 +20,8 @@ from vaults import Asked, prepared, questions, warm
 TITLE = "A process"
 ABOUT = (
     "One core. The first answer is a hybrid search with full results; from the start of the process, less the median "
-    "of processes that only import numpy, in turns. Files are in the page cache, and Python's bytecode is there, as pip "
-    "leaves it. Memory is what is resident, mapped files included, beyond the same process when it had imported numpy."
+    "of processes that only import numpy, in turns. Files are in the page cache, and bytecode is there, as pip leaves "
+    "it. Memory is what is resident, mapped files included, beyond the same process when it had imported numpy."
 )
 ENTRIES = 100_000
 SEARCHES = 1_000
