@@ -25,7 +25,7 @@ MAX_FUNCTION_LINES = 60
 
 #: From the ground up; a module may import from its own floor and from those before it.
 FLOORS = (
-    {"errors", "entry", "vector", "results", "_core"},
+    {"errors", "checked", "entry", "vector", "results", "_core"},
     {"text", "ranking"},
     {"profiles"},
     {"storage"},
