@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
 from septet.checked import Bounds, Checked
@@ -155,12 +156,7 @@ class Profile(Checked):
             if name not in self.signals:
                 raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
-        # Kept beside the signals it was made from: a copy with other signals takes over what was kept.
-        kept: tuple[object, frozenset[str]] = self.__dict__.get("_columns", (None, frozenset()))
-        if kept[0] is not self.signals:
-            kept = self.signals, frozenset().union(*(names(e) for e in self.signals.values()))
-            self.__dict__["_columns"] = kept
-        return kept[1]
+        return frozenset().union(*(names(e) for e in self.signals.values()))
