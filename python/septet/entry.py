@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from numbers import Real
 from typing import Any
 
@@ -346,6 +345,9 @@ def _made_id(kind: str, title: str, text_hash: str) -> str:
 
 
 def _digest(*parts: str) -> str:
+    # Loads OpenSSL: a process that only searches needs no digest.
+    from hashlib import blake2b
+
     # A length before each part keeps ("a", "bc") and ("ab", "c") apart.
     raw = [part.encode("utf-8") for part in parts]
     return blake2b(b"".join(len(r).to_bytes(8, "little") + r for r in raw), digest_size=16).hexdigest()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from septet.ranking.signals import fact_columns, graph_column
 from septet.results import Hit, Note, Results
 from septet.tiers.asked import Asked, asking, passed_over, recall
 from septet.tiers.tier import Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Ranking", "rank", "run"]
 

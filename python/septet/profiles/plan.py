@@ -10,7 +10,6 @@ import numpy as np
 
 from septet.entry import utf8
 from septet.errors import QueryError
-from septet.profiles.filters import Compare, Filter, compare_text, parse_where
 from septet.profiles.load import ProfileLike, resolve
 from septet.profiles.model import Profile
 from septet.results import Note
@@ -18,6 +17,7 @@ from septet.text.query import TextQuery, parse
 from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
+    from septet.profiles.filters import Filter
     from septet.storage.vectors import Space
 
 __all__ = ["LEGS", "MEMORY", "Asked", "Leg", "Mode", "Plan", "make_plan"]
@@ -146,6 +146,11 @@ def make_plan(
 
 
 def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
+    if all(options[name] is None for name in ("domain", "type", "severity", "kinds", "where")):
+        return {}
+    # Most searches come without a filter.
+    from septet.profiles.filters import Compare, compare_text, parse_where
+
     out: dict[str, Filter] = {}
     for name in ("domain", "type", "severity"):
         value = options[name]

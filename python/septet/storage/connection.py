@@ -6,7 +6,6 @@ import os
 import re
 import sqlite3
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -123,7 +122,9 @@ def _bring_up(connection: sqlite3.Connection, version: int) -> None:
     if not version:
         for statement in _statements(_SCHEMA.read_text(encoding="utf-8")):
             connection.execute(statement)
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", [("store_id", uuid.uuid4().hex), ("generation", 0)])
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("store_id", os.urandom(16).hex()), ("generation", 0)]
+        )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     else:
         for statement in steps(version):

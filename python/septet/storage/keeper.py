@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from septet.storage.sidecar import Sidecar
 from septet.storage.snapshot import Slots, Snapshot, Terms, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.texts import emptied_at
-from septet.storage.upkeep import Build, Check, Save
 from septet.storage.vectors import Space, all_spaces
+
+if TYPE_CHECKING:
+    from septet.storage.upkeep import Build, Check, Save
 
 __all__ = ["Keeper"]
 
@@ -139,6 +141,9 @@ class Keeper:
         work.begin()
 
     def _due(self) -> type[Build | Check | Save] | None:
+        # Not for the first search: see `tend`.
+        from septet.storage.upkeep import Build, Check, Save
+
         newest, saved = self._newest, self._saved
         if newest is None:
             return None
@@ -168,6 +173,8 @@ class Keeper:
 
     def build(self, store: Store, snapshot: Snapshot) -> None:
         """Build the postings of a snapshot at once, and wait for it."""
+        from septet.storage.upkeep import Build
+
         work = Build(self, store, self._buffers, snapshot)
         while work.part():
             pass

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from septet import _core
 from septet.storage.entries import purged_at
@@ -138,7 +137,7 @@ class Sidecar:
             if not mine or not needed():
                 return None
             self._clean(PART)
-            name = f"{stamp.generation}-{uuid4().hex[:12]}{SUFFIX}"
+            name = f"{stamp.generation}-{os.urandom(6).hex()}{SUFFIX}"
             part = self.folder / f"{name}{PART}"
             try:
                 self.step("file")

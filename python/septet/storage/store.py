@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
@@ -52,7 +51,7 @@ class Store:
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
         #: Under which the store signs the generations it writes, and the last one.
-        self._name = uuid4().hex
+        self._name = os.urandom(16).hex()
         self._last_written = -1
         self._renew_locks()
         self._idle: list[sqlite3.Connection] = []

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from septet.errors import SeptetError
 from septet.profiles.plan import Plan
 from septet.results import Note, TierReport
 from septet.tiers.tier import Recalled, Session, Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Asked", "asking", "passed_over", "recall"]
 

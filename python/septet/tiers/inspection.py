@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from septet import _core
+from septet.explanation import LegReport
 from septet.profiles.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
-from septet.results import LegReport
 from septet.storage import fulltext
 from septet.storage.filters import conditions
 from septet.tiers.moment import Moment

@@ -22,7 +22,6 @@ from septet.storage.keeper import Keeper
 from septet.storage.snapshot import Slots
 from septet.storage.store import Store
 from septet.storage.vectors import models_of
-from septet.tiers.inspection import filters_passed, legs_of
 from septet.tiers.moment import NO_HITS, Moment, TextHits, open_moment
 from septet.tiers.tier import Held, Inspected, Neighbours, Recalled
 
@@ -134,6 +133,9 @@ class LocalSession:
     @_telling
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.tiers.inspection import filters_passed, legs_of
+
         candidate = entries.find(self.moment.read, [entry_id]).get(entry_id)
         if candidate is None:
             return None

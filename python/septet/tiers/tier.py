@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
 from septet.ranking.pool import Candidate, Pool
 from septet.ranking.reach import TermCounts
-from septet.results import LegReport, Note
+from septet.results import Note
+
+if TYPE_CHECKING:
+    from septet.explanation import LegReport
 
 __all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Session", "Tier"]
 
