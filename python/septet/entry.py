@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from septet._core import words
 from septet.errors import EntryError
@@ -125,8 +125,7 @@ class Entry:
 _LONG_ATTRS = frozenset({"example", "counter_example", "why"})
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A checked entry on its way into the store.
 
     Attributes:

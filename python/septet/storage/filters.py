@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.profiles.plan import Plan
 from septet.ranking.pool import json_text
@@ -17,8 +17,7 @@ __all__ = ["Condition", "chosen", "conditions", "conjunction", "validity"]
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A piece of SQL with its parameters."""
 
     sql: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -41,8 +41,7 @@ _FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kin
 _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """What is known of the sidecar behind the arrays: its slots and spaces, and the columns left to be checked."""
 
     file: _core.ArrayFile | None
@@ -219,7 +218,7 @@ class Keeper:
         """Take note that only these columns of a sidecar are left to be checked."""
         with self._lock:
             if self._saved is not None and self._saved.file is file:
-                self._saved = replace(self._saved, unchecked=names)
+                self._saved = self._saved._replace(unchecked=names)
 
     def give_up(self, file: _core.ArrayFile) -> None:
         """Begin anew without a sidecar, which is damaged, and remove it."""

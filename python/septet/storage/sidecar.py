@@ -11,9 +11,8 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from septet import _core
 from septet.storage.entries import purged_at
@@ -29,8 +28,7 @@ SUFFIX = ".arrays"
 PART = ".part"
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The moment that arrays were made from.
 
     Attributes:

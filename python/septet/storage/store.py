@@ -8,8 +8,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
@@ -24,16 +24,14 @@ WRITERS = 4_096
 CLOSE_WAIT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A read transaction: everything read through it belongs to one generation."""
 
     sql: sqlite3.Connection
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(NamedTuple):
     """A write transaction; rows written carry its generation."""
 
     sql: sqlite3.Connection

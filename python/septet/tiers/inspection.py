@@ -59,7 +59,7 @@ def _text_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport
 
 
 def _one_term(moment: Moment, term: str) -> Plan:
-    return replace(moment.plan, query=replace(moment.plan.query, terms=(term,)))
+    return replace(moment.plan, query=moment.plan.query._replace(terms=(term,)))
 
 
 def _memory_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport:

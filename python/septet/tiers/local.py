@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,8 +30,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTier:
+class LocalTier(NamedTuple):
     """A store with a name and a priority."""
 
     name: str
@@ -62,8 +60,7 @@ def _telling(method: _Method) -> _Method:
     return told  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSession:
+class LocalSession(NamedTuple):
     """One search in one store, inside one read transaction (see `Session`)."""
 
     tier: LocalTier

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Session", "Tier"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(NamedTuple):
     """What one tier found.
 
     Attributes:
@@ -41,24 +39,21 @@ class Recalled:
     notes: Sequence[Note]
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
 
     distances: Mapping[str, int]
     pool: Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """Which of some ids a tier holds (live and valid), and those of them that pass the filters, as candidates."""
 
     ids: frozenset[str]
     pool: Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(NamedTuple):
     """How one entry of a tier fares in a search: the filters it passes and its place in each leg."""
 
     candidate: Candidate
