@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,8 +38,7 @@ class Asked(NamedTuple):
     vector: QueryVector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """What every tier is asked.
 
     Attributes:
@@ -71,11 +70,11 @@ class Plan:
     vector: QueryVector | None = None
     model: str | None = None
     space: Space | None = None
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     min_score: float | None = None
     max_tokens: int | None = None
-    fill: frozenset[str] = field(default_factory=frozenset)
+    fill: frozenset[str] = frozenset()
     comparable: bool = False
     asks_ids: bool = False
 
@@ -93,7 +92,7 @@ class Plan:
         """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
         if not self.asked or (own := self.asked.get(name)) is None:
             return self
-        return replace(self, vector=own.vector, model=own.space.model, space=own.space, asked={})
+        return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
 
     @property
     def wanted(self) -> int:

@@ -57,7 +57,7 @@ class VectorRows(NamedTuple):
         return at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Terms:
     """Token counts by slot, and document frequencies over the slots that were valid at one moment.
 
@@ -102,7 +102,7 @@ class FactArrays(NamedTuple):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """One generation of a store as arrays; immutable.
 

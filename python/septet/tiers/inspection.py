@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -59,7 +58,7 @@ def _text_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport
 
 
 def _one_term(moment: Moment, term: str) -> Plan:
-    return replace(moment.plan, query=moment.plan.query._replace(terms=(term,)))
+    return moment.plan._replace(query=moment.plan.query._replace(terms=(term,)))
 
 
 def _memory_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport:
