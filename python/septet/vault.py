@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
@@ -197,6 +196,8 @@ class Vault(Searchable, Writable):
 
     def stats(self) -> Stats:
         """Count what the vault holds."""
+        from pathlib import Path
+
         from septet.stats import Stats
 
         with self._store.reading() as read:

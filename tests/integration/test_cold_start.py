@@ -19,8 +19,8 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 
 #: Each costs a process between half a millisecond and fifty.
 UNUSED = """
-    asyncio concurrent.futures hashlib httpx importlib.metadata logging pydantic pydantic_core ssl tempfile tomli
-    tomllib typing_extensions urllib.request uuid yaml
+    asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
+    tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
     septet.embedding septet.explain septet.explanation septet.federation septet.portable septet.profiles.filters
     septet.stats septet.storage.upkeep septet.tiers.inspection
 """.split()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.model import Profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ProfileLike", "resolve"]
 
@@ -30,7 +33,10 @@ def resolve(profile: ProfileLike) -> Profile:
         return profile
     if isinstance(profile, Mapping):
         return _from_mapping(profile)
-    if isinstance(profile, Path) or (isinstance(profile, str) and Path(profile).suffix in _READERS):
+    if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(tuple(_READERS))):
+        # A name needs neither pathlib nor what reads a file.
+        from pathlib import Path
+
         return _from_mapping(_read(Path(profile)))
     found = BUILTIN.get(profile) if isinstance(profile, str) else None
     if found is None:
@@ -73,9 +79,6 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
         raise ProfileError(f"{path} holds no mapping")
     return data
-
-
-# What reads a file is loaded with the first file: a name needs none of it.
 
 
 def _toml(text: str) -> Any:
