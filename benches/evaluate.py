@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ FTS5_ALONE = Profile(
 
 def alone(name: str, column: str) -> Profile:
     """Rank by one column, among the candidates that the legs find."""
-    return FTS5_ALONE.model_copy(update={"name": name, "signals": {"text": Col(col=column)}})
+    return replace(FTS5_ALONE, name=name, signals={"text": Col(col=column)})
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,16 @@ if TYPE_CHECKING:
         TierError,
         VectorError,
     )
+    from septet.explanation import Explanation, LegReport
     from septet.federation import Federation
     from septet.index import VectorIndex, top_k
     from septet.profiles import Profile
     from septet.ranking.adaptive import Weights
-    from septet.results import Explanation, Hit, LegReport, Note, Results, TierReport
+    from septet.results import Hit, Note, Results, TierReport
+    from septet.stats import Optimized, Stats
     from septet.storage.links import Link
     from septet.tfidf import SparseRows, TfidfVectorizer
-    from septet.vault import Optimized, Stats, Vault
+    from septet.vault import Vault
 
 __all__ = [
     "BatchError",
@@ -136,12 +138,12 @@ _LAZY = {
     "Entry": "entry",
     "EntryError": "errors",
     "EntryNotFound": "errors",
-    "Explanation": "results",
+    "Explanation": "explanation",
     "FallbackEmbedder": "embedding.fallback",
     "Federation": "federation",
     "GeminiEmbedder": "embedding.providers",
     "Hit": "results",
-    "LegReport": "results",
+    "LegReport": "explanation",
     "Link": "storage.links",
     "LocalEmbedder": "embedding.local",
     "NotAVault": "errors",
@@ -149,7 +151,7 @@ _LAZY = {
     "OllamaEmbedder": "embedding.providers",
     "OpenAICompatibleEmbedder": "embedding.providers",
     "OpenAIEmbedder": "embedding.providers",
-    "Optimized": "vault",
+    "Optimized": "stats",
     "Profile": "profiles",
     "ProfileError": "errors",
     "QueryError": "errors",
@@ -160,7 +162,7 @@ _LAZY = {
     "SpaceStatus": "embedding.selection",
     "Span": "entry",
     "SparseRows": "tfidf",
-    "Stats": "vault",
+    "Stats": "stats",
     "StoreBusy": "errors",
     "StoreError": "errors",
     "TfidfVectorizer": "tfidf",

@@ -8,9 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from hashlib import blake2b
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from septet._core import words
 from septet.errors import EntryError
@@ -126,8 +125,7 @@ class Entry:
 _LONG_ATTRS = frozenset({"example", "counter_example", "why"})
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A checked entry on its way into the store.
 
     Attributes:
@@ -346,6 +344,9 @@ def _made_id(kind: str, title: str, text_hash: str) -> str:
 
 
 def _digest(*parts: str) -> str:
+    # Loads OpenSSL: a process that only searches needs no digest.
+    from hashlib import blake2b
+
     # A length before each part keeps ("a", "bc") and ("ab", "c") apart.
     raw = [part.encode("utf-8") for part in parts]
     return blake2b(b"".join(len(r).to_bytes(8, "little") + r for r in raw), digest_size=16).hexdigest()

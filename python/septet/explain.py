@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from septet.errors import EntryNotFound, SeptetError
+from septet.explanation import Explanation, LegReport
 from septet.profiles.plan import Plan
-from septet.results import Explanation, LegReport
 from septet.search import Ranking, rank
 from septet.tiers.asked import asking
 from septet.tiers.tier import Inspected, Tier

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,11 +21,13 @@ from septet.results import Hit, Note, Results
 from septet.tiers.asked import Asked, asking, passed_over, recall
 from septet.tiers.tier import Tier
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 __all__ = ["Ranking", "rank", "run"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Everything a search knows.
 
     Attributes:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from septet.entry import Entry
-from septet.explain import explain
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.plan import Leg, Mode, Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
-from septet.results import Explanation, Results
+from septet.results import Results
 from septet.search import run
 from septet.tiers import Tier
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from typing_extensions import Unpack
 
     from septet.embedding.embeddings import Embeddings
+    from septet.explanation import Explanation
 
 __all__ = ["SearchOptions", "Searchable"]
 
@@ -154,6 +155,9 @@ class Searchable(ABC):
         Raises:
             EntryNotFound: there is no such entry.
         """
+        # A search needs none of it.
+        from septet.explain import explain
+
         return explain(self._tiers(), self._asked(self._plan(query, options)), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:

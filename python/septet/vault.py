@@ -5,25 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
-from septet import portable
 from septet.entry import Entry, utf8
 from septet.errors import ReadOnly
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
-from septet.storage import entries, feedback, links, upkeep
+from septet.storage import entries, feedback, links
 from septet.storage import vectors as stored_vectors
 from septet.storage.connection import MEMORY
 from septet.storage.keeper import Keeper
 from septet.storage.links import Link
 from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
-from septet.storage.vectors import Space
 from septet.tiers import LocalTier
 from septet.writable import Progress, Writable
 
@@ -32,44 +28,10 @@ if TYPE_CHECKING:
     from septet.embedding.options import EmbeddingOptions
     from septet.embedding.report import EmbedReport
     from septet.embedding.selection import SpaceStatus
+    from septet.portable import Imported
+    from septet.stats import Optimized, Stats
 
-__all__ = ["Optimized", "Stats", "Vault"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """What a vault holds. ``spaces`` counts vectors by model and dimension; ``size_bytes`` is the file's."""
-
-    path: str
-    entries: int
-    kinds: Mapping[str, int]
-    links: int
-    feedback: Mapping[str, int]
-    spaces: Sequence[Space]
-    generation: int
-    size_bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict."""
-        return {
-            "path": self.path,
-            "entries": self.entries,
-            "kinds": dict(self.kinds),
-            "links": self.links,
-            "feedback": dict(self.feedback),
-            "spaces": [{"model": s.model, "dimensions": s.dimensions, "entries": s.entries} for s in self.spaces],
-            "generation": self.generation,
-            "size_bytes": self.size_bytes,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Optimized:
-    """What `Vault.optimize` made: for how many entries, and the file, None for a vault that keeps all in memory."""
-
-    entries: int
-    path: str | None
-    size_bytes: int
+__all__ = ["Vault"]
 
 
 class Vault(Searchable, Writable):
@@ -161,6 +123,9 @@ class Vault(Searchable, Writable):
         """
         if self._store.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        from septet.stats import Optimized
+        from septet.storage import upkeep
+
         made = upkeep.optimize(self._tier.keeper, self._store, self._clock())
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
@@ -231,6 +196,10 @@ class Vault(Searchable, Writable):
 
     def stats(self) -> Stats:
         """Count what the vault holds."""
+        from pathlib import Path
+
+        from septet.stats import Stats
+
         with self._store.reading() as read:
             return Stats(
                 path=self.path,
@@ -266,17 +235,19 @@ class Vault(Searchable, Writable):
 
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
         """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines."""
-        return portable.export(self._store, target)
+        from septet.portable import export
 
-    def import_(
-        self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None
-    ) -> portable.Imported:
+        return export(self._store, target)
+
+    def import_(self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None) -> Imported:
         """Read JSON lines, those of `export` or plain entries, and return what was stored.
 
         Raises:
             BatchError: a line that cannot be stored; ``written`` entries are.
         """
-        return portable.import_lines(self, source, progress)
+        from septet.portable import import_lines
+
+        return import_lines(self, source, progress)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from septet.entry import Entry
-from septet.results import Explanation, Hit, Results
-from septet.vault import Stats
+from septet.explanation import Explanation
+from septet.results import Hit, Results
+from septet.stats import Stats
 
 __all__ = [
     "SIGNALS",

@@ -33,7 +33,7 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
         cause = f"no embedder of the model {plan.model!r} is at hand; searched without vectors"
         notes.append(Note("no_embedder", cause, "give query_vector=, or leave model= out"))
     if not at_hand:
-        return replace(plan, notes=(*plan.notes, *notes))
+        return plan._replace(notes=(*plan.notes, *notes))
     dimensions = _dimensions(at_hand)
     chosen: dict[str, Space] = {}
     for name, embeddings in tiers.items():
@@ -58,7 +58,7 @@ def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor |
             notes.append(Note("vector_mismatch", cause, "call embed() to embed anew", name))
             continue
         asked[name] = Asked(space, answer)
-    return replace(plan, asked=asked, notes=(*plan.notes, *notes))
+    return plan._replace(asked=asked, notes=(*plan.notes, *notes))
 
 
 def answering(tiers: Mapping[str, Embeddings]) -> bool:

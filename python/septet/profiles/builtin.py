@@ -1,6 +1,6 @@
 """The built-in profiles: values only. Every ranking number of Septet stands here or in the model's defaults.
 
-They are constructed without validation, which would cost every start 30 ms; a test validates them.
+They are made without being checked, for which pydantic would have to be loaded; a test checks them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGN
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
 CONNECTED_PRIORITY = 0.5
 
-_DOCUMENTED_COLUMNS = ColumnWeights.model_construct(id=5, title=10, description=3, context=1, tags=2)
+_DOCUMENTED_COLUMNS = ColumnWeights.known(id=5.0, title=10.0, description=3.0, context=1.0, tags=2.0)
 
-SEVEN_SIGNALS = Profile.model_construct(
+SEVEN_SIGNALS = Profile.known(
     name="seven-signals",
     description="The documented seven-signal vault search, to the digit. The weights sum to 0.90, so 0.90 is the "
     "highest score until feedback has moved them; a score is no probability.",
     # `grams` off: the documented search has no such terms. Accents, scripts and punctuation follow the document
     # (letters and digits of every script count), where the original keeps a-z and 0-9 only.
-    text=TextRules.model_construct(stop_words="keep", grams=False, weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.known(stop_words="keep", grams=False, weights=_DOCUMENTED_COLUMNS),
     signals={
-        "semantic": Col.model_construct(col="tfidf"),
-        "vector": Col.model_construct(col="cosine"),
-        "severity": Col.model_construct(col="severity"),
-        "temporal_decay": Col.model_construct(col="decay"),
-        "tag_overlap": Col.model_construct(col="tags"),
-        "domain_match": Col.model_construct(col="domain"),
-        "graph_proximity": Col.model_construct(col="graph"),
+        "semantic": Col.known(col="tfidf"),
+        "vector": Col.known(col="cosine"),
+        "severity": Col.known(col="severity"),
+        "temporal_decay": Col.known(col="decay"),
+        "tag_overlap": Col.known(col="tags"),
+        "domain_match": Col.known(col="domain"),
+        "graph_proximity": Col.known(col="graph"),
     },
     weights={
         "text": {
@@ -53,15 +53,15 @@ SEVEN_SIGNALS = Profile.model_construct(
         },
     },
     missing="zero",
-    cuts=Cuts.model_construct(confident_score=0.8),
-    adaptive=Adaptive.model_construct(fixed=("vector",)),
+    cuts=Cuts.known(confident_score=0.8),
+    adaptive=Adaptive.known(fixed=("vector",)),
 )
 
-SIX_SIGNALS = Profile.model_construct(
+SIX_SIGNALS = Profile.known(
     name="six-signals",
     description="The documented six-signal ancestor: no graph, its own weights (they sum to 1), stop words left out "
     "of the full-text query, one vector per model kept.",
-    text=TextRules.model_construct(stop_words="drop", grams=False, weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.known(stop_words="drop", grams=False, weights=_DOCUMENTED_COLUMNS),
     signals={name: e for name, e in SEVEN_SIGNALS.signals.items() if name != "graph_proximity"},
     weights={
         "text": {
@@ -82,8 +82,8 @@ SIX_SIGNALS = Profile.model_construct(
         },
     },
     missing="zero",
-    cuts=Cuts.model_construct(confident_score=0.8),
-    adaptive=Adaptive.model_construct(fixed=("vector",)),
+    cuts=Cuts.known(confident_score=0.8),
+    adaptive=Adaptive.known(fixed=("vector",)),
     vectors="per-model",
 )
 
@@ -95,29 +95,27 @@ _RELEVANCE = 0.35
 
 
 def _scaled(column: str) -> Scale:
-    return Scale.model_construct(scale=Col.model_construct(col=column))
+    return Scale.known(scale=Col.known(col=column))
 
 
-SEPTET = Profile.model_construct(
+SEPTET = Profile.known(
     name="septet",
     description="The seven signals over the relevance that measured best; scores from 0 to 1 in every mode.",
-    text=TextRules.model_construct(
+    text=TextRules.known(
         stop_words="drop",
         grams=True,
-        weights=ColumnWeights.model_construct(id=1, title=2, description=1, context=1, tags=1),
+        weights=ColumnWeights.known(id=1.0, title=2.0, description=1.0, context=1.0, tags=1.0),
     ),
     signals={
         **SEVEN_SIGNALS.signals,
-        "semantic": Sum.model_construct(
+        "semantic": Sum.known(
             sum=(
-                Term.model_construct(weight=_BM25, of=Scale.model_construct(scale=Col.model_construct(col="bm25"))),
-                Term.model_construct(
-                    weight=_TRIGRAM, of=Scale.model_construct(scale=Col.model_construct(col="trigram"))
-                ),
+                Term.known(weight=_BM25, of=Scale.known(scale=Col.known(col="bm25"))),
+                Term.known(weight=_TRIGRAM, of=Scale.known(scale=Col.known(col="trigram"))),
             )
         ),
         # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale.model_construct(scale=Col.model_construct(col="cosine"), shift=1.0),
+        "vector": Scale.known(scale=Col.known(col="cosine"), shift=1.0),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -128,7 +126,7 @@ SEPTET = Profile.model_construct(
         },
     },
     missing="share",
-    adaptive=Adaptive.model_construct(hybrid=("semantic", "vector")),
+    adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
 
 BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS)}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypeAlias
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.model import Profile
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["ProfileLike", "resolve"]
 
@@ -38,7 +33,10 @@ def resolve(profile: ProfileLike) -> Profile:
         return profile
     if isinstance(profile, Mapping):
         return _from_mapping(profile)
-    if isinstance(profile, Path) or (isinstance(profile, str) and Path(profile).suffix in _READERS):
+    if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(tuple(_READERS))):
+        # A name needs neither pathlib nor what reads a file.
+        from pathlib import Path
+
         return _from_mapping(_read(Path(profile)))
     found = BUILTIN.get(profile) if isinstance(profile, str) else None
     if found is None:
@@ -55,13 +53,8 @@ def _from_mapping(data: Mapping[str, Any]) -> Profile:
         if not isinstance(parent, str) or parent not in BUILTIN:
             raise ProfileError(f"profile extends {parent!r}, which is not built in: use one of {', '.join(BUILTIN)}")
         rest.setdefault("name", f"{parent} (changed)")
-        rest = _merged(BUILTIN[parent].model_dump(), rest)
-    try:
-        return Profile.model_validate(rest)
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        where = ".".join(str(p) for p in first["loc"])
-        raise ProfileError(f"profile does not fit at {where or 'the top'}: {first['msg']}") from None
+        rest = _merged(BUILTIN[parent].to_dict(), rest)
+    return Profile.checked(rest)
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,6 +81,20 @@ def _read(path: Path) -> Mapping[str, Any]:
     return data
 
 
+def _toml(text: str) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(text)
+
+
+def _json(text: str) -> Any:
+    import json
+
+    return json.loads(text)
+
+
 def _yaml(text: str) -> Any:
     try:
         import yaml
@@ -99,4 +106,4 @@ def _yaml(text: str) -> Any:
         raise ProfileError(f"no YAML: {fault}") from None
 
 
-_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}
+_READERS: dict[str, Callable[[str], Any]] = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml, ".json": _json}

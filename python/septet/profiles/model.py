@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
+from septet.checked import Bounds, Checked
 from septet.ranking.fusion import Expression, Missing, names
 
 __all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "Row", "TextRules"]
@@ -17,24 +18,24 @@ COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", 
 
 
 #: A number from 0 to 1.
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Bounds(gt=0)]
+NotNegative: TypeAlias = Annotated[float, Bounds(ge=0)]
+Count: TypeAlias = Annotated[int, Bounds(ge=0)]
+AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
-class ColumnWeights(_Part):
+class ColumnWeights(Checked):
     """BM25 weights of the five indexed columns."""
 
-    id: float = Field(default=1.0, ge=0)
-    title: float = Field(default=1.0, ge=0)
-    description: float = Field(default=1.0, ge=0)
-    context: float = Field(default=1.0, ge=0)
-    tags: float = Field(default=1.0, ge=0)
+    id: NotNegative = 1.0
+    title: NotNegative = 1.0
+    description: NotNegative = 1.0
+    context: NotNegative = 1.0
+    tags: NotNegative = 1.0
 
 
-class TextRules(_Part):
+class TextRules(Checked):
     """How a query becomes a full-text expression.
 
     Attributes:
@@ -45,32 +46,37 @@ class TextRules(_Part):
 
     stop_words: Literal["keep", "drop"] = "keep"
     grams: bool = True
-    max_terms: int = Field(default=256, ge=1, le=4096)
-    weights: ColumnWeights = Field(default_factory=ColumnWeights.model_construct)
+    max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
+    weights: ColumnWeights = field(default_factory=ColumnWeights.known)
 
 
-class Facts(_Part):
-    """How facts about an entry become signals of 0 to 1."""
+class Facts(Checked):
+    """How facts about an entry become signals of 0 to 1.
 
-    severity: dict[str, Share] = {"critical": 1.0, "warning": 0.7, "suggestion": 0.4}
-    half_life_days: float = Field(default=365.0, gt=0)
-    ramp: float = Field(default=0.25, gt=0, le=1, description="share of a validity window in which it fades to 0")
+    Attributes:
+        ramp: the share of a validity window in which an entry fades to 0.
+    """
+
+    severity: dict[str, Share] = field(default_factory=lambda: {"critical": 1.0, "warning": 0.7, "suggestion": 0.4})
+    half_life_days: Positive = 365.0
+    ramp: Annotated[float, Bounds(gt=0, le=1)] = 0.25
 
 
-class Graph(_Part):
+class Graph(Checked):
     """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0.
 
     Attributes:
         most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
             must not flood a search.
+        proximity: by distance, from 1.
     """
 
-    anchors: int = Field(default=5, ge=0)
-    most_pulled: int = Field(default=100, ge=0)
-    proximity: tuple[Share, ...] = Field(default=(1 / 2, 1 / 3), description="by distance, from 1")
+    anchors: Count = 5
+    most_pulled: Count = 100
+    proximity: tuple[Share, ...] = (1 / 2, 1 / 3)
 
 
-class Cuts(_Part):
+class Cuts(Checked):
     """How many candidates are taken and how many results leave.
 
     Attributes:
@@ -81,19 +87,19 @@ class Cuts(_Part):
         confident_score, confident_limit: with a token budget, a best score of at least this keeps so many at most.
     """
 
-    limit: int = Field(default=10, ge=1)
-    factor: int = Field(default=3, ge=1)
-    minimum: int = Field(default=30, ge=1)
-    guard_below: int = Field(default=50, ge=0)
+    limit: AtLeastOne = 10
+    factor: AtLeastOne = 3
+    minimum: AtLeastOne = 30
+    guard_below: Count = 50
     confident_score: float | None = None
-    confident_limit: int = Field(default=3, ge=1)
+    confident_limit: AtLeastOne = 3
 
     def candidates(self, limit: int) -> int:
         """Return how many candidates each leg of each tier takes for a limit."""
         return max(self.factor * limit, self.minimum)
 
 
-class Adaptive(_Part):
+class Adaptive(Checked):
     """Weights that follow feedback: from ``min_rows`` rows on, the moving signals gain or lose up to ``span``.
 
     Attributes:
@@ -102,15 +108,15 @@ class Adaptive(_Part):
         fixed: signals that stay as they are; all others are rescaled so that the weights sum to 1.
     """
 
-    min_rows: int = Field(default=30, ge=1)
-    span: float = Field(default=0.15, ge=0, le=1)
-    values: dict[str, Share] = {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0}
+    min_rows: AtLeastOne = 30
+    span: Share = 0.15
+    values: dict[str, Share] = field(default_factory=lambda: {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0})
     text: tuple[str, ...] = ("semantic",)
     hybrid: tuple[str, ...] = ("semantic",)
     fixed: tuple[str, ...] = ()
 
 
-class Profile(_Part):
+class Profile(Checked):
     """One way to rank, as a value.
 
     Attributes:
@@ -122,21 +128,20 @@ class Profile(_Part):
         memory_score: the fixed score of memories.
     """
 
-    name: str = Field(min_length=1)
+    name: Annotated[str, Bounds(min_length=1)]
     description: str = ""
-    text: TextRules = Field(default_factory=TextRules.model_construct)
-    signals: dict[str, Expression] = Field(min_length=1)
+    text: TextRules = field(default_factory=TextRules.known)
+    signals: Annotated[dict[str, Expression], Bounds(min_length=1)]
     weights: dict[Row, dict[str, float]]
     missing: Missing = "zero"
-    facts: Facts = Field(default_factory=Facts.model_construct)
-    graph: Graph = Field(default_factory=Graph.model_construct)
-    cuts: Cuts = Field(default_factory=Cuts.model_construct)
-    adaptive: Adaptive = Field(default_factory=Adaptive.model_construct)
+    facts: Facts = field(default_factory=Facts.known)
+    graph: Graph = field(default_factory=Graph.known)
+    cuts: Cuts = field(default_factory=Cuts.known)
+    adaptive: Adaptive = field(default_factory=Adaptive.known)
     vectors: Literal["one", "per-model"] = "one"
     memory_score: float = 0.5
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Profile:
+    def __post_init__(self) -> None:
         for row in ("text", "hybrid"):
             weights = self.weights.get(row)
             if weights is None or set(weights) != set(self.signals):
@@ -145,18 +150,13 @@ class Profile(_Part):
                 raise ValueError(f"weights.{row} must be 0 or more, and not all 0")
         if unknown := self.columns - COLUMNS:
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
-        rule = self.adaptive if "adaptive" in self.model_fields_set else Adaptive(text=(), hybrid=())
-        for name in (*rule.text, *rule.hybrid, *rule.fixed):
+        rule = self.adaptive
+        # What nobody named need not be there: the default moves `semantic`, in the profiles that have it.
+        for name in () if rule == Adaptive.known() else (*rule.text, *rule.hybrid, *rule.fixed):
             if name not in self.signals:
                 raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
-        return self
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
-        # Kept beside the signals it was made from: a copy with other signals takes over what was kept.
-        kept: tuple[object, frozenset[str]] = self.__dict__.get("_columns", (None, frozenset()))
-        if kept[0] is not self.signals:
-            kept = self.signals, frozenset().union(*(names(e) for e in self.signals.values()))
-            self.__dict__["_columns"] = kept
-        return kept[1]
+        return frozenset().union(*(names(e) for e in self.signals.values()))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from septet.entry import utf8
 from septet.errors import QueryError
-from septet.profiles.filters import Compare, Filter, compare_text, parse_where
 from septet.profiles.load import ProfileLike, resolve
 from septet.profiles.model import Profile
 from septet.results import Note
@@ -18,6 +17,7 @@ from septet.text.query import TextQuery, parse
 from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
+    from septet.profiles.filters import Filter
     from septet.storage.vectors import Space
 
 __all__ = ["LEGS", "MEMORY", "Asked", "Leg", "Mode", "Plan", "make_plan"]
@@ -38,8 +38,7 @@ class Asked(NamedTuple):
     vector: QueryVector
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(NamedTuple):
     """What every tier is asked.
 
     Attributes:
@@ -71,11 +70,11 @@ class Plan:
     vector: QueryVector | None = None
     model: str | None = None
     space: Space | None = None
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     min_score: float | None = None
     max_tokens: int | None = None
-    fill: frozenset[str] = field(default_factory=frozenset)
+    fill: frozenset[str] = frozenset()
     comparable: bool = False
     asks_ids: bool = False
 
@@ -93,7 +92,7 @@ class Plan:
         """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
         if not self.asked or (own := self.asked.get(name)) is None:
             return self
-        return replace(self, vector=own.vector, model=own.space.model, space=own.space, asked={})
+        return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
 
     @property
     def wanted(self) -> int:
@@ -146,6 +145,11 @@ def make_plan(
 
 
 def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
+    if all(options[name] is None for name in ("domain", "type", "severity", "kinds", "where")):
+        return {}
+    # Most searches come without a filter.
+    from septet.profiles.filters import Compare, compare_text, parse_where
+
     out: dict[str, Filter] = {}
     for name in ("domain", "type", "severity"):
         value = options[name]

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from septet import _core
+from septet.checked import Bounds, Checked
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
 
 __all__ = [
     "Col",
@@ -35,100 +38,91 @@ Column: TypeAlias = NDArray[np.float64]
 Missing: TypeAlias = Literal["zero", "share"]
 
 
-class _Node(BaseModel):
-    # The schema is built when a profile comes as a dict: the built-in ones need none.
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
-class Col(_Node):
+class Col(Checked):
     """A column by name, for example ``{"col": "bm25"}``."""
 
     col: str
 
 
-class Const(_Node):
+class Const(Checked):
     """The same value for every candidate."""
 
     const: float
 
 
-class Only(_Node):
+class Only(Checked):
     """An expression for candidates of one kind, unknown for all others."""
 
     only: str
     of: Expression
 
 
-class Scale(_Node):
+class Scale(Checked):
     """``(x + shift) / max(x + shift)`` over the candidates; 0 where nothing is positive, unknown stays unknown."""
 
     scale: Expression
     shift: float = 0.0
 
 
-class Term(_Node):
+class Term(Checked):
     """A weighted part of a `Sum`."""
 
-    weight: float = Field(ge=0)
+    weight: Annotated[float, Bounds(ge=0)]
     of: Expression
 
 
-class Sum(_Node):
+class Sum(Checked):
     """The weighted mean of its terms.
 
     ``missing="zero"`` counts unknown values as 0; ``"share"`` also leaves out the weight of terms that are unknown for
     *every* candidate, so that the others share it.
     """
 
-    sum: tuple[Term, ...] = Field(min_length=1)
+    sum: Annotated[tuple[Term, ...], Bounds(min_length=1)]
     missing: Missing = "share"
 
-    @model_validator(mode="after")
-    def _weighs_something(self) -> Sum:
+    def __post_init__(self) -> None:
         if not any(t.weight for t in self.sum):
             raise ValueError("all weights of the sum are 0")
-        return self
 
 
-class Rrf(_Node):
+class Rrf(Checked):
     """Reciprocal rank fusion, ``sum(weight / (k + rank))``.
 
     A candidate whose value is unknown or 0 (no word of the query matches) has no rank, and gets nothing from that list.
     """
 
-    rrf: tuple[Term, ...] = Field(min_length=1)
-    k: float = Field(default=60.0, ge=0)
+    rrf: Annotated[tuple[Term, ...], Bounds(min_length=1)]
+    k: Annotated[float, Bounds(ge=0)] = 60.0
     first_rank: Literal[0, 1] = 1
 
-    @model_validator(mode="after")
-    def _finite_at_the_top(self) -> Rrf:
+    def __post_init__(self) -> None:
         if self.k + self.first_rank <= 0:
             raise ValueError("k and first_rank are both 0: the first rank would get an infinite score")
-        return self
 
 
-def _kind_of(node: object) -> str | None:
-    """Return which expression is meant, by its telling key."""
-    if isinstance(node, BaseModel):
+class _ByKey:
+    """Tells pydantic which expression is meant: the one whose telling key is there."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        from pydantic_core import core_schema
+
+        wanted = f"wanted an expression: a dict with one of the keys {', '.join(_KINDS)}"
+        choices = {key: handler.generate_schema(kind) for key, kind in _KINDS.items()}
+        return core_schema.tagged_union_schema(
+            choices, _key_of, custom_error_type="expression", custom_error_message=wanted
+        )
+
+
+def _key_of(node: object) -> str | None:
+    if isinstance(node, Checked):
         return type(node).__name__.lower()
     return next((k for k in _KINDS if k in node), None) if isinstance(node, Mapping) else None
 
 
-_KINDS = ("col", "const", "only", "scale", "sum", "rrf")
+_KINDS = {"col": Col, "const": Const, "only": Only, "scale": Scale, "sum": Sum, "rrf": Rrf}
 
-Expression: TypeAlias = Annotated[
-    Annotated[Col, Tag("col")]
-    | Annotated[Const, Tag("const")]
-    | Annotated[Only, Tag("only")]
-    | Annotated[Scale, Tag("scale")]
-    | Annotated[Sum, Tag("sum")]
-    | Annotated[Rrf, Tag("rrf")],
-    Discriminator(
-        _kind_of,
-        custom_error_type="expression",
-        custom_error_message="wanted an expression: a dict with one of the keys col, const, only, scale, sum, rrf",
-    ),
-]
+Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Sum | Rrf, _ByKey()]
 
 
 @dataclass(frozen=True, slots=True)

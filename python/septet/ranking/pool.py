@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pool:
     """Candidates as parallel arrays. Their texts stay in the store: only those returned are read.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["TermCounts", "factors"]
 
@@ -17,8 +17,7 @@ K1 = 1.2
 LEAST_IDF = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
+class TermCounts(NamedTuple):
     """Entries in a corpus, and how many of them hold each term of the query (repeated terms count once each time)."""
 
     entries: int

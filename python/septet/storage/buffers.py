@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,24 +36,24 @@ _COLUMNS = {
 }
 
 
-@dataclass(slots=True)
 class Buffers:
     """Arrays by slot; only the keeper appends, under its lock."""
 
-    rows: Growing = field(default_factory=lambda: Growing(np.int64))
-    searchable: Growing = field(default_factory=lambda: Growing(np.bool_))
-    valid_from: Growing = field(default_factory=lambda: Growing(np.float64))
-    valid_until: Growing = field(default_factory=lambda: Growing(np.float64))
-    created_at: Growing = field(default_factory=lambda: Growing(np.float64))
-    updated_at: Growing = field(default_factory=lambda: Growing(np.float64))
-    kind: Growing = field(default_factory=lambda: Growing(np.int32))
-    severity: Growing = field(default_factory=lambda: Growing(np.int32))
-    domain: Growing = field(default_factory=lambda: Growing(np.int32))
-    #: Every kind, severity and domain by number, in order of first sight; and the numbers.
-    names: list[str] = field(default_factory=list)
-    numbers: dict[str, int] = field(default_factory=dict)
-    vectors: dict[int, VectorLayer] = field(default_factory=dict)
-    postings: PostingsBuffers | None = None
+    def __init__(self) -> None:
+        self.rows = Growing(np.int64)
+        self.searchable = Growing(np.bool_)
+        self.valid_from = Growing(np.float64)
+        self.valid_until = Growing(np.float64)
+        self.created_at = Growing(np.float64)
+        self.updated_at = Growing(np.float64)
+        self.kind = Growing(np.int32)
+        self.severity = Growing(np.int32)
+        self.domain = Growing(np.int32)
+        #: Every kind, severity and domain by number, in order of first sight; and the numbers.
+        self.names: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.vectors: dict[int, VectorLayer] = {}
+        self.postings: PostingsBuffers | None = None
 
     def append(self, page: Sequence[tuple[Any, ...]]) -> Slots:
         """Add a slot for every row of a page (see the keeper's ``_FACTS``) and return the new slots."""
@@ -97,8 +97,7 @@ class Buffers:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What a sidecar is made of: a snapshot, and the indexes behind it as they were at that moment."""
 
     snapshot: Snapshot
@@ -173,7 +172,8 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
     names = _names(file)
     alive, searchable = _flags(file, "alive"), _flags(file, "searchable")
     numbers = {name: number for number, name in enumerate(names)}
-    buffers = Buffers(searchable=Growing.of(searchable), names=names, numbers=numbers)
+    buffers = Buffers()
+    buffers.searchable, buffers.names, buffers.numbers = Growing.of(searchable), names, numbers
     for name, column in columns.items():
         setattr(buffers, name, column)
     slots = len(alive)

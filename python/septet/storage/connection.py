@@ -6,16 +6,14 @@ import os
 import re
 import sqlite3
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.migrations import OLDEST, steps
 
-__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "connect", "prepare", "translated"]
+__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "translated"]
 
 MEMORY = ":memory:"
 SCHEMA_VERSION = 3
@@ -27,7 +25,11 @@ BUSY_TIMEOUT_S = 10.0
 _SMALL = ("cache_size=-8192", "mmap_size=0")
 _LARGE = ("cache_size=-65536", "mmap_size=268435456")
 
-_SCHEMA = Path(__file__).with_name("schema.sql")
+
+def absolute(path: str) -> str:
+    """Return a path that means the same file when the process has changed its folder."""
+    # Here and on the road of a search not by pathlib, which takes 3 ms to load.
+    return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
 def connect(
@@ -45,7 +47,7 @@ def connect(
     if "\0" in path:
         raise StoreError(f"{path!r} is no file name: it holds a NUL character")
     with translated(path):
-        target = MEMORY if path == MEMORY else f"{Path(path).absolute().as_uri()}?mode={mode}"
+        target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
         connection = sqlite3.connect(
             target, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=path != MEMORY
         )
@@ -121,9 +123,14 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
 def _bring_up(connection: sqlite3.Connection, version: int) -> None:
     """Make an empty database a vault, or an older vault one of the present version."""
     if not version:
-        for statement in _statements(_SCHEMA.read_text(encoding="utf-8")):
+        from pathlib import Path
+
+        schema = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+        for statement in _statements(schema):
             connection.execute(statement)
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", [("store_id", uuid.uuid4().hex), ("generation", 0)])
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)", [("store_id", os.urandom(16).hex()), ("generation", 0)]
+        )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     else:
         for statement in steps(version):
@@ -154,12 +161,19 @@ def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> Non
             time.sleep(0.01)
 
 
+def _uri(path: str) -> str:
+    """Return a file's name as SQLite takes it with options behind: three characters have a meaning in it."""
+    return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+
+
 def _casefold(value: Any) -> Any:
     return value.casefold() if isinstance(value, str) else value
 
 
 def _at_rest(path: str) -> bool:
     """Say whether a file exists whose log is empty, so that it can be read without locks."""
+    from pathlib import Path
+
     log = Path(path + "-wal")
     return Path(path).is_file() and os.access(path, os.R_OK) and (not log.exists() or log.stat().st_size == 0)
 
@@ -174,6 +188,8 @@ def translated(path: str) -> Iterator[None]:
 
 
 def _unopenable(path: str, text: str) -> StoreError:
+    from pathlib import Path
+
     file, folder = Path(path), Path(path).absolute().parent
     try:
         if not folder.is_dir():

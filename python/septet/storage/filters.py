@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from septet.profiles.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.profiles.plan import Plan
 from septet.ranking.pool import json_text
+
+if TYPE_CHECKING:
+    from septet.profiles.filters import Compare, Filter
 
 __all__ = ["Condition", "chosen", "conditions", "conjunction", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A piece of SQL with its parameters."""
 
     sql: str
@@ -56,15 +58,21 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
 
 
 def _translate(item: Filter) -> Condition:
+    # Here, because most searches have no filter.
+    from septet.profiles.filters import AllOf, AnyOf, Not
+
     if isinstance(item, AllOf):
         return _joined(map(_translate, item.parts), " AND ", "1")
     if isinstance(item, AnyOf):
         return _joined(map(_translate, item.parts), " OR ", "0")
     if isinstance(item, Not):
-        inner = _translate(item.part)
-        # Unknown counts as false, so that `not` of it is true.
-        return Condition(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
+        return _negated(_translate(item.part))
     return _compare(item)
+
+
+def _negated(inner: Condition) -> Condition:
+    # Unknown counts as false, so that `not` of it is true.
+    return Condition(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
 
 
 def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
@@ -81,12 +89,12 @@ def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
 
 def _compare(item: Compare) -> Condition:
     if item.operator == "$ne":
-        return _translate(Not(Compare(item.field, "$eq", item.value)))
+        return _negated(_compare(replace(item, operator="$eq")))
     if item.operator == "$nin":
-        return _translate(Not(Compare(item.field, "$in", item.value)))
+        return _negated(_compare(replace(item, operator="$in")))
     if item.operator == "$all":
         values = item.value if isinstance(item.value, tuple) else (item.value,)
-        return _joined((_compare(Compare(item.field, "$eq", v)) for v in values), " AND ", "1")
+        return _joined((_compare(replace(item, operator="$eq", value=v)) for v in values), " AND ", "1")
     if item.field == "tags" or item.field.startswith("attrs."):
         return _comparejson_text(item)
     column = f"e.{item.field}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from septet.storage.sidecar import Sidecar
 from septet.storage.snapshot import Slots, Snapshot, Terms, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.texts import emptied_at
-from septet.storage.upkeep import Build, Check, Save
 from septet.storage.vectors import Space, all_spaces
+
+if TYPE_CHECKING:
+    from septet.storage.upkeep import Build, Check, Save
 
 __all__ = ["Keeper"]
 
@@ -39,8 +41,7 @@ _FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kin
 _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """What is known of the sidecar behind the arrays: its slots and spaces, and the columns left to be checked."""
 
     file: _core.ArrayFile | None
@@ -139,6 +140,9 @@ class Keeper:
         work.begin()
 
     def _due(self) -> type[Build | Check | Save] | None:
+        # Not for the first search: see `tend`.
+        from septet.storage.upkeep import Build, Check, Save
+
         newest, saved = self._newest, self._saved
         if newest is None:
             return None
@@ -168,6 +172,8 @@ class Keeper:
 
     def build(self, store: Store, snapshot: Snapshot) -> None:
         """Build the postings of a snapshot at once, and wait for it."""
+        from septet.storage.upkeep import Build
+
         work = Build(self, store, self._buffers, snapshot)
         while work.part():
             pass
@@ -212,7 +218,7 @@ class Keeper:
         """Take note that only these columns of a sidecar are left to be checked."""
         with self._lock:
             if self._saved is not None and self._saved.file is file:
-                self._saved = replace(self._saved, unchecked=names)
+                self._saved = self._saved._replace(unchecked=names)
 
     def give_up(self, file: _core.ArrayFile) -> None:
         """Begin anew without a sidecar, which is damaged, and remove it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ _TEXTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Postings:
+class Postings(NamedTuple):
     """The rows of ``entries_fts`` and ``grams_fts`` at one generation, by slot."""
 
     entries: _core.TextIndex
@@ -51,8 +50,7 @@ class Postings:
     def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
         """Return the postings after slots were added and others died; ``searchable`` says which slots are rows."""
         with_grams = buffers.with_grams.view()
-        return replace(
-            self,
+        return self._replace(
             entry_rows=self.entry_rows.moved(self.entries, added[searchable[added]], removed[searchable[removed]]),
             gram_rows=self.gram_rows.moved(self.grams, added[with_grams[added]], removed[with_grams[removed]]),
         )

@@ -11,16 +11,17 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
+from septet.storage.connection import absolute
 from septet.storage.entries import purged_at
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, writer_at
 from septet.storage.vectors import Space
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
@@ -30,8 +31,7 @@ SUFFIX = ".arrays"
 PART = ".part"
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The moment that arrays were made from.
 
     Attributes:
@@ -74,12 +74,19 @@ class Sidecar:
     ) -> None:
         """Name the store's file; ``step`` is called before each step of writing, and may raise to stop it."""
         # A relative path means the folder of today.
-        self.store = Path(store).absolute()
-        self.folder = self.store.with_name(f"{self.store.name}.septet")
+        self._store = absolute(store)
+        self._folder = f"{self._store}.septet"
         self.read_only = read_only
         self.step = step
         self._lock: int | None = None
         renew_in_children(self)
+
+    @property
+    def folder(self) -> Path:
+        """Where sidecars lie."""
+        from pathlib import Path
+
+        return Path(self._folder)
 
     def after_fork(self) -> None:
         """Let go of the parent's turn to write, or it would last as long as this child."""
@@ -90,27 +97,27 @@ class Sidecar:
     def place(self, read: Reading) -> tuple[Path, int] | None:
         """Return the path of what `newest` opens, and its size in bytes."""
         found = self._newest(read)
-        return None if found is None else (found[2], found[1].size_bytes)
+        return None if found is None else (self.folder / found[2], found[1].size_bytes)
 
     def newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
         """Open the newest sidecar that was made from this store, at this generation or before; None without any."""
         found = self._newest(read)
         return None if found is None else found[:2]
 
-    def _newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, Path] | None:
+    def _newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
         purged = None
-        for generation, path in self._files():
+        for generation, name in self._files():
             if generation > read.generation:
                 continue
             try:
-                file = _core.ArrayFile(path)
+                file = _core.ArrayFile(f"{self._folder}/{name}")
                 stamp = Stamp.from_bytes(file.stamp)
             except (OSError, ValueError):
                 # Cut, foreign, of another format, or removed by the one who wrote a newer one.
                 continue
             purged = purged_at(read) if purged is None else purged
             if purged <= stamp.generation <= read.generation and stamp == stamped(read, stamp.generation, stamp.spaces):
-                return stamp, file, path
+                return stamp, file, name
         return None
 
     def write(
@@ -131,15 +138,16 @@ class Sidecar:
             OSError: the folder takes no writes, or the disk is full; nothing is left behind.
         """
         self.step("folder")
-        mode = self.store.stat().st_mode & 0o666
+        folder = self.folder
+        mode = folder.with_suffix("").stat().st_mode & 0o666
         with suppress(FileExistsError):
-            self.folder.mkdir(mode=mode | (mode & 0o444) >> 2)
+            folder.mkdir(mode=mode | (mode & 0o444) >> 2)
         with self._turn(wait) as mine:
             if not mine or not needed():
                 return None
             self._clean(PART)
-            name = f"{stamp.generation}-{uuid4().hex[:12]}{SUFFIX}"
-            part = self.folder / f"{name}{PART}"
+            name = f"{stamp.generation}-{os.urandom(6).hex()}{SUFFIX}"
+            part = folder / f"{name}{PART}"
             try:
                 self.step("file")
                 writer = _core.ArrayWriter(part, stamp.to_bytes())
@@ -148,12 +156,12 @@ class Sidecar:
                 self.step("end")
                 writer.finish()
                 self.step("rename")
-                part.rename(self.folder / name)
+                part.rename(folder / name)
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
             # Before the turn is given back: the next writer removes it.
-            written = _core.ArrayFile(self.folder / name)
+            written = _core.ArrayFile(folder / name)
             self.step("clean")
             self._clean(SUFFIX, but=name)
             self.step("done")
@@ -164,17 +172,17 @@ class Sidecar:
         with suppress(OSError):
             self._clean(SUFFIX)
 
-    def _files(self) -> list[tuple[int, Path]]:
-        """Return the files that may be sidecars, the newest first, by their names."""
+    def _files(self) -> list[tuple[int, str]]:
+        """Return the names of the files that may be sidecars, the newest first, by generation."""
         try:
-            names = [name for name in _names(self.folder) if name.endswith(SUFFIX)]
+            names = [name for name in _names(self._folder) if name.endswith(SUFFIX)]
         except OSError:
             return []
-        found = [(name.partition("-")[0], self.folder / name) for name in names]
-        return sorted(((int(number), path) for number, path in found if number.isdecimal()), reverse=True)
+        found = [(name.partition("-")[0], name) for name in names]
+        return sorted(((int(number), name) for number, name in found if number.isdecimal()), reverse=True)
 
     def _clean(self, ending: str, but: str = "") -> None:
-        for name in _names(self.folder):
+        for name in _names(self._folder):
             if name.endswith(ending) and name != but:
                 (self.folder / name).unlink(missing_ok=True)
 
@@ -201,7 +209,7 @@ class Sidecar:
             os.close(lock)
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     with os.scandir(folder) as found:
         return [entry.name for entry in found]
 

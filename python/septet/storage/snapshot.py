@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ Mask = NDArray[np.bool_]
 Pieces: TypeAlias = tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]
 
 
-@dataclass(frozen=True, slots=True)
-class VectorRows:
+class VectorRows(NamedTuple):
     """Vectors of one space: unit rows ``(v, d)``, their codes, and the slot of each ``(v,)``, in order of arrival.
 
     Attributes:
@@ -58,7 +57,7 @@ class VectorRows:
         return at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Terms:
     """Token counts by slot, and document frequencies over the slots that were valid at one moment.
 
@@ -83,8 +82,7 @@ class Terms:
         return replace(self, frequencies=frequencies, counted=counted, at=at)
 
 
-@dataclass(frozen=True, slots=True)
-class FactArrays:
+class FactArrays(NamedTuple):
     """What signals read of every entry, by slot ``(s,)``: times in epoch seconds, texts as numbers into ``names``."""
 
     created_at: NDArray[np.float64]
@@ -104,7 +102,7 @@ class FactArrays:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """One generation of a store as arrays; immutable.
 

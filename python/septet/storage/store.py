@@ -8,12 +8,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from uuid import uuid4
+from typing import NamedTuple
 
 from septet.errors import Closed, ReadOnly, StoreError
-from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, connect, prepare, translated
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, translated
 from septet.storage.forks import renew_in_children
 
 __all__ = ["Reading", "Store", "Writing", "writer_at"]
@@ -25,16 +23,14 @@ WRITERS = 4_096
 CLOSE_WAIT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A read transaction: everything read through it belongs to one generation."""
 
     sql: sqlite3.Connection
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
+class Writing(NamedTuple):
     """A write transaction; rows written carry its generation."""
 
     sql: sqlite3.Connection
@@ -47,12 +43,12 @@ class Store:
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
         # A relative path means the folder of today, also for connections opened after a change of folder.
-        self._file = path if path == MEMORY else str(Path(path).absolute())
+        self._file = path if path == MEMORY else absolute(path)
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
         #: Under which the store signs the generations it writes, and the last one.
-        self._name = uuid4().hex
+        self._name = os.urandom(16).hex()
         self._last_written = -1
         self._renew_locks()
         self._idle: list[sqlite3.Connection] = []
@@ -168,6 +164,8 @@ class Store:
 
         The copy appears under its name only when it is complete.
         """
+        from pathlib import Path
+
         target_path = Path(path)
         if not self.in_memory and target_path.exists() and target_path.samefile(self._file):
             raise StoreError(f"{path} is the vault itself: name another file for the backup")

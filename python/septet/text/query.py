@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet._core import query_grams, stop_words, words
 
@@ -16,8 +15,7 @@ MIN_TERM_CHARS = 2
 _STOP_WORDS = stop_words()
 
 
-@dataclass(frozen=True, slots=True)
-class TextQuery:
+class TextQuery(NamedTuple):
     """What the text leg asks for.
 
     Attributes:

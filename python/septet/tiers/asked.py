@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from septet.errors import SeptetError
 from septet.profiles.plan import Plan
 from septet.results import Note, TierReport
 from septet.tiers.tier import Recalled, Session, Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Asked", "asking", "passed_over", "recall"]
 
@@ -20,7 +21,6 @@ _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
 
 
-@dataclass(slots=True)
 class Asked:
     """The tiers of one search, from the highest priority to the lowest, with what they answered.
 
@@ -29,14 +29,14 @@ class Asked:
         recalled: by tier; None for one that failed.
     """
 
-    tiers: Sequence[Tier]
-    plan: Plan
-    sessions: list[Session | None] = field(default_factory=list)
-    recalled: list[Recalled | None] = field(default_factory=list)
-    took_ms: list[float] = field(default_factory=list)
-    failures: list[SeptetError] = field(default_factory=list)
-    errors: dict[int, str] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
+    def __init__(self, tiers: Sequence[Tier], plan: Plan) -> None:
+        self.tiers, self.plan = tiers, plan
+        self.sessions: list[Session | None] = []
+        self.recalled: list[Recalled | None] = []
+        self.took_ms: list[float] = []
+        self.failures: list[SeptetError] = []
+        self.errors: dict[int, str] = {}
+        self.notes: list[Note] = []
 
     @property
     def answers(self) -> list[tuple[int, Session, Recalled]]:
@@ -69,7 +69,7 @@ def asking(tiers: Sequence[Tier], plan: Plan) -> Iterator[Asked]:
         SeptetError: every tier failed.
     """
     several = len(tiers) > 1
-    plan = replace(plan, comparable=several and plan.asks_text and "bm25" in plan.fill, asks_ids=several)
+    plan = plan._replace(comparable=several and plan.asks_text and "bm25" in plan.fill, asks_ids=several)
     asked = Asked(tiers, plan)
     with ExitStack() as stack:
         for place, tier in enumerate(tiers):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from septet import _core
+from septet.explanation import LegReport
 from septet.profiles.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
-from septet.results import LegReport
 from septet.storage import fulltext
 from septet.storage.filters import conditions
 from septet.tiers.moment import Moment
@@ -59,7 +58,7 @@ def _text_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport
 
 
 def _one_term(moment: Moment, term: str) -> Plan:
-    return replace(moment.plan, query=replace(moment.plan.query, terms=(term,)))
+    return moment.plan._replace(query=moment.plan.query._replace(terms=(term,)))
 
 
 def _memory_place(moment: Moment, candidate: Candidate, passes: bool) -> LegReport:

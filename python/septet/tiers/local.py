@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from septet.storage.keeper import Keeper
 from septet.storage.snapshot import Slots
 from septet.storage.store import Store
 from septet.storage.vectors import models_of
-from septet.tiers.inspection import filters_passed, legs_of
 from septet.tiers.moment import NO_HITS, Moment, TextHits, open_moment
 from septet.tiers.tier import Held, Inspected, Neighbours, Recalled
 
@@ -32,8 +30,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTier:
+class LocalTier(NamedTuple):
     """A store with a name and a priority."""
 
     name: str
@@ -63,8 +60,7 @@ def _telling(method: _Method) -> _Method:
     return told  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalSession:
+class LocalSession(NamedTuple):
     """One search in one store, inside one read transaction (see `Session`)."""
 
     tier: LocalTier
@@ -134,6 +130,9 @@ class LocalSession:
     @_telling
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.tiers.inspection import filters_passed, legs_of
+
         candidate = entries.find(self.moment.read, [entry_id]).get(entry_id)
         if candidate is None:
             return None

@@ -39,7 +39,7 @@ class TextHits(NamedTuple):
 NO_HITS = TextHits(np.empty(0, dtype=np.int64), np.empty(0), False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Moment:
     """A read transaction with the snapshot of exactly its generation.
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import VectorError
 from septet.profiles.plan import Plan
 from septet.ranking.pool import Candidate, Pool
 from septet.ranking.reach import TermCounts
-from septet.results import LegReport, Note
+from septet.results import Note
+
+if TYPE_CHECKING:
+    from septet.explanation import LegReport
 
 __all__ = ["Held", "Inspected", "Neighbours", "Recalled", "Session", "Tier"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(NamedTuple):
     """What one tier found.
 
     Attributes:
@@ -38,24 +39,21 @@ class Recalled:
     notes: Sequence[Note]
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(NamedTuple):
     """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
 
     distances: Mapping[str, int]
     pool: Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """Which of some ids a tier holds (live and valid), and those of them that pass the filters, as candidates."""
 
     ids: frozenset[str]
     pool: Pool
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(NamedTuple):
     """How one entry of a tier fares in a search: the filters it passes and its place in each leg."""
 
     candidate: Candidate

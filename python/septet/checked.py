@@ -1,0 +1,115 @@
+"""Values that users may write themselves: checked field by field when they are made, which is when pydantic is loaded.
+
+Loading pydantic takes 50 ms, longer than the rest of a first search. Values of Septet's own (the built-in profiles) are
+made without it, by `Checked.known`; a test checks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from septet.errors import ProfileError
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from typing_extensions import Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_):
+        """Do nothing: only type checkers read the real one, which Python 3.10 lacks."""
+        return lambda cls: cls
+
+
+__all__ = ["Bounds", "Checked"]
+
+#: What checks each class, made when it first checks something.
+_CHECKS: dict[type, TypeAdapter[Any]] = {}
+
+
+class Bounds:
+    """What a number or a collection must keep to, in pydantic's words: ``ge``, ``gt``, ``le``, ``min_length``."""
+
+    def __init__(self, **bounds: float) -> None:
+        self._bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return {**handler(source), **self._bounds}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+class Checked:
+    """A dataclass whose fields pydantic checks; `dataclasses.replace` returns a changed copy, checked as well.
+
+    Raises:
+        ProfileError: a field that is unknown, missing or does not fit; the message names it.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid", "allow_inf_nan": False}
+
+    def __init_subclass__(cls) -> None:
+        # No method is written for each class anew: that would cost more time than all the rest of a class.
+        dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+
+    def __init__(self, **given: Any) -> None:
+        self.__dict__.update(self.checked(given).__dict__)
+
+    @classmethod
+    def checked(cls, data: Mapping[Any, Any]) -> Self:
+        """Return the value that a mapping describes, with dicts and lists where values have values in them."""
+        from pydantic import TypeAdapter, ValidationError
+
+        if cls not in _CHECKS:
+            _CHECKS[cls] = TypeAdapter(cls)
+        try:
+            made: Self = _CHECKS[cls].validate_python(dict(data))
+        except ValidationError as fault:
+            first = fault.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the top"
+            raise ProfileError(f"{cls.__name__} does not fit at {where}: {first['msg']}") from None
+        return made
+
+    @classmethod
+    def known(cls, **given: Any) -> Self:
+        """Return a value of fields that are known to fit; nothing is checked, nothing is copied."""
+        made = object.__new__(cls)
+        for name, f in cls.__dataclass_fields__.items():
+            if name in given:
+                made.__dict__[name] = given[name]
+            else:
+                made.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict, of which `checked` makes the same value again."""
+        return {name: _plain(value) for name, value in self._fields()}
+
+    def _fields(self) -> Iterator[tuple[str, Any]]:
+        return ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__} is frozen: dataclasses.replace makes a changed copy")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Checked):
+            return NotImplemented
+        return type(other) is type(self) and [*self._fields()] == [*other._fields()]
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._fields()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._fields())})"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Checked):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, (tuple, list)) else value

@@ -1,0 +1,86 @@
+"""What `explain` gives back: why one entry ranked where it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from septet.results import Note
+
+__all__ = ["Explanation", "LegReport"]
+
+
+@dataclass(frozen=True, slots=True)
+class LegReport:
+    """Where an entry stands in one leg.
+
+    Attributes:
+        leg: ``text``, ``vector`` or ``memories``.
+        matched: whether the leg can see the entry at all, filters aside.
+        rank: its rank among everything the leg sees, from 1; None when it does not match or pass the filters.
+        of: how many entries the leg sees under the filters.
+        taken: how many the leg passes on.
+        value: its score in the leg (BM25 turned positive, or the cosine).
+        detail: the matching words, or why there is nothing.
+    """
+
+    leg: str
+    matched: bool
+    rank: int | None
+    of: int
+    taken: int
+    value: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why an entry ranked where it did, or why it did not come back.
+
+    Attributes:
+        found: whether the search would return it.
+        rank: its place among all candidates, from 1, also when the limit cut it off; None when it was none.
+        reason: the answer in one sentence.
+        filters: every filter of the search and whether the entry passes it.
+    """
+
+    id: str
+    query: str
+    found: bool
+    rank: int | None
+    limit: int
+    score: float | None
+    reason: str
+    tier: str
+    breakdown: Mapping[str, float]
+    signals: Mapping[str, float | None]
+    weights: Mapping[str, float]
+    filters: Mapping[str, bool]
+    legs: tuple[LegReport, ...]
+    notes: tuple[Note, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.reason]
+        for name, part in self.breakdown.items():
+            if name not in self.weights:
+                lines.append(f"  {name:16s} fixed score = {part:.4f}")
+                continue
+            value = self.signals.get(name)
+            seen = "unknown" if value is None else f"{value:.4f}"
+            lines.append(f"  {name:16s} {self.weights.get(name, 0.0):.4f} x {seen} = {part:.4f}")
+        lines += [f"  filter {name}: {'passes' if ok else 'fails'}" for name, ok in self.filters.items()]
+        for leg in self.legs:
+            where = f"rank {leg.rank} of {leg.of}, {leg.taken} taken" if leg.rank else "no match"
+            lines.append(f"  leg {leg.leg}: {where}" + (f"; {leg.detail}" if leg.detail else ""))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict."""
+        names = ("id", "query", "found", "rank", "limit", "score", "reason", "tier")
+        out: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for name in ("breakdown", "signals", "weights", "filters"):
+            out[name] = dict(getattr(self, name))
+        out["legs"] = [{f: getattr(leg, f) for f in LegReport.__slots__} for leg in self.legs]
+        out["notes"] = [n.to_dict() for n in self.notes]
+        return out

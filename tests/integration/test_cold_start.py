@@ -1,0 +1,48 @@
+"""A process that asks one question loads what answers it, and nothing else."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from septet import Vault
+
+ASK = """
+import json, sys, numpy
+before = set(sys.modules)
+from septet import Vault
+with Vault(sys.argv[1]) as vault:
+    ids = vault.search("session cookies", query_vector=numpy.array([1.0, 0.0])).ids
+print(json.dumps([ids, sorted(set(sys.modules) - before)]))
+"""
+
+#: Each costs a process between half a millisecond and fifty.
+UNUSED = """
+    asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
+    tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
+    septet.embedding septet.explain septet.explanation septet.federation septet.portable septet.profiles.filters
+    septet.stats septet.storage.upkeep septet.tiers.inspection
+""".split()
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cold") / "vault.db"
+    with Vault(path) as vault:
+        vault.add(id="a", title="Rotate session cookies", vector=[1.0, 0.5])
+        vault.add(id="b", title="Pin the toolchain", vector=[0.0, 1.0])
+        vault.optimize()
+    told = subprocess.run([sys.executable, "-c", ASK, str(path)], capture_output=True, text=True, check=True).stdout
+    ids, modules = json.loads(told)
+    assert ids[0] == "a"
+    return modules
+
+
+def test_a_first_search_loads_the_road_of_a_search(loaded):
+    assert {"septet.vault", "septet.search", "septet.storage.keeper", "septet.profiles.builtin"} <= set(loaded)
+
+
+@pytest.mark.parametrize("module", UNUSED)
+def test_a_first_search_does_not_load(loaded, module):
+    assert [name for name in loaded if name == module or name.startswith(f"{module}.")] == []
