@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Result};
 
@@ -60,6 +60,12 @@ pub fn rrf(lists: &[&[i64]], weights: &[f64], k: f64, first_rank: i64) -> Result
     Ok(fused.into_iter().map(|(id, score, _)| (id, score)).unzip())
 }
 
+/// Return the ids of one list, and after them those of another that the first does not hold; each list holds its own once.
+pub fn unite(first: &[i64], second: &[i64]) -> Vec<i64> {
+    let held: FxHashSet<i64> = first.iter().copied().collect();
+    first.iter().chain(second.iter().filter(|id| !held.contains(id))).copied().collect()
+}
+
 /// Return the indices that sort scores from high to low, stable; NaN last.
 pub fn order(scores: &[f64]) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..scores.len()).collect();
@@ -113,6 +119,12 @@ mod tests {
         assert!(rrf(&[&[1]], &[1.0], f64::NAN, 1).is_err());
         assert!(rrf(&[&[1]], &[], 60.0, 1).is_err());
         assert!(rrf(&[], &[], 60.0, 1).is_ok());
+    }
+
+    #[test]
+    fn a_union_keeps_the_places_of_the_first_list() {
+        assert_eq!(unite(&[3, 1], &[2, 1, 5]), [3, 1, 2, 5]);
+        assert_eq!((unite(&[], &[2]), unite(&[2], &[])), (vec![2], vec![2]));
     }
 
     #[test]

@@ -137,10 +137,10 @@ class Codes:
 def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
-    Neither side needs unit length; a row of length 0 scores 0.
+    Neither side needs unit length; a row of length 0 scores 0. The index -1 stands for no row, and gives NaN.
 
     Raises:
-        ValueError: an index lies outside ``0 <= i < n``; a query that is all zero or not finite.
+        ValueError: an index lies outside ``-1 <= i < n``; a query that is all zero or not finite.
     """
 
 # -- terms -----------------------------------------------------------------------------------------------------------
@@ -489,6 +489,9 @@ def rrf(
     Ids come back best first; equal scores keep the order in which the ids were first met, list by list. An id that a
     list repeats counts once there, at its best rank.
     """
+
+def unite(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ids of one list, and after them those of another that the first does not hold, in their order."""
 
 def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's ``(m,)``; 0 when both are empty.

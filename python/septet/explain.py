@@ -42,7 +42,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         at = ranking.order[rank_of]
         name = ranking.tier(at)
         own = next((i for place, i in inspected.items() if tiers[place].name == name), own)
-        parts, raw = ranking.breakdown(at)
+        ((parts, raw),) = ranking.breakdowns([at])
     return Explanation(
         id=entry_id,
         query=plan.query.text,
@@ -78,7 +78,7 @@ def _reason(entry_id: str, ranking: Ranking, place: int | None, own: Inspected) 
     score, shown = ranking.scores[place], len(ranking.shown)
     where = f"{entry_id} ranks {place + 1} of {len(ranking.order)} candidates with {score:.4f}"
     if place < shown:
-        parts, _ = ranking.breakdown(ranking.order[place])
+        ((parts, _),) = ranking.breakdowns([ranking.order[place]])
         top = sorted(parts.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     plan = ranking.plan

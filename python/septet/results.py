@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
 from septet.entry import Entry
 
-__all__ = ["Hit", "Note", "Results", "TierReport"]
+__all__ = ["Hit", "Note", "Results", "TierReport", "hit_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,26 @@ class Hit:
             "signals": dict(self.signals),
             "tier": self.tier,
         }
+
+
+class _Filling:
+    """A `Hit` while its fields are filled in; see `septet.entry`."""
+
+    __slots__ = Hit.__slots__
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        (
+            self.id, self.title, self.score, self.type, self.domain, self.severity, self.tags, self.kind, self.snippet,
+            self.token_estimate, self.tier, self.breakdown, self.signals, self.entry,
+        ) = values  # fmt: skip
+
+
+def hit_of(*values: Any) -> Hit:
+    """Return the hit with these fields, all of them and in their order."""
+    filled: Any = _Filling(values)
+    filled.__class__ = Hit
+    made: Hit = filled
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from septet.ranking.pool import Candidate, Pool
 from septet.ranking.reach import factors
 from septet.ranking.score import Scored, score
 from septet.ranking.signals import fact_columns, graph_column
-from septet.results import Hit, Note, Results
+from septet.results import Hit, Note, Results, hit_of
 from septet.tiers.asked import Asked, asking, passed_over, recall
 from septet.tiers.tier import Tier
 
@@ -56,11 +56,15 @@ class Ranking(NamedTuple):
         tiers = self.asked.tiers
         return tiers[self.scored.pool.tiers[at] if at >= 0 else self.memories[-at - 1][0]].name
 
-    def breakdown(self, at: int) -> tuple[dict[str, float], dict[str, float | None]]:
-        """Return weight x signal and the raw signals of a candidate of the order."""
-        if at < 0:
-            return {"memory": self.plan.profile.memory_score}, dict.fromkeys(self.scored.names)
-        return self.scored.breakdown(at), self.scored.raw(at)
+    def breakdowns(self, order: Sequence[int]) -> Iterator[tuple[dict[str, float], dict[str, float | None]]]:
+        """Yield weight x signal and the raw signals of candidates of the order."""
+        scored = [at for at in order if at >= 0]
+        found = zip(self.scored.breakdowns(scored), self.scored.raw(scored))
+        for at in order:
+            if at >= 0:
+                yield next(found)
+            else:
+                yield {"memory": self.plan.profile.memory_score}, dict.fromkeys(self.scored.names)
 
 
 def run(tiers: Sequence[Tier], plan: Plan, pool: Executor | None = None) -> Results:
@@ -282,10 +286,10 @@ def _query_notes(plan: Plan) -> list[Note]:
 
 
 def _hits(ranking: Ranking) -> tuple[Hit, ...]:
-    full = ranking.plan.mode == "full"
+    full, order = ranking.plan.mode == "full", ranking.order[: len(ranking.shown)]
     return tuple(
-        _hit(candidate, score, ranking.tier(at), *ranking.breakdown(at), full=full)
-        for at, score, candidate in zip(ranking.order, ranking.scores, ranking.shown)
+        _hit(candidate, score, ranking.tier(at), parts, raw, full)
+        for at, score, candidate, (parts, raw) in zip(order, ranking.scores, ranking.shown, ranking.breakdowns(order))
     )
 
 
@@ -295,23 +299,22 @@ def _hit(
     tier: str,
     parts: dict[str, float],
     raw: dict[str, float | None],
-    *,
     full: bool,
 ) -> Hit:
     entry = candidate.to_entry()
-    return Hit(
-        id=entry.id,
-        title=entry.title,
-        score=score,
-        type=entry.type,
-        domain=entry.domain,
-        severity=entry.severity,
-        tags=entry.tags,
-        kind=entry.kind,
-        snippet=entry.snippet,
-        token_estimate=entry.token_estimate,
-        tier=tier,
-        breakdown=parts,
-        signals=raw,
-        entry=entry if full else None,
+    return hit_of(
+        entry.id,
+        entry.title,
+        score,
+        entry.type,
+        entry.domain,
+        entry.severity,
+        entry.tags,
+        entry.kind,
+        entry.snippet,
+        entry.token_estimate,
+        tier,
+        parts,
+        raw,
+        entry if full else None,
     )

@@ -13,6 +13,10 @@ from septet.errors import VectorError
 __all__ = ["QueryVector", "entry_vector", "query_vector"]
 
 
+#: The largest float32.
+MOST = float(np.finfo(np.float32).max)
+
+
 class QueryVector(NamedTuple):
     """A question as a vector.
 
@@ -61,7 +65,8 @@ def _row(value: Any, name: str) -> NDArray[np.float64]:
     if row.ndim != 1 or not row.size:
         raise VectorError(f"{name} has shape {row.shape}: wanted one dimension")
     # Beyond float32's range the cast would turn a number into infinity and warn.
-    if not (np.abs(row) <= np.finfo(np.float32).max).all():
+    # The greatest of numbers and NaN is NaN, which is not at most anything.
+    if not np.abs(row).max() <= MOST:
         raise VectorError(f"{name} holds NaN, infinity, or a number that float32 cannot hold")
     return row
 

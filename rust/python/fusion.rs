@@ -28,6 +28,12 @@ pub(super) fn rrf<'py>(
     Ok((array(weights.py(), ids), array(weights.py(), scores)))
 }
 
+/// Return the ids of one list, and after them those of another that the first does not hold.
+#[pyfunction]
+pub(super) fn unite<'py>(first: Vector<'py, i64>, second: Vector<'py, i64>) -> PyResult<Integers<'py>> {
+    Ok(array(first.py(), fuse::unite(first.slice()?, second.slice()?)))
+}
+
 /// Return `|a & b| / |a | b|` of the query's tags with each candidate's.
 #[pyfunction]
 pub(super) fn jaccard(py: Python<'_>, query: Vec<PyBackedStr>, tags: Vec<Vec<PyBackedStr>>) -> Doubles<'_> {

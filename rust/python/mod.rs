@@ -148,7 +148,7 @@ mod _core {
     #[pymodule_export]
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]
-    use super::fusion::{Formula, decay, jaccard, rrf};
+    use super::fusion::{Formula, decay, jaccard, rrf, unite};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,

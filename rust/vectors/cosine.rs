@@ -6,12 +6,13 @@ use crate::error::{Error, Result};
 
 const LANES: usize = 8;
 
-/// Return the cosines `(m,)` of the query `(d,)` with the rows at the indices `at`; 0 for a row of length 0.
+/// Return the cosines `(m,)` of the query `(d,)` with the rows at the indices `at`; 0 for a row of length 0, NaN for the
+/// index -1, which is no row.
 ///
 /// `q . x / (|q| |x|)`, every sum in float64, so that vectors need not have unit length to the last bit.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for an index outside `0 <= i < n`; [`Error::Length`], [`Error::NotFinite`] or
+/// [`Error::OutOfRange`] for an index outside `-1 <= i < n`; [`Error::Length`], [`Error::NotFinite`] or
 /// [`Error::ZeroRow`] for the query; [`Error::File`] when a row cannot be read.
 pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> Result<Vec<f64>> {
     let rows = rows.into();
@@ -28,6 +29,7 @@ pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> 
     let (level, mut buffer) = (Level::best(), Vec::new());
     at.iter()
         .map(|&index| match usize::try_from(index) {
+            _ if index == -1 => Ok(f64::NAN),
             Ok(i) if i < rows.n() => Ok(level.cosine(query, rows.row(i, &mut buffer)?, square)),
             _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
         })
@@ -75,7 +77,8 @@ mod tests {
     fn an_index_outside_and_a_query_without_direction_are_errors() {
         let data = [1.0, 2.0, 3.0, 4.0];
         let rows = Rows::new(&data, 2, 2).unwrap();
-        for index in [-1, 2, i64::MAX, i64::MIN] {
+        assert!(cosine_at(&[1.0, 1.0], rows, &[-1]).unwrap()[0].is_nan());
+        for index in [-2, 2, i64::MAX, i64::MIN] {
             let fault = Error::OutOfRange { what: "row", index, len: 2 };
             assert_eq!(cosine_at(&[1.0, 1.0], rows, &[0, index]), Err(fault));
         }

@@ -42,10 +42,10 @@ kinds_of_rows = st.sampled_from(["text", "hybrid"])
 def test_the_breakdown_sums_to_the_score(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
     for i in range(len(pool)):
-        parts = found.breakdown(i)
+        (parts,), (raw,) = found.breakdowns([i]), found.raw([i])
         assert list(parts) == list(profile.signals)
         assert math.fsum(parts.values()) == pytest.approx(found.scores[i], abs=1e-12)
-        for name, value in found.raw(i).items():
+        for name, value in raw.items():
             weight = found.named_weights()[name]
             assert parts[name] == pytest.approx(0 if value is None else weight * value, abs=1e-12)
 

@@ -85,7 +85,7 @@ def test_a_wrong_type_is_a_type_error_that_names_the_argument(call, name, why):
         (lambda: _core.top_k(QUERY, ROWS, 1, np.ones(2, bool)), "mask has length 2, expected 3"),
         (lambda: _core.top_k(QUERY, ROWS, 1, kernel="mmx"), 'kernel is "mmx", expected one of .*scalar'),
         (lambda: _core.cosine_at(DIRECTION, ROWS, AT + 3), "row 3 is out of range: there are 3"),
-        (lambda: _core.cosine_at(DIRECTION, ROWS, AT - 1), "row -1 is out of range"),
+        (lambda: _core.cosine_at(DIRECTION, ROWS, AT - 2), "row -2 is out of range"),
         (lambda: _core.cosine_at(DIRECTION[:1], ROWS, AT), "query has length 1, expected 2"),
         (lambda: _core.cosine_at(DIRECTION * np.inf, ROWS, AT), "query component 0 is NaN or infinite"),
         (lambda: _core.cosine_at(DIRECTION * 0, ROWS, AT), "length 0"),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.entry import Entry, Span
+from septet.entry import Entry, Span, entry_of
 
 __all__ = ["EMPTY", "Candidate", "Pool", "json_text", "searched_text", "tag_words", "tags_of"]
 
@@ -50,22 +50,22 @@ class Candidate(NamedTuple):
     def to_entry(self) -> Entry:
         """Return the public value."""
         span = None if self.path is None else Span(self.path, self.first_line or 1, self.last_line or 1)
-        return Entry(
-            id=self.id,
-            title=self.title,
-            description=self.description,
-            context=self.context,
-            kind=self.kind,
-            type=self.type,
-            domain=self.domain,
-            severity=self.severity,
-            tags=self.tags,
-            attrs={} if self.attrs_json == "{}" else json.loads(self.attrs_json),
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            valid_from=self.valid_from,
-            valid_until=self.valid_until,
-            span=span,
+        return entry_of(
+            self.id,
+            self.title,
+            self.description,
+            self.context,
+            self.kind,
+            self.type,
+            self.domain,
+            self.severity,
+            self.tags,
+            {} if self.attrs_json == "{}" else json.loads(self.attrs_json),
+            self.created_at,
+            self.updated_at,
+            self.valid_from,
+            self.valid_until,
+            span,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,13 +39,14 @@ class Scored:
     order: NDArray[np.int64]
     weights: NDArray[np.float64]
 
-    def breakdown(self, position: int) -> dict[str, float]:
-        """Return weight x signal of one candidate, by signal."""
-        return dict(zip(self.names, self.contributions[:, position].tolist()))
+    def breakdowns(self, positions: Sequence[int]) -> list[dict[str, float]]:
+        """Return weight x signal of candidates, by signal."""
+        return [dict(zip(self.names, parts)) for parts in self.contributions[:, positions].T.tolist()]
 
-    def raw(self, position: int) -> dict[str, float | None]:
-        """Return the signals of one candidate; None where unknown."""
-        return {n: None if v != v else v for n, v in zip(self.names, self.signals[:, position].tolist())}
+    def raw(self, positions: Sequence[int]) -> list[dict[str, float | None]]:
+        """Return the signals of candidates; None where unknown."""
+        known = self.signals[:, positions].T.tolist()
+        return [{n: None if v != v else v for n, v in zip(self.names, values)} for values in known]
 
     def named_weights(self) -> dict[str, float]:
         """Return the weights by signal."""

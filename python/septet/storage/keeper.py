@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from septet.storage.texts import emptied_at
 from septet.storage.vectors import Space, all_spaces
 
 if TYPE_CHECKING:
-    from septet.storage.upkeep import Build, Check, Save
+    from septet.storage.upkeep import Work
 
 __all__ = ["Keeper"]
 
@@ -136,25 +136,25 @@ class Keeper:
             if due is None or self._newest is None:
                 return
             self._working = True
-            work = due(self, store, self._buffers, self._newest)
+            # Not for the first search.
+            from septet.storage import upkeep
+
+            work: Work = getattr(upkeep, due)(self, store, self._buffers, self._newest)
         work.begin()
 
-    def _due(self) -> type[Build | Check | Save] | None:
-        # Not for the first search: see `tend`.
-        from septet.storage.upkeep import Build, Check, Save
-
+    def _due(self) -> Literal["Build", "Check", "Save"] | None:
         newest, saved = self._newest, self._saved
         if newest is None:
             return None
         if self._buffers.postings is None:
-            return None if self.mistrusted else Build
+            return None if self.mistrusted else "Build"
         if saved is not None and saved.unchecked:
-            return Check
+            return "Check"
         if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or newest.postings is None:
             return None
         if len(newest.rows) < LEAST_SLOTS and saved is None:
             return None
-        return Save if saved is None or saved.outgrown(newest, self._buffers) else None
+        return "Save" if saved is None or saved.outgrown(newest, self._buffers) else None
 
     def take_turn(self) -> None:
         """Wait until the background has nothing to do, and take its place until `rest`."""

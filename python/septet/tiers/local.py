@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
+from septet import _core
 from septet.errors import StoreError
 from septet.profiles.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
@@ -18,7 +17,6 @@ from septet.storage import entries, feedback, fulltext, links
 from septet.storage.connection import translated
 from septet.storage.filters import conditions, conjunction, validity
 from septet.storage.keeper import Keeper
-from septet.storage.snapshot import Slots
 from septet.storage.store import Store
 from septet.storage.vectors import models_of
 from septet.tiers.moment import NO_HITS, Moment, TextHits, open_moment
@@ -83,7 +81,7 @@ class LocalSession(NamedTuple):
         moment = self.moment
         hits, matches = _text(moment)
         return Recalled(
-            pool=moment.pool(self.place, _united(hits.slots, moment.nearest()), hits),
+            pool=moment.pool(self.place, _core.unite(hits.slots, moment.nearest()), hits),
             matches=matches,
             with_vectors=moment.space is not None,
             mismatch=moment.mismatch,
@@ -188,15 +186,6 @@ def _text(moment: Moment) -> tuple[TextHits, int]:
     matches = len(hits.slots)
     kept = fulltext.taken(plan, matches)
     return hits._replace(slots=hits.slots[:kept], scores=hits.scores[:kept]), matches
-
-
-def _united(first: Slots, second: Slots) -> Slots:
-    """Join two lists of slots; of those in both, the place in the first counts."""
-    if not len(second):
-        return first
-    seen = set(first.tolist())
-    fresh = [slot for slot in second.tolist() if slot not in seen]
-    return np.concatenate([first, np.array(fresh, dtype=np.int64)])
 
 
 def _memories(moment: Moment) -> list[Candidate]:

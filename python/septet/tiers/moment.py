@@ -21,7 +21,6 @@ from septet.storage.keeper import Keeper
 from septet.storage.snapshot import Mask, Slots, Snapshot, VectorRows
 from septet.storage.store import Reading, Store
 from septet.storage.vectors import Space, choose
-from septet.vector import QueryVector
 
 __all__ = ["NO_HITS", "Moment", "TextHits", "open_moment"]
 
@@ -132,7 +131,7 @@ class Moment:
             if "trigram" in plan.fill:
                 columns["trigram"] = self._trigram(slots, rows)
         if self.vectors is not None and plan.vector is not None:
-            columns["cosine"] = _cosines(self.vectors, plan.vector, slots)
+            columns["cosine"] = _core.cosine_at(plan.vector.exact, self.vectors.rows, self.vectors.at(slots))
         facts: dict[str, Sequence[Any]] = {**snapshot.facts.texts(slots)}
         if plan.tags:
             facts["tags"] = entries.tags_at(self.read, rows)
@@ -181,11 +180,3 @@ def _space(read: Reading, keeper: Keeper, plan: Plan) -> tuple[Space | None, Vec
             return None, fault
 
     return keeper.remembered(read, ("space", model, dimensions), ask)
-
-
-def _cosines(vectors: VectorRows, query: QueryVector, slots: Slots) -> Column:
-    out = np.full(len(slots), np.nan)
-    at = vectors.at(slots)
-    known = at >= 0
-    out[known] = _core.cosine_at(query.exact, vectors.rows, at[known])
-    return out
