@@ -89,6 +89,10 @@ class Checked:
     def _fields(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in self.__dataclass_fields__)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was computed from the fields is computed again by whoever gets the copy.
+        return dict(self._fields())
+
     def __setattr__(self, name: str, value: object) -> None:
         raise FrozenInstanceError(f"{type(self).__name__} is frozen: dataclasses.replace makes a changed copy")
 

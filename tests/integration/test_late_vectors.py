@@ -131,4 +131,5 @@ def found(snapshot, number):
     vectors = snapshot.vectors[number]
     at = vectors.at(np.flatnonzero(snapshot.alive))
     rows = snapshot.rows[snapshot.alive].tolist()
-    return sorted((row, vectors.rows[p].tolist() if p >= 0 else []) for row, p in zip(rows, at, strict=True))
+    held = np.concatenate(vectors.rows)
+    return sorted((row, held[p].tolist() if p >= 0 else []) for row, p in zip(rows, at, strict=True))

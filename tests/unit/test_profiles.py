@@ -266,6 +266,7 @@ def test_a_profile_written_as_values_is_the_one_written_as_data():
         adaptive=Adaptive(text=["relevance"], hybrid=["relevance"]),
     )
     assert by_hand == resolve(RRF)
+    assert by_hand.formula is by_hand.formula and by_hand.columns  # kept beside the fields, and not copied
     assert copy.deepcopy(by_hand) == pickle.loads(pickle.dumps(by_hand)) == by_hand
     assert by_hand != BUILTIN["septet"] and by_hand != RRF
     assert hash(term) == hash(by_hand.signals["relevance"].rrf[0])

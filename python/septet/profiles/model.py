@@ -6,8 +6,9 @@ from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
+from septet import _core
 from septet.checked import Bounds, Checked
-from septet.ranking.fusion import Expression, Missing, names
+from septet.ranking.fusion import Expression, Missing, formula, names
 
 __all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "Row", "TextRules"]
 
@@ -160,3 +161,8 @@ class Profile(Checked):
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
         return frozenset().union(*(names(e) for e in self.signals.values()))
+
+    @cached_property
+    def formula(self) -> _core.Formula:
+        """The signals in the form in which they are evaluated, all in one call."""
+        return formula(tuple(self.signals.values()), self.missing)

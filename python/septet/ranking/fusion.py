@@ -6,8 +6,7 @@ A column is a float64 array with one value per candidate; NaN is unknown. Higher
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,8 +124,7 @@ _KINDS = {"col": Col, "const": Const, "only": Only, "scale": Scale, "sum": Sum, 
 Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Sum | Rrf, _ByKey()]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """The candidates an expression is evaluated over: named columns of one length, and each candidate's kind."""
 
     values: Mapping[str, Column]

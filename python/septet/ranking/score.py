@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from septet import _core
-from septet.ranking.fusion import formula
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
@@ -19,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Scored", "score"]
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A pool with its scores.
 
     Attributes:
@@ -57,21 +53,5 @@ def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Scored:
     """Evaluate a profile's signals over a pool and fuse them by the given weights."""
     names = tuple(profile.signals)
     counted = np.array([weights[n] for n in names], dtype=np.float64)
-    found = _formula(profile).score(pool.columns, pool.facts["kind"], counted)
+    found = profile.formula.score(pool.columns, pool.facts["kind"], counted)
     return Scored(pool, names, *found)
-
-
-#: Formulas that were used, by the signals they were made of: a profile's do not change, but a copy may have others.
-_made: dict[int, tuple[object, str, _core.Formula]] = {}
-_MOST_MADE = 64
-
-
-def _formula(profile: Profile) -> _core.Formula:
-    signals, missing = profile.signals, profile.missing
-    made = _made.get(id(signals))
-    # The signals are kept beside the formula, so that no others can get their id.
-    if made is None or made[0] is not signals or made[1] != missing:
-        if len(_made) >= _MOST_MADE:
-            _made.clear()
-        made = _made[id(signals)] = signals, missing, formula(tuple(signals.values()), missing)
-    return made[2]

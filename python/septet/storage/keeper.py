@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from septet.storage.store import Reading, Store
 from septet.storage.texts import emptied_at
 from septet.storage.vectors import Space, all_spaces
 
-if TYPE_CHECKING:
-    from septet.storage.upkeep import Work
-
 __all__ = ["Keeper"]
 
 PAGE_ROWS = 5_000
@@ -35,6 +32,8 @@ LEAST_SLOTS = 2_000
 PAUSE_S = 0.01
 
 _Answer = TypeVar("_Answer")
+#: What the background may have to do; `septet.storage.upkeep` says how.
+Due: TypeAlias = Literal["build", "check", "save"]
 
 _FACTS = "SELECT row, live, valid_from, valid_until, created_at, updated_at, kind, severity, domain FROM entries"
 # Left to itself SQLite walks the whole table to get an order for nothing.
@@ -131,30 +130,30 @@ class Keeper:
         self._searches += 1
         if self._searches < 2 or self._working or self._due() is None:
             return
+        # Not for the first search.
+        from septet.storage.upkeep import WORK
+
         with self._lock:
             due = None if self._working else self._due()
             if due is None or self._newest is None:
                 return
             self._working = True
-            # Not for the first search.
-            from septet.storage import upkeep
-
-            work: Work = getattr(upkeep, due)(self, store, self._buffers, self._newest)
+            work = WORK[due](self, store, self._buffers, self._newest)
         work.begin()
 
-    def _due(self) -> Literal["Build", "Check", "Save"] | None:
+    def _due(self) -> Due | None:
         newest, saved = self._newest, self._saved
         if newest is None:
             return None
         if self._buffers.postings is None:
-            return None if self.mistrusted else "Build"
+            return None if self.mistrusted else "build"
         if saved is not None and saved.unchecked:
-            return "Check"
+            return "check"
         if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or newest.postings is None:
             return None
         if len(newest.rows) < LEAST_SLOTS and saved is None:
             return None
-        return "Save" if saved is None or saved.outgrown(newest, self._buffers) else None
+        return "save" if saved is None or saved.outgrown(newest, self._buffers) else None
 
     def take_turn(self) -> None:
         """Wait until the background has nothing to do, and take its place until `rest`."""

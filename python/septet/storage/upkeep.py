@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from septet import _core
@@ -21,9 +23,9 @@ from septet.storage.store import Store
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from septet.storage.keeper import Keeper
+    from septet.storage.keeper import Due, Keeper
 
-__all__ = ["Build", "Check", "Save", "optimize"]
+__all__ = ["WORK", "Build", "Check", "Save", "optimize"]
 
 PAGE_ROWS = 5_000
 
@@ -115,6 +117,10 @@ class Save(Work):
             except (OSError, ValueError) as fault:
                 self.keeper.unwritable = fault
         return False
+
+
+#: By what the keeper says is due.
+WORK: Mapping[Due, type[Work]] = MappingProxyType({"build": Build, "check": Check, "save": Save})
 
 
 def optimize(keeper: Keeper, store: Store, now: float) -> tuple[Path, int] | None:
