@@ -240,6 +240,21 @@ def test_flipped_bytes_are_found_and_the_file_is_given_up(path):
     assert given_up > 10
 
 
+def test_a_file_that_names_other_rows_is_given_up_before_they_are_asked_for(path):
+    file = folder_of(path) / files(path)[0]
+    whole = file.read_bytes()
+    rows = _core.ArrayFile(file).column("rows").tobytes()
+    expected = wanted(path)
+    for at in range(0, len(rows), 331):
+        bad = bytearray(rows)
+        bad[at] ^= 1
+        file.write_bytes(whole.replace(rows, bytes(bad)))
+        with opened(path) as vault:
+            assert answers(vault) == expected
+            assert "sidecar_damaged" in [note.code for note in vault.search("alpha").notes]
+        assert files(path) == []
+
+
 def test_one_of_another_store_is_ignored(path, tmp_path):
     other = tmp_path / "other.db"
     with opened(other) as vault:

@@ -181,8 +181,11 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
     """Open the arrays of a sidecar where they lie.
 
     Raises:
-        ValueError: they do not fit each other.
+        ValueError: they do not fit each other, or name other rows than those that were written.
     """
+    for name in ("rows", "alive"):
+        # SQLite is asked for these rows, and they are taken for answered one by one.
+        file.verify(name)
     columns = {name: Growing.of(_get(file, name, dtype)) for name, dtype in _COLUMNS.items()}
     names = _names(file)
     alive, searchable = _flags(file, "alive"), _flags(file, "searchable")

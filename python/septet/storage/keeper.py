@@ -295,7 +295,11 @@ class Keeper:
         spaces = [space for space in stamp.spaces if space in known]
         try:
             self._buffers, snapshot = restore(file, stamp.generation, spaces)
-        except ValueError:
+        except (OSError, ValueError):
+            # Its table of contents was whole: it was a sidecar, and is damaged or out of reach now.
+            self.damaged = True
+            if self.sidecar is not None:
+                self.sidecar.drop()
             return None
         self._saved = Saved.of(file, snapshot, spaces, file.names())
         return snapshot
