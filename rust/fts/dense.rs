@@ -4,6 +4,7 @@
 use super::best::{Best, Candidate};
 use super::bits::Bits;
 use super::list::{List, Scorer};
+use super::postings::{Posting, Run};
 use super::query::{NEGLIGIBLE, too_little};
 
 /// Lists that are looked at together. Sums are kept for every set of them, and a row is tested for some of the sets.
@@ -29,7 +30,7 @@ pub(super) struct Dense<'q, 'a> {
 /// A list, and the block that was reached.
 struct Words<'q, 'a> {
     list: &'q List<'a>,
-    run: usize,
+    postings: &'a [Posting],
     /// The place of the first word, and the words.
     bits: (usize, &'a [u64]),
     /// The rows of the block that hold the term.
@@ -66,24 +67,58 @@ impl<'q, 'a> Dense<'q, 'a> {
 
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
     pub(super) fn search(mut self, best: &mut Best, near: &mut Vec<(usize, f64)>) {
+        let mut rows = Vec::new();
         for start in self.words.clone().step_by(BLOCK) {
             for words in &mut self.lists {
                 words.fill(start, &self.allowed[words.list.part]);
             }
-            let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
-            let enough = self.enough(0, 0, best);
-            for (word, (any, enough)) in any.into_iter().zip(enough).enumerate() {
-                let mut rest = any & enough;
-                while rest != 0 {
-                    let bit = rest.trailing_zeros();
-                    rest &= rest - 1;
-                    if let Some((least, most)) = self.estimate(word, bit, best) {
-                        let slot = (start + word) * 64 + bit as usize;
-                        near.push((slot, most));
-                        best.push(Candidate { score: least, key: slot as i64, slot });
-                    }
-                }
+            self.list_rows(&mut rows, best);
+            self.add_scores(&mut rows, best);
+            for row in &rows {
+                let slot = start * 64 + row.at as usize;
+                near.push((slot, row.sum + self.bounds[row.rest as usize]));
+                best.push(Candidate { score: row.sum, key: slot as i64, slot });
             }
+        }
+    }
+
+    /// List the rows of the block that have enough of the lists.
+    fn list_rows(&self, rows: &mut Vec<Row>, best: &Best) {
+        rows.clear();
+        let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
+        for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
+            let mut left = any & enough;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
+                let rest = self.lists.iter().enumerate().fold(0, held) as u32;
+                rows.push(Row { at: word as u32 * 64 + bit, rest, sum: 0.0 });
+            }
+        }
+    }
+
+    /// Add up what the lists give to the rows, and drop those that fall behind.
+    ///
+    /// List by list: the next row's posting is fetched while this one's score is computed, and no branch asks which row
+    /// it is that falls behind.
+    fn add_scores(&self, rows: &mut Vec<Row>, best: &Best) {
+        for (i, words) in self.lists.iter().enumerate() {
+            if self.bounds[self.bounds.len() - (1 << i)] <= best.floor() * NEGLIGIBLE {
+                break;
+            }
+            let scorer = &self.scorers[words.list.part];
+            let mut kept = 0;
+            for at in 0..rows.len() {
+                let mut row = rows[at];
+                if row.rest >> i & 1 == 1 {
+                    row.rest &= !(1 << i);
+                    row.sum += words.score(row.at, scorer);
+                }
+                rows[kept] = row;
+                kept += usize::from(!too_little(row.sum + self.bounds[row.rest as usize], best));
+            }
+            rows.truncate(kept);
         }
     }
 
@@ -104,31 +139,12 @@ impl<'q, 'a> Dense<'q, 'a> {
         }
         rows
     }
-
-    /// What the score of a row is at least and at most, unless it is out of the question.
-    fn estimate(&self, word: usize, bit: u32, best: &Best) -> Option<(f64, f64)> {
-        let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
-        let mut rest = self.lists.iter().enumerate().fold(0, held) as usize;
-        let mut sum = 0.0;
-        loop {
-            let bound = self.bounds[rest];
-            if too_little(sum + bound, best) {
-                return None;
-            }
-            if bound <= best.floor() * NEGLIGIBLE || rest == 0 {
-                return Some((sum, sum + bound));
-            }
-            let words = &self.lists[rest.trailing_zeros() as usize];
-            rest &= rest - 1;
-            sum += words.score(word, bit, self.scorers);
-        }
-    }
 }
 
 impl<'q, 'a> Words<'q, 'a> {
     fn new(list: &'q List<'a>, run: usize) -> Option<Self> {
-        let bits = list.run(run).bits?;
-        Some(Self { list, run, bits, held: [0; BLOCK], rows: [0; BLOCK], before: [0; BLOCK], end: 0 })
+        let Run { postings, bits, .. } = *list.run(run);
+        Some(Self { list, postings, bits: bits?, held: [0; BLOCK], rows: [0; BLOCK], before: [0; BLOCK], end: 0 })
     }
 
     /// Go on to the block that begins with a word.
@@ -144,13 +160,25 @@ impl<'q, 'a> Words<'q, 'a> {
         }
     }
 
-    /// What the list adds to the score of a row that holds its term.
-    fn score(&self, word: usize, bit: u32, scorers: &[Scorer<'a>]) -> f64 {
-        let lower = self.held[word] & ((1 << bit) - 1);
-        let posting = self.list.run(self.run).postings.get(self.before[word] + lower.count_ones() as usize);
+    /// What the list adds to the score of a row of the block that holds its term.
+    fn score(&self, row: u32, scorer: &Scorer<'a>) -> f64 {
+        let word = row as usize / 64;
+        let lower = self.held[word] & ((1 << (row % 64)) - 1);
         // It is the one of the row, unless bits and postings differ in a file that was tampered with.
-        posting.map_or(0.0, |&posting| self.list.times * self.list.score(&scorers[self.list.part], posting))
+        let posting = self.postings.get(self.before[word] + lower.count_ones() as usize);
+        posting.map_or(0.0, |&posting| self.list.times * self.list.score(scorer, posting))
     }
+}
+
+/// A row that may be among the best.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Its place in the block.
+    at: u32,
+    /// The set of lists that hold it and were not looked at.
+    rest: u32,
+    /// What the others add up to.
+    sum: f64,
 }
 
 fn either(a: &Rows, b: &Rows) -> Rows {
