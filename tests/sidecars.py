@@ -9,6 +9,13 @@ from septet import Vault
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta epsilon zeta getUserName Straße 数据库 索引 naïve running the of".split()
+#: The default profile has no use for token counts, the other one has.
+OPTIONS = [
+    {},
+    {"query_vector": [1.0, 0.5, 0.25]},
+    {"profile": "seven-signals"},
+    {"profile": "seven-signals", "query_vector": [1.0, 0.5, 0.25]},
+]
 QUERIES = ["alpha", "beta beta gamma", "user name", "数据库索引", "runs the", "naive zeta delta"]
 
 
@@ -33,7 +40,7 @@ def opened(path, **options):
 def answers(vault):
     found = []
     for query in QUERIES:
-        for options in ({}, {"query_vector": [1.0, 0.5, 0.25]}):
+        for options in OPTIONS:
             results = vault.search(query, limit=20, **options)
             found.append([(hit.id, hit.score) for hit in results])
     return found
@@ -73,7 +80,7 @@ def unchecked(vault):
 
 def made(path):
     """Make a vault of some hundred entries with a sidecar, and say what was made."""
-    with opened(path) as vault:
+    with opened(path, profile="seven-signals") as vault:
         vault.add_many(entry(i) for i in range(300))
         vault.delete("e7", "e8")
         return vault.optimize()

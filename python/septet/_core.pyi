@@ -220,6 +220,13 @@ class TermIndex:
     def __len__(self) -> int:
         """Return the number of slots."""
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory that the counts take: about two bytes for a token, and eight for a text; none of it in a file."""
+
+    def frozen(self) -> TermIndex:
+        """Return the index as it is now; appending to one leaves the other alone."""
+
     def append(self, texts: Sequence[str], *, threads: int | None = None) -> int:
         """Tokenise the texts in order into new slots and return the first; ``threads`` as in `TfidfVectorizer`."""
 
@@ -560,6 +567,15 @@ class ArrayFile:
     def spelling_index(self, prefix: str) -> SpellingIndex:
         """Return the index that `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
 
+    def term_index(self, prefix: str) -> TermIndex:
+        """Return the index that `ArrayWriter.term_index` wrote; what is appended stays in memory."""
+
+    def frequencies(self, prefix: str, index: TermIndex, documents: int) -> Frequencies:
+        """Return the frequencies that `ArrayWriter.frequencies` wrote, of so many documents of the index of this file.
+
+        Moving them raises nothing for a slot that was not counted: the file may be wrong.
+        """
+
     def codes(self, prefix: str) -> Codes:
         """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
 
@@ -591,6 +607,12 @@ class ArrayWriter:
 
     def spelling_index(self, prefix: str, index: SpellingIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""
+
+    def term_index(self, prefix: str, index: TermIndex) -> None:
+        """Write an index; its columns' names begin with the prefix."""
+
+    def frequencies(self, prefix: str, frequencies: Frequencies) -> None:
+        """Write document frequencies; their column's name begins with the prefix."""
 
     def codes(self, prefix: str, codes: Codes, rows: int) -> None:
         """Write the codes of the first ``rows`` rows; their columns' names begin with the prefix."""

@@ -115,7 +115,8 @@ class Vault(Searchable, Writable):
         """Make everything that searches use now, rather than in the background, and write it beside the file.
 
         Worth its time after a large import, or before the file goes to a read-only medium: the next process opens what
-        is there, and its first search is as fast as any. Nothing is written that was written already.
+        is there, and its first search is as fast as any. Nothing is written that was written already. Token counts are
+        made if the vault's own profile asks for them, or a search did.
 
         Raises:
             ReadOnly: opened for reading.
@@ -126,7 +127,8 @@ class Vault(Searchable, Writable):
         from septet.stats import Optimized
         from septet.storage import upkeep
 
-        made = upkeep.optimize(self._tier.keeper, self._store, self._clock())
+        terms = "tfidf" in resolve(self._profile).columns
+        made = upkeep.optimize(self._tier.keeper, self._store, self._clock(), terms=terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- embedding ---------------------------------------------------------------------------------------------------

@@ -50,6 +50,15 @@ impl<T: Pod> Array<T> {
         }
     }
 
+    /// Add items to an owned copy. It grows by an eighth where a vector would double: there is no more to come of most.
+    pub fn extend(&mut self, items: &[T]) {
+        let owned = self.to_mut();
+        if owned.capacity() - owned.len() < items.len() {
+            owned.reserve_exact(items.len().max(owned.len() / 8));
+        }
+        owned.extend_from_slice(items);
+    }
+
     /// The memory of its own that the array takes: none if it is mapped.
     pub fn owned_bytes(&self) -> usize {
         match &self.0 {

@@ -9,12 +9,16 @@ mod array;
 mod file;
 #[cfg(test)]
 pub(crate) mod folder;
+mod names;
+mod parts;
 mod places;
 mod table;
 mod write;
 
 pub use array::Array;
 pub use file::ArrayFile;
+pub use names::Names;
+pub use parts::{Ends, part};
 pub use places::Places;
 pub use write::ArrayWriter;
 

@@ -3,27 +3,18 @@
 //! Nothing in the file is believed: a place that leads outside is taken for an empty list, so that a file that was
 //! tampered with may spoil an answer, but never a process.
 
-use std::ops::Range;
-
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::postings::{Peak, Posting, Run};
-use crate::arrays::{Array, ArrayFile};
+use crate::arrays::{Array, ArrayFile, Names, part};
 use crate::error::{Error, Result};
 
 /// Stands in `dense` for a term without bits.
 pub(super) const NO_BITS: u32 = u32::MAX;
-/// Stands in `buckets` for an empty one.
-pub(super) const EMPTY: u32 = u32::MAX;
 
 /// Terms by name, and what is known of each by its number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     slots: usize,
-    /// Term numbers by the hash of their names, linear probing.
-    buckets: Array<u32>,
-    names: Array<u8>,
-    name_ends: Array<u64>,
+    names: Names,
     postings: Array<Posting>,
     posting_ends: Array<u64>,
     peaks: Array<Peak>,
@@ -42,9 +33,7 @@ impl Base {
         let name = |column: &str| format!("{prefix}{column}");
         let base = Self {
             slots,
-            buckets: file.column(&name("buckets"))?,
-            names: file.column(&name("names"))?,
-            name_ends: file.column(&name("name_ends"))?,
+            names: Names::open(file, prefix)?,
             postings: file.column(&name("postings"))?,
             posting_ends: file.column(&name("posting_ends"))?,
             peaks: file.column(&name("peaks"))?,
@@ -54,8 +43,7 @@ impl Base {
         };
         let terms = base.terms();
         let fits = [base.posting_ends.len(), base.peak_ends.len(), base.dense.len()].iter().all(|&len| len == terms)
-            && (base.buckets.len().is_power_of_two() || terms == 0)
-            && u32::try_from(terms.max(slots)).is_ok();
+            && u32::try_from(slots).is_ok();
         if fits { Ok(base) } else { Err(Error::Damaged { what: "the length of a column of terms" }) }
     }
 
@@ -66,28 +54,17 @@ impl Base {
 
     /// The number of terms.
     pub(super) fn terms(&self) -> usize {
-        self.name_ends.len()
+        self.names.len()
     }
 
     /// The number of a term.
     pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
-        let mask = self.buckets.len().checked_sub(1)?;
-        let first = bucket(name);
-        for step in 0..self.buckets.len() {
-            let term = self.buckets[first.wrapping_add(step) & mask];
-            if term == EMPTY {
-                return None;
-            }
-            if self.name(term) == name {
-                return Some(term);
-            }
-        }
-        None
+        self.names.find(name)
     }
 
     /// The name of a term.
     pub(super) fn name(&self, term: u32) -> &[u8] {
-        part(&self.names, &self.name_ends, term)
+        self.names.get(term)
     }
 
     /// The postings of a term; none for a term of the tail.
@@ -103,19 +80,4 @@ impl Base {
             bits: bits.map(|words| (0, words)),
         }
     }
-}
-
-/// Where to look for a name first; the mask of the table is applied to it.
-pub(super) fn bucket(name: &[u8]) -> usize {
-    xxh3_64(name) as usize
-}
-
-/// Part `i` of items that lie one part after the other.
-pub(super) fn part<'a, T>(items: &'a [T], ends: &[u64], i: u32) -> &'a [T] {
-    items.get(range(ends, i as usize)).unwrap_or(&[])
-}
-
-fn range(ends: &[u64], i: usize) -> Range<usize> {
-    let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
-    if i == 0 { 0..end(0) } else { end(i - 1)..end(i) }
 }

@@ -1,7 +1,6 @@
 //! The terms of each slot, compact: ascending numbers as differences of seven bits a byte.
 
-use super::base::part;
-use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
 use crate::error::Result;
 
 /// Lists of ascending numbers, append-only: those of a file, then those added since.

@@ -67,7 +67,6 @@ pub(super) struct List<'a> {
     pub(super) part: usize,
     term: u32,
     runs: [Run<'a>; 2],
-    /// The first slot of the second run's kind.
     split: usize,
     idf: f64,
     /// How often the query has the term.
@@ -89,6 +88,21 @@ impl<'a> List<'a> {
     /// What a posting of the list adds to the score of its row, each time.
     pub(super) fn score(&self, scorer: &Scorer<'_>, posting: Posting) -> f64 {
         scorer.score(self.idf, self.term, posting)
+    }
+
+    /// One of the two runs.
+    pub(super) fn run(&self, run: usize) -> &Run<'a> {
+        &self.runs[run]
+    }
+
+    /// The first slot of the second run's kind.
+    pub(super) fn split(&self) -> usize {
+        self.split
+    }
+
+    /// Say that a run was walked to its end.
+    pub(super) fn pass(&mut self, run: usize) {
+        self.next[run] = self.runs[run].postings.len();
     }
 
     /// The postings, slots ascending.

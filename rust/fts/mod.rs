@@ -8,6 +8,7 @@ mod base;
 mod best;
 mod bits;
 mod counts;
+mod dense;
 mod forward;
 mod index;
 mod list;

@@ -2,6 +2,7 @@
 
 use super::best::{Best, Candidate};
 use super::bits::Bits;
+use super::dense::Dense;
 use super::list::{List, Scorer};
 use super::statistics::check_slot;
 use crate::error::Result;
@@ -12,7 +13,7 @@ const WINDOW: usize = 2_048;
 const SLACK: f64 = 1.0 + 1e-9;
 /// What lists may add, as part of the floor, without being looked at until the floor is final. Words of every second row
 /// add a millionth, and each look into their long lists is a wait for memory.
-const NEGLIGIBLE: f64 = 1e-3;
+pub(super) const NEGLIGIBLE: f64 = 1e-3;
 
 /// A query over parts that are locked.
 pub(super) struct Query<'a> {
@@ -91,7 +92,8 @@ impl<'a> Query<'a> {
 
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
     pub(super) fn raise_floor(&self, best: &mut Best, k: usize) {
-        if self.lists.len() < 2 {
+        // Among words of many rows the floor rises as quickly by itself.
+        if self.lists.len() < 2 || (0..2).any(|run| self.dense(run).is_some()) {
             return;
         }
         for list in &self.lists {
@@ -104,11 +106,6 @@ impl<'a> Query<'a> {
                 return;
             }
         }
-    }
-
-    /// Whether a row with that much is out of the question.
-    fn too_little(score: f64, best: &Best) -> bool {
-        score * SLACK < best.floor()
     }
 
     /// Find the best `k` rows; `best` knows a first floor.
@@ -125,19 +122,45 @@ impl<'a> Query<'a> {
 
     /// The slots, ascending, whose rows may be among the best: walk the lists window by window.
     fn near(&mut self, mut best: Best, rows: usize) -> Vec<usize> {
+        let mut near = Vec::new();
+        for (run, end) in [self.split(), usize::MAX].into_iter().enumerate() {
+            if let Some(dense) = self.dense(run) {
+                dense.search(&mut best, &mut near);
+                self.lists.iter_mut().for_each(|list| list.pass(run));
+            } else {
+                self.walk(end, &mut best, &mut near, rows);
+            }
+        }
+        near.into_iter().filter(|&(_, most)| !too_little(most, &best)).map(|(slot, _)| slot).collect()
+    }
+
+    /// The slot before which the first runs of all lists end, and at which the second runs begin; 0 if each has its own,
+    /// for no slot lies before it.
+    fn split(&self) -> usize {
+        let split = self.lists.first().map_or(0, List::split);
+        if self.lists.iter().all(|list| list.split() == split) { split } else { 0 }
+    }
+
+    /// A run of the lists as bits, if that is how to go through it.
+    fn dense(&self, run: usize) -> Option<Dense<'_, 'a>> {
+        let apart = self.lists.iter().any(|list| list.split() != self.split());
+        if apart { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
+    }
+
+    /// Walk the lists to a slot.
+    fn walk(&mut self, end: usize, best: &mut Best, near: &mut Vec<(usize, f64)>, rows: usize) {
         let mut sums = vec![0.0; WINDOW.min(rows)];
         let mut touched = Bits::with_room(WINDOW);
-        let mut near = Vec::new();
         loop {
             // The lists from here on cannot lift a row to the floor by themselves.
-            let essential =
-                self.rest.iter().position(|&rest| Self::too_little(rest, &best)).unwrap_or(self.lists.len());
+            let essential = self.rest.iter().position(|&rest| too_little(rest, best)).unwrap_or(self.lists.len());
             let essential = essential.min(self.lists.len());
-            let Some(slot) = self.lists[..essential].iter().filter_map(List::slot).min() else { break };
+            let first = self.lists[..essential].iter().filter_map(List::slot).min();
+            let Some(slot) = first.filter(|&slot| slot < end) else { break };
             let start = slot / WINDOW * WINDOW;
             for list in &mut self.lists[..essential] {
                 let (scorer, allowed) = (&self.scorers[list.part], &self.allowed[list.part]);
-                list.walk(start + WINDOW, allowed, scorer, |slot, score| {
+                list.walk(end.min(start + WINDOW), allowed, scorer, |slot, score| {
                     // Always there, unless slots do not ascend in a file that was tampered with.
                     if let Some(sum) = sums.get_mut(slot.wrapping_sub(start)) {
                         *sum += score;
@@ -147,13 +170,12 @@ impl<'a> Query<'a> {
             }
             touched.drain(|at| {
                 let (slot, sum) = (start + at, std::mem::replace(&mut sums[at], 0.0));
-                if let Some((least, most)) = self.estimate(slot, sum, essential, &best) {
+                if let Some((least, most)) = self.estimate(slot, sum, essential, best) {
                     near.push((slot, most));
                     best.push(Candidate { score: least, key: slot as i64, slot });
                 }
             });
         }
-        near.into_iter().filter(|&(_, most)| !Self::too_little(most, &best)).map(|(slot, _)| slot).collect()
     }
 
     /// What the score of a slot is at least and at most, unless it is out of the question; its essential lists add up to
@@ -161,7 +183,7 @@ impl<'a> Query<'a> {
     fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &Best) -> Option<(f64, f64)> {
         for i in essential..self.lists.len() {
             let rest = self.rest[i];
-            if Self::too_little(sum + rest, best) {
+            if too_little(sum + rest, best) {
                 return None;
             }
             if rest <= best.floor() * NEGLIGIBLE {
@@ -169,7 +191,7 @@ impl<'a> Query<'a> {
             }
             sum += self.lists[i].times * self.add(i, slot);
         }
-        if Self::too_little(sum, best) { None } else { Some((sum, sum)) }
+        if too_little(sum, best) { None } else { Some((sum, sum)) }
     }
 
     /// What a list adds to the score of a slot.
@@ -208,4 +230,9 @@ impl<'a> Query<'a> {
         }
         Ok(if matches { total } else { f64::NAN })
     }
+}
+
+/// Whether a row with that much is out of the question.
+pub(super) fn too_little(score: f64, best: &Best) -> bool {
+    score * SLACK < best.floor()
 }

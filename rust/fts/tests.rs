@@ -84,6 +84,56 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(crate::seeded(40))]
+
+    #[test]
+    fn parts_whose_files_end_at_other_slots_rank_as_memory_does(
+        seeds in prop::collection::vec(any::<u32>(), 600..2_000),
+        cuts in (0..2_000_usize, 0..2_000_usize, any::<bool>()),
+        terms in prop::collection::vec(prop::sample::select(&WORDS[..8]), 1..8),
+        k in 1..40_usize,
+    ) {
+        let folder = Folder::new("fts-parts");
+        let cut = |cut: usize| cut.min(seeds.len());
+        let cuts = [cut(cuts.0), cut(if cuts.2 { cuts.0 } else { cuts.1 })];
+        let counted = |part: u32, range: std::ops::Range<usize>| {
+            range.filter(|&slot| seeds[slot] % 5 != part).map(|slot| slot as i64).collect::<Vec<_>>()
+        };
+        let texts = [rows(&seeds), rows(&seeds.iter().map(|seed| seed.rotate_left(7)).collect::<Vec<_>>())];
+        let mask: Vec<u8> = seeds.iter().map(|seed| (seed % 11 % 3) as u8).collect();
+        let (mut memory, mut files) = (Vec::new(), Vec::new());
+        for (part, (texts, cut)) in (0..).zip(texts.iter().zip(cuts)) {
+            let all = TextIndex::new(2).unwrap();
+            all.append(texts).unwrap();
+            let statistics = all.statistics(&counted(part, 0..texts.len())).unwrap();
+            memory.push((all, statistics));
+            let first = TextIndex::new(2).unwrap();
+            first.append(&texts[..cut]).unwrap();
+            let some = first.statistics(&counted(part, 0..cut)).unwrap();
+            let (index, some) = reopened(&folder, &format!("{part}"), &first, &some).unwrap();
+            index.append(&texts[cut..]).unwrap();
+            let statistics = some.moved(&index, &counted(part, cut..texts.len()), &[]).unwrap();
+            files.push((index, statistics));
+        }
+        let best = |of: &[(TextIndex, Statistics)]| {
+            let part = |(index, statistics), weights| Part { index, statistics, weights };
+            let parts = [part((&of[0].0, &of[0].1), &WEIGHTS), part((&of[1].0, &of[1].1), &[0.0, 30.0])];
+            bm25_top_k(&parts, &terms, Wanted { k, mask: Some(&mask), ties: None }).unwrap()
+        };
+        let slots: Vec<i64> = (0..seeds.len() as i64).collect();
+        let all = [&memory[0], &memory[1]].map(|(index, statistics)| Part { index, statistics, weights: &WEIGHTS });
+        let scores = bm25_at(&all[..1], &terms, &slots).unwrap();
+        let mut wanted: Vec<f64> =
+            scores.iter().zip(&mask).filter(|(score, allowed)| !score.is_nan() && **allowed != 0).map(|(s, _)| *s).collect();
+        wanted.sort_by(|a, b| b.total_cmp(a));
+        wanted.truncate(k);
+        let found = bm25_top_k(&all[..1], &terms, Wanted { k, mask: Some(&mask), ties: None }).unwrap();
+        prop_assert_eq!(found.scores, wanted);
+        prop_assert_eq!(best(&files), best(&memory));
+    }
+}
+
 #[test]
 fn a_frozen_index_stays_as_it_is() {
     let index = TextIndex::new(2).unwrap();

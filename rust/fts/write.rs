@@ -1,15 +1,15 @@
 //! An index as columns of a file: base and tail become one base.
 
-use super::base::{EMPTY, NO_BITS, bucket};
+use super::base::NO_BITS;
 use super::index::Held;
 use super::postings::{Peak, Posting, is_dense, peaks_of};
-use crate::arrays::ArrayWriter;
+use crate::arrays::{ArrayWriter, Ends, Names};
 use crate::error::Result;
 
 /// Write the columns of an index, their names beginning with `prefix`.
 pub(super) fn write(held: &Held, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
     let name = |column: &str| format!("{prefix}{column}");
-    write_names(held, to, name)?;
+    Names::write(&held.names(), to, prefix)?;
     let terms = 0..held.terms() as u32;
     to.begin::<Posting>(&name("postings"))?;
     let mut ends = Ends::default();
@@ -20,7 +20,7 @@ pub(super) fn write(held: &Held, to: &mut ArrayWriter, prefix: &str) -> Result<(
         }
         ends.end();
     }
-    to.column(&name("posting_ends"), &ends.0)?;
+    to.column(&name("posting_ends"), ends.as_slice())?;
     let mut shapes = held.details.shapes.clone();
     to.begin::<Peak>(&name("peaks"))?;
     let mut ends = Ends::default();
@@ -30,31 +30,11 @@ pub(super) fn write(held: &Held, to: &mut ArrayWriter, prefix: &str) -> Result<(
         ends.grow(peaks.len());
         ends.end();
     }
-    to.column(&name("peak_ends"), &ends.0)?;
+    to.column(&name("peak_ends"), ends.as_slice())?;
     write_bits(held, to, name)?;
     shapes.write(to, &name("shapes"))?;
     held.details.write(to, name)?;
     held.forward.write(to, name)
-}
-
-fn write_names(held: &Held, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
-    let names = held.names();
-    let mut buckets = vec![EMPTY; (names.len() * 2).next_power_of_two()];
-    let mask = buckets.len() - 1;
-    to.begin::<u8>(&name("names"))?;
-    let mut ends = Ends::default();
-    for (term, text) in names.iter().enumerate() {
-        to.put(text)?;
-        ends.grow(text.len());
-        ends.end();
-        let mut at = bucket(text) & mask;
-        while buckets[at] != EMPTY {
-            at = (at + 1) & mask;
-        }
-        buckets[at] = term as u32;
-    }
-    to.column(&name("name_ends"), &ends.0)?;
-    to.column(&name("buckets"), &buckets)
 }
 
 fn write_bits(held: &Held, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
@@ -79,18 +59,4 @@ fn write_bits(held: &Held, to: &mut ArrayWriter, name: impl Fn(&str) -> String) 
         number += 1;
     }
     to.column(&name("dense"), &dense)
-}
-
-/// Where parts of a column end.
-#[derive(Default)]
-struct Ends(Vec<u64>, u64);
-
-impl Ends {
-    fn grow(&mut self, items: usize) {
-        self.1 += items as u64;
-    }
-
-    fn end(&mut self) {
-        self.0.push(self.1);
-    }
 }

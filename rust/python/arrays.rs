@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
-use super::terms::SpellingIndex;
+use super::terms::{Frequencies, SpellingIndex, TermIndex};
 use super::{Vector, count};
 use crate::arrays::{self, Array};
 use crate::{fts, terms, vectors};
@@ -102,6 +102,23 @@ impl ArrayFile {
         Ok(SpellingIndex(py.detach(|| terms::SpellingIndex::open(&self.0, prefix))?))
     }
 
+    /// The term index whose columns have this prefix.
+    fn term_index(&self, py: Python<'_>, prefix: &str) -> PyResult<TermIndex> {
+        Ok(TermIndex(py.detach(|| terms::TermIndex::open(&self.0, prefix))?))
+    }
+
+    /// The frequencies of so many documents, over an index of this file, whose column has this prefix.
+    fn frequencies(
+        &self,
+        py: Python<'_>,
+        prefix: &str,
+        index: &Bound<'_, TermIndex>,
+        documents: i64,
+    ) -> PyResult<Frequencies> {
+        let (index, documents) = (&index.get().0, count("documents", documents)?);
+        Ok(Frequencies(py.detach(|| terms::Frequencies::open(&self.0, prefix, index, documents))?))
+    }
+
     /// The codes whose columns have this prefix.
     fn codes(&self, py: Python<'_>, prefix: &str) -> PyResult<Codes> {
         Ok(Codes(py.detach(|| vectors::Codes::open(&self.0, prefix))?))
@@ -145,6 +162,18 @@ impl ArrayWriter {
     fn spelling_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, SpellingIndex>) -> PyResult<()> {
         let index = &index.get().0;
         self.with(py, |to| index.write(to, prefix))
+    }
+
+    /// Write a term index.
+    fn term_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, TermIndex>) -> PyResult<()> {
+        let index = &index.get().0;
+        self.with(py, |to| index.write(to, prefix))
+    }
+
+    /// Write document frequencies.
+    fn frequencies(&self, py: Python<'_>, prefix: &str, frequencies: &Bound<'_, Frequencies>) -> PyResult<()> {
+        let frequencies = &frequencies.get().0;
+        self.with(py, |to| frequencies.write(to, prefix))
     }
 
     /// Write the codes of the first `rows` rows.

@@ -92,7 +92,7 @@ impl SpellingIndex {
 
 /// Token counts of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct TermIndex(terms::TermIndex);
+pub(super) struct TermIndex(pub(super) terms::TermIndex);
 
 #[pymethods]
 impl TermIndex {
@@ -103,6 +103,17 @@ impl TermIndex {
 
     fn __len__(&self, py: Python<'_>) -> usize {
         py.detach(|| self.0.len())
+    }
+
+    /// The memory the counts take.
+    #[getter]
+    fn size_bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.size_bytes())
+    }
+
+    /// The index as it is now; appending to one leaves the other alone.
+    fn frozen(&self, py: Python<'_>) -> Self {
+        Self(py.detach(|| self.0.frozen()))
     }
 
     /// Tokenise the texts in order into new slots and return the first new slot.
@@ -132,7 +143,7 @@ impl TermIndex {
 
 /// Document frequencies at one moment: immutable, made from a `TermIndex`.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct Frequencies(terms::Frequencies);
+pub(super) struct Frequencies(pub(super) terms::Frequencies);
 
 #[pymethods]
 impl Frequencies {

@@ -122,19 +122,19 @@ impl Lexicon {
         &self.names[start..self.ends[term]]
     }
 
+    /// The names, by number.
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len() as u32).map(|term| self.name(term))
+    }
+
     /// The names as texts, by number.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.len() as u32).map(|term| String::from_utf8_lossy(self.name(term)).into_owned())
+        self.names().map(text)
     }
 
     /// The terms, by number.
     pub(super) fn terms(&self) -> impl Iterator<Item = Term<'_>> {
-        (0..self.len() as u32).map(|term| Term::padded(self.name(term)))
-    }
-
-    /// The number of a term that anybody may have named.
-    pub(super) fn find_text(&self, text: &str) -> Option<u32> {
-        if text.contains('\0') { None } else { self.find(Term::new(text)) }
+        self.names().map(Term::padded)
     }
 
     /// The number of a term, if it has one.
@@ -189,6 +189,11 @@ impl Lexicon {
     }
 }
 
+/// A name as a text.
+pub(super) fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
 /// One lexicon of the terms of several, numbered in code point order, and by lexicon the new number of each term.
 pub(super) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
     let mut all: Vec<(u128, u32, u32)> = Vec::with_capacity(lexicons.iter().map(|lexicon| lexicon.len()).sum());
@@ -228,14 +233,6 @@ mod tests {
 
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn a_name_with_nuls_or_without_bytes_is_no_term() {
-        let mut lexicon = Lexicon::default();
-        lexicon.number(Term::new("a"));
-        assert_eq!(lexicon.find_text("a"), Some(0));
-        assert!(["", "\0", "a\0", "b"].iter().all(|text| lexicon.find_text(text).is_none()));
-    }
 
     #[test]
     fn long_terms_with_one_key_are_told_apart() {

@@ -2,7 +2,9 @@
 
 mod counting;
 mod fold;
+mod frequencies;
 mod grams;
+mod held;
 mod index;
 mod lexicon;
 mod memo;
@@ -12,14 +14,18 @@ mod scripts;
 mod slots;
 mod spelling;
 mod stop_words;
+#[cfg(test)]
+mod tests;
 mod tfidf;
 mod tokens;
 mod trigrams;
+mod units;
 mod words;
 
 pub use fold::fold;
+pub use frequencies::Frequencies;
 pub use grams::{grams, query_grams};
-pub use index::{Frequencies, TermIndex};
+pub use index::TermIndex;
 pub use spelling::SpellingIndex;
 pub use stop_words::{STOP_WORDS, is_stop_word};
 pub use tfidf::{Csr, TfidfVectorizer};

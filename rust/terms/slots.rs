@@ -1,64 +1,91 @@
 //! The terms of texts, by slot.
 
 use super::counting::Piece;
-use crate::error::{Error, Result};
+use super::units::{for_each_count, push_numbers};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::error::Result;
 
 /// By slot the text's term numbers, ascending, each as often as it occurs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    pub(super) terms: Vec<u32>,
-    pub(super) ends: Vec<usize>,
+    units: Array<u16>,
+    ends: Array<u64>,
 }
 
 impl Slots {
+    /// The slots in a file.
+    pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        Ok(Self { units: file.column(&format!("{prefix}numbers"))?, ends: file.column(&format!("{prefix}ends"))? })
+    }
+
+    /// Write the slots of both, one after the other, as columns of a file.
+    pub(super) fn write(&self, more: &Self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        to.begin::<u16>(&format!("{prefix}numbers"))?;
+        to.put(&self.units)?;
+        to.put(&more.units)?;
+        to.begin::<u64>(&format!("{prefix}ends"))?;
+        to.put(&self.ends)?;
+        to.put(&moved(&more.ends, self.units.len()))
+    }
+
     /// The texts of one piece.
     pub(super) fn of(piece: &Piece, number: impl Fn(u32) -> u32) -> Self {
-        let (mut slots, mut start) = (Self::default(), 0);
+        let (mut units, mut ends) = (Vec::with_capacity(piece.terms.len()), Vec::with_capacity(piece.ends.len()));
+        let (mut numbers, mut start) = (Vec::new(), 0);
         for &end in &piece.ends {
-            let from = slots.terms.len();
+            numbers.clear();
             for counted in &piece.terms[start..end] {
-                slots.terms.extend(std::iter::repeat_n(number(counted.term), counted.count as usize));
+                numbers.extend(std::iter::repeat_n(number(counted.term), counted.count as usize));
             }
-            slots.terms[from..].sort_unstable();
-            slots.ends.push(slots.terms.len());
+            numbers.sort_unstable();
+            push_numbers(&mut units, &numbers);
+            ends.push(units.len() as u64);
             start = end;
         }
-        slots
+        Self { units: units.into(), ends: ends.into() }
     }
 
-    pub(super) fn append(&mut self, other: &Self) {
-        let offset = self.terms.len();
-        self.terms.extend_from_slice(&other.terms);
-        self.ends.extend(other.ends.iter().map(|end| offset + end));
+    /// Add the slots of others, in their order.
+    pub(super) fn extend(&mut self, others: &Self) {
+        self.ends.extend(&moved(&others.ends, self.units.len()));
+        self.units.extend(&others.units);
     }
 
-    pub(super) fn get(&self, slot: usize) -> &[u32] {
-        let start = if slot == 0 { 0 } else { self.ends[slot - 1] };
-        &self.terms[start..self.ends[slot]]
+    /// The number of slots.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
     }
 
-    pub(super) fn check(&self, slot: i64) -> Result<usize> {
-        match usize::try_from(slot) {
-            Ok(i) if i < self.ends.len() => Ok(i),
-            _ => Err(Error::OutOfRange { what: "slot", index: slot, len: self.ends.len() }),
-        }
+    /// The terms of a slot; none where a file that was tampered with says that they lie elsewhere.
+    pub(super) fn get(&self, slot: u32) -> Counted<'_> {
+        Counted(part(&self.units, &self.ends, slot))
     }
 
-    /// Fail for a slot out of range or listed twice.
-    pub(super) fn check_all(&self, slots: &[i64]) -> Result<()> {
-        for &slot in slots {
-            self.check(slot)?;
-        }
-        let mut sorted = slots.to_vec();
-        sorted.sort_unstable();
-        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Error::Repeated { slot: pair[0] }),
-            None => Ok(()),
-        }
+    /// The memory that they take; mapped pages do not count.
+    pub(super) fn owned_bytes(&self) -> usize {
+        self.units.owned_bytes() + self.ends.owned_bytes()
     }
 }
 
-/// The distinct terms of an ascending list, with how often each occurs.
-pub(super) fn counts(terms: &[u32]) -> impl Iterator<Item = (u32, usize)> + '_ {
-    terms.chunk_by(|a, b| a == b).map(|run| (run[0], run.len()))
+/// The ends when their units come after so many of others.
+fn moved(ends: &[u64], offset: usize) -> Vec<u64> {
+    ends.iter().map(|end| end.wrapping_add(offset as u64)).collect()
+}
+
+/// The terms of one text, as they are kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted<'a>(&'a [u16]);
+
+impl Counted<'_> {
+    /// Call `each` with the distinct terms, ascending, and how often each occurs.
+    #[inline]
+    pub(super) fn for_each(self, each: impl FnMut(u32, u32)) {
+        for_each_count(self.0, each);
+    }
+
+    /// Ask memory for the terms.
+    pub(super) fn fetch(self) {
+        const LINE: usize = 32;
+        std::hint::black_box(self.0.iter().step_by(LINE).fold(0, |all, unit| all | unit));
+    }
 }

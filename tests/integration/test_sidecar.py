@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from septet import ReadOnly, StoreError
+from septet import ReadOnly, StoreError, _core
 from septet._core import FileRows
 from septet.storage import keeper as keepers
 from septet.storage.buffers import MAPPED_BYTES
-from sidecars import answers, entry, files, folder_of, made, opened, restored, unchecked, until, wanted
+from sidecars import OPTIONS, answers, entry, files, folder_of, made, opened, restored, unchecked, until, wanted
 
 
 @pytest.fixture
@@ -34,6 +34,49 @@ def test_a_process_begins_with_what_another_left(path):
         assert newest.postings is not None and newest.vectors
         assert [(hit.id, hit.score) for hit in first] == expected[0]
         assert answers(vault) == expected
+
+
+def test_a_process_begins_with_the_token_counts_that_another_left(path):
+    with opened(path) as vault:
+        vault.search("alpha", profile="seven-signals")
+        terms = vault._tier.keeper._newest.terms
+        assert (len(terms.index), terms.index.size_bytes) == (298, 0)
+        assert answers(vault) == wanted(path)
+
+
+def test_a_vault_without_use_for_token_counts_keeps_none_until_a_search_wants_them(tmp_path):
+    path = tmp_path / "plain.db"
+    with opened(path) as vault:
+        vault.add_many(entry(i) for i in range(keepers.LEAST_SLOTS))
+        assert "terms.numbers" not in columns(vault.optimize().path)
+        vault.search("alpha")
+        assert vault._tier.keeper._newest.terms is None
+        # They are worth a new file then, which the background writes.
+        until(lambda: answers(vault) and "terms.numbers" in columns(folder_of(path) / files(path)[0]))
+        until(lambda: not vault._tier.keeper._working)
+        assert answers(vault) == wanted(path)
+        assert vault._tier.keeper._newest.terms.index.size_bytes == 0
+        first = files(path)
+        assert vault.optimize().path == str(folder_of(path) / first[0])
+
+
+def test_token_counts_are_kept_by_those_who_have_no_use_for_them(path):
+    with opened(path) as vault:
+        vault.add_many(entry(i) for i in range(300, 350))
+        vault.delete("e9", "e310")
+        vault.search("alpha")
+        vault.optimize()
+        # Only those of the slots that another process had cut into tokens.
+        assert len(vault._tier.keeper._newest.terms.index) == 298
+    with opened(path) as vault:
+        assert answers(vault) == wanted(path)
+        assert restored(vault)
+        vault.add(**entry(400))
+        assert answers(vault) == wanted(path)
+
+
+def columns(path):
+    return _core.ArrayFile(path).names()
 
 
 def test_what_was_written_since_is_added(path):
@@ -171,7 +214,7 @@ def test_cut_files_are_ignored(path):
         file.unlink()
         file.write_bytes(whole[:cut])
         with opened(path) as vault:
-            assert answers(vault)[:2] == expected[:2]
+            assert answers(vault)[: len(OPTIONS)] == expected[: len(OPTIONS)]
             assert not restored(vault)
 
 
@@ -195,6 +238,21 @@ def test_flipped_bytes_are_found_and_the_file_is_given_up(path):
                 assert "sidecar_damaged" in [note.code for note in vault.search("alpha").notes]
                 assert files(path) == []
     assert given_up > 10
+
+
+def test_a_file_that_names_other_rows_is_given_up_before_they_are_asked_for(path):
+    file = folder_of(path) / files(path)[0]
+    whole = file.read_bytes()
+    rows = _core.ArrayFile(file).column("rows").tobytes()
+    expected = wanted(path)
+    for at in range(0, len(rows), 331):
+        bad = bytearray(rows)
+        bad[at] ^= 1
+        file.write_bytes(whole.replace(rows, bytes(bad)))
+        with opened(path) as vault:
+            assert answers(vault) == expected
+            assert "sidecar_damaged" in [note.code for note in vault.search("alpha").notes]
+        assert files(path) == []
 
 
 def test_one_of_another_store_is_ignored(path, tmp_path):

@@ -179,6 +179,57 @@ def test_a_corpus_of_many_windows_equals_fts5(seed):
         assert_same_ranking([table], terms, rng)
 
 
+MANY = "the of and to in is that for it as was with".split()
+
+
+def rows_of_many(rng, columns, count):
+    """Rows of words that most have: some of one word, many alike, one of 100,000 words."""
+    shares = [rng.choice((0.1, 0.3, 0.6, 0.9)) for _ in MANY]
+
+    def text():
+        words = [w for w, share in zip(MANY, shares) if rng.random() < share]
+        return " ".join(words * rng.choice((1, 1, 1, 2, 5)))
+
+    rows = {row: [text() if rng.random() < 0.7 else "" for _ in range(columns)] for row in range(count)}
+    for row in rng.sample(range(count), count // 5):
+        rows[row] = ["every" if column == row % columns else "" for column in range(columns)]
+    for row in rng.sample(range(count), count // 5):
+        rows[row] = ["every the"] * columns
+    rows[rng.randrange(count)][-1] = "the of every " * 33_000 + "and"
+    return rows
+
+
+@pytest.mark.parametrize(
+    "weights", [(10.0, 0.7), (0.0, 0.0), (0.0, 2.0), (1e300, 1e-300), (1e-300, 1e-290), (1e9, 1e-9, 1.0)], ids=str
+)
+def test_words_of_many_rows_equal_fts5(weights):
+    rng = random.Random(str(weights))
+    table = Table(len(weights), weights)
+    table.write(rows_of_many(rng, len(weights), 4_000))
+    again = rng.sample(range(4_000), 900)
+    fresh = rows_of_many(rng, len(weights), 4_000)
+    table.write({row: fresh[row] for row in again[:500]}, again[500:])
+    check_totals(table)
+    for words in (2, 2, 3, 4, 5, 6, 9, 12):
+        terms = rng.sample([*MANY, "every"], words)
+        assert_same_ranking([table], terms + terms[:1] * rng.randrange(4), rng)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_words_of_many_rows_in_two_tables_equal_their_sum(seed):
+    rng = random.Random(3_000 + seed)
+    entries, grams = Table(2, (10.0, 0.3)), Table(1, (rng.choice((0.0, 1.0, 50.0)),))
+    entries.write(rows_of_many(rng, 2, 3_000))
+    grams.write(rows_of_many(rng, 1, 3_000))
+    empty = np.flatnonzero([rng.random() < 0.3 for _ in range(3_000)])
+    grams.statistics = grams.statistics.moved(grams.index, np.empty(0, dtype=np.int64), empty)
+    for row in empty.tolist():
+        grams.sql.execute("DELETE FROM t WHERE rowid = ?", (row,))
+        del grams.rows[row]
+    for words in (2, 3, 4, 5):
+        assert_same_ranking([entries, grams], rng.sample([*MANY, "every"], words), rng)
+
+
 def test_a_document_of_100_000_words_and_one_of_one():
     table = Table(2, (0.1, 0.3))
     table.write({1: ["fox " * 60_000, "red fox " * 20_000], 2: ["fox", ""], 3: ["", "red"], 4: ["", ""]})

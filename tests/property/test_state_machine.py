@@ -138,6 +138,12 @@ class Vaults(RuleBasedStateMachine):
         self.writer(elsewhere).optimize()
 
     @rule()
+    def optimize_without_use_for_token_counts(self):
+        """They go from file to file, and lack the slots that came since."""
+        with self.open() as third:
+            third.optimize()
+
+    @rule()
     def back_up(self):
         self.vault.backup(self.folder / "backup.db")
         self.backup = deepcopy(self.model), set(self.embedded)

@@ -14,10 +14,11 @@ from septet import _core
 from septet.storage.growing import Growing
 from septet.storage.layer import VectorLayer
 from septet.storage.postings import Postings, PostingsBuffers
-from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, VectorRows
+from septet.storage.sidecar import Stamp
+from septet.storage.snapshot import FactArrays, Mask, Slots, Snapshot, Terms, VectorRows
 from septet.storage.vectors import Space
 
-__all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_vectors"]
+__all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_terms", "restored_vectors"]
 
 #: Vectors of at most so many bytes are searched where they are mapped. The pages around each row that a search looks at
 #: count as memory of the process, and in time they are all; single rows of more are read past the map.
@@ -106,6 +107,7 @@ class Kept(NamedTuple):
     grams: _core.TextIndex
     spelling: _core.SpellingIndex
     with_grams: Mask
+    terms: Terms | None
     layers: tuple[VectorLayer, ...]
 
     @property
@@ -121,7 +123,9 @@ class Kept(NamedTuple):
             return None
         layers = tuple(buffers.vectors[number] for number in snapshot.vectors)
         frozen = postings.entries.frozen(), postings.grams.frozen(), postings.spelling.frozen()
-        return cls(snapshot, postings, *frozen, indexes.with_grams.view(), layers)
+        terms = snapshot.terms
+        terms = None if terms is None else replace(terms, index=terms.index.frozen())
+        return cls(snapshot, postings, *frozen, indexes.with_grams.view(), terms, layers)
 
     def is_of(self, buffers: Buffers) -> bool:
         """Say whether these are still the buffers it was made from: slots and rows have the same numbers."""
@@ -131,6 +135,11 @@ class Kept(NamedTuple):
             and indexes.entries is self.postings.entries
             and all(buffers.vectors.get(layer.space.space) is layer for layer in self.layers)
         )
+
+    def is_in(self, stamp: Stamp, file: _core.ArrayFile) -> bool:
+        """Say whether a sidecar holds all of this, or what came of it later."""
+        has_terms = self.terms is None or "terms.counted" in file.names()
+        return stamp.generation >= self.snapshot.generation and set(stamp.spaces) >= set(self.spaces) and has_terms
 
     def write(self, to: _core.ArrayWriter, step: Callable[[str], None]) -> None:
         """Write every array; ``step`` is called before each."""
@@ -151,6 +160,12 @@ class Kept(NamedTuple):
         to.statistics("gram_rows.", self.postings.gram_rows)
         step("spelling")
         to.spelling_index("spelling.", self.spelling)
+        if self.terms is not None:
+            step("terms")
+            to.term_index("terms.", self.terms.index)
+            step("frequencies")
+            to.frequencies("terms.", self.terms.frequencies)
+            _put(to, "terms.counted", self.terms.counted)
         for layer in self.layers:
             found, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
             step(f"{prefix}slots")
@@ -166,8 +181,11 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
     """Open the arrays of a sidecar where they lie.
 
     Raises:
-        ValueError: they do not fit each other.
+        ValueError: they do not fit each other, or name other rows than those that were written.
     """
+    for name in ("rows", "alive"):
+        # SQLite is asked for these rows, and they are taken for answered one by one.
+        file.verify(name)
     columns = {name: Growing.of(_get(file, name, dtype)) for name, dtype in _COLUMNS.items()}
     names = _names(file)
     alive, searchable = _flags(file, "alive"), _flags(file, "searchable")
@@ -187,7 +205,9 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
         found, base = restored_vectors(file, space, slots)
         buffers.vectors[space.space] = VectorLayer.of(space, found, base)
         vectors[space.space] = found
-    return buffers, replace(buffers.published(generation, alive), vectors=vectors)
+    terms = restored_terms(file)
+    _check(terms is None or len(terms.counted) <= slots)
+    return buffers, replace(buffers.published(generation, alive), vectors=vectors, terms=terms)
 
 
 def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
@@ -202,6 +222,19 @@ def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
     _check({len(entries), len(grams), len(spelling), len(with_grams)} == {len(rows)})
     counted = file.statistics("entry_rows.", entries), file.statistics("gram_rows.", grams)
     return PostingsBuffers((Postings(entries, counted[0], grams, counted[1], spelling), rows), with_grams)
+
+
+def restored_terms(file: _core.ArrayFile) -> Terms | None:
+    """Open the token counts of a sidecar; None for one that was written when no search had needed them.
+
+    Raises:
+        ValueError: they do not fit each other.
+    """
+    if "terms.counted" not in file.names():
+        return None
+    index, counted = file.term_index("terms."), _flags(file, "terms.counted")
+    _check(len(index) == len(counted))
+    return Terms(index, file.frequencies("terms.", index, int(np.count_nonzero(counted))), counted, None)
 
 
 def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[VectorRows, NDArray[np.float32]]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from septet import _core
-from septet.storage.buffers import Buffers, Kept, restore, restored_postings, restored_vectors
+from septet.storage.buffers import Buffers, Kept, restore, restored_postings, restored_terms, restored_vectors
 from septet.storage.entries import purged_at, texts_at
 from septet.storage.forks import renew_in_children
 from septet.storage.layer import VectorLayer
@@ -41,17 +41,35 @@ _CHANGED = f"{_FACTS} INDEXED BY entries_by_generation WHERE generation > ?"
 
 
 class Saved(NamedTuple):
-    """What is known of the sidecar behind the arrays: its slots and spaces, and the columns left to be checked."""
+    """What is known of the sidecar behind the arrays.
+
+    Attributes:
+        slots: of all arrays but the token counts.
+        cut: slots whose token counts are in it.
+        spaces: whose vectors are in it.
+        unchecked: the columns left to be checked.
+    """
 
     file: _core.ArrayFile | None
     slots: int
+    cut: int
     spaces: frozenset[int]
     unchecked: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, file: _core.ArrayFile | None, snapshot: Snapshot, spaces: Sequence[Space], unchecked: Sequence[str] = ()
+    ) -> Saved:
+        """Take note of a sidecar that holds a snapshot."""
+        cut = 0 if snapshot.terms is None else len(snapshot.terms.counted)
+        return cls(file, len(snapshot.rows), cut, frozenset(space.space for space in spaces), frozenset(unchecked))
 
     def outgrown(self, newest: Snapshot, buffers: Buffers) -> bool:
         """Say whether so much has come that a new one is worth its writing: more than a tenth."""
         enough = max(SPARE_SLOTS, self.slots // 10)
         late = self.file is not None and any(layer.added > enough for layer in buffers.vectors.values())
+        cut = 0 if newest.terms is None else len(newest.terms.counted)
+        late = late or cut - self.cut > enough
         return len(newest.rows) - self.slots > enough or late or not self.spaces >= newest.vectors.keys()
 
 
@@ -196,7 +214,7 @@ class Keeper:
         """
         with self._lock:
             newest, slots = self._newest, len(kept.snapshot.rows)
-            self._saved = Saved(file, slots, frozenset(space.space for space in kept.spaces), frozenset())
+            self._saved = Saved.of(file, kept.snapshot, kept.spaces)
             if newest is None or file is None or self._buffers.postings is None or not kept.is_of(self._buffers):
                 return
             postings = restored_postings(file, kept.snapshot.alive & kept.snapshot.searchable)
@@ -205,7 +223,8 @@ class Keeper:
                 layer.move(rows, base)
             self._buffers.postings = postings
             views = {number: layer.view(len(newest.rows)) for number, layer in self._buffers.vectors.items()}
-            self._newest = replace(newest, postings=None, vectors=views)
+            terms = newest.terms if kept.terms is None else restored_terms(file)
+            self._newest = replace(newest, postings=None, vectors=views, terms=terms)
 
     @property
     def unchecked(self) -> tuple[_core.ArrayFile, frozenset[str]] | None:
@@ -275,10 +294,13 @@ class Keeper:
         spaces = [space for space in stamp.spaces if space in known]
         try:
             self._buffers, snapshot = restore(file, stamp.generation, spaces)
-        except ValueError:
+        except (OSError, ValueError):
+            # Its table of contents was whole: it was a sidecar, and is damaged or out of reach now.
+            self.damaged = True
+            if self.sidecar is not None:
+                self.sidecar.drop()
             return None
-        numbers = frozenset(space.space for space in spaces)
-        self._saved = Saved(file, len(snapshot.rows), numbers, frozenset(file.names()))
+        self._saved = Saved.of(file, snapshot, spaces, file.names())
         return snapshot
 
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
@@ -300,12 +322,8 @@ class Keeper:
         alive[gone[gone >= 0]] = False
         fresh = self._buffers.append([r for r in changed if r[1]])
         snapshot = self._buffers.published(read.generation, np.concatenate([alive, np.ones(len(fresh), dtype=bool)]))
-        terms = old.terms
-        if terms is not None:
-            _append_texts(read, terms.index, snapshot.rows[fresh])
-            # What died leaves the frequencies now; what is new is counted when a search asks for its moment.
-            still = terms.counted & snapshot.alive[: len(terms.counted)]
-            terms = terms.moved(still, None)
+        # Texts are cut into tokens when a search asks for them: most profiles never do.
+        terms = None if old.terms is None else replace(old.terms, at=None)
         vectors = self._extended_vectors(old, read, snapshot, fresh)
         postings, buffers = old.postings, self._buffers.postings
         if postings is not None and buffers is not None:
@@ -330,14 +348,12 @@ class Keeper:
         return {number: layer.view(len(snapshot.rows)) for number, layer in layers.items()}
 
     def _counted(self, snapshot: Snapshot, read: Reading, now: float) -> Terms:
-        """Return document frequencies over the entries valid at ``now``, loading the token counts if need be."""
+        """Return document frequencies over the entries valid at ``now``, adding the tokens of slots that lack them."""
         terms = snapshot.terms
         if terms is None:
             index = _core.TermIndex()
-            for part in _pages(np.flatnonzero(snapshot.alive), index, snapshot):
-                _append_texts(read, index, snapshot.rows[part])
-            nothing = np.zeros(len(snapshot.rows), dtype=bool)
-            terms = Terms(index, index.frequencies(np.empty(0, dtype=np.int64)), nothing, now)
+            terms = Terms(index, index.frequencies(np.empty(0, dtype=np.int64)), np.zeros(0, dtype=bool), None)
+        _append_texts(read, terms.index, snapshot)
         return terms.moved(snapshot.valid(now) & snapshot.searchable, now)
 
     def _loaded(self, snapshot: Snapshot, read: Reading, space: Space) -> VectorRows:
@@ -348,16 +364,14 @@ class Keeper:
         return layer.view(len(snapshot.rows))
 
 
-def _pages(alive: Slots, index: _core.TermIndex, snapshot: Snapshot) -> Iterator[Slots]:
-    """Yield the live slots page by page, having given every dead slot before them an empty text."""
+def _append_texts(read: Reading, index: _core.TermIndex, snapshot: Snapshot) -> None:
+    """Add the tokens of the slots that lie behind those of the index; dead ones get an empty text."""
+    alive = np.flatnonzero(snapshot.alive)
+    alive = alive[alive >= len(index)]
     for start in range(0, len(alive), PAGE_ROWS):
         page = alive[start : start + PAGE_ROWS]
         # Runs of neighbours, so that the slots of the index stay those of the snapshot.
         for run in np.split(page, np.flatnonzero(np.diff(page) > 1) + 1):
             index.append([""] * (int(run[0]) - len(index)))
-            yield run
+            index.append(texts_at(read, snapshot.rows[run].tolist()))
     index.append([""] * (len(snapshot.rows) - len(index)))
-
-
-def _append_texts(read: Reading, index: _core.TermIndex, rows: Slots) -> None:
-    index.append(texts_at(read, rows.tolist()))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
 #: Counts up with every change of what is kept: columns, tokenizer, codes, scaling of vectors.
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".arrays"
 PART = ".part"
 

@@ -62,8 +62,8 @@ class Terms:
     """Token counts by slot, and document frequencies over the slots that were valid at one moment.
 
     Attributes:
-        counted: which slots the frequencies cover ``(s,)``.
-        at: the moment, epoch seconds; None when slots were added since, which are not counted yet.
+        counted: which slots the frequencies cover ``(s,)``; there may be later ones, which are not cut into tokens yet.
+        at: the moment, epoch seconds; None when slots came or died since.
     """
 
     index: _core.TermIndex

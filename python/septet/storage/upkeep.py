@@ -123,15 +123,18 @@ class Save(Work):
 WORK: Mapping[Due, type[Work]] = MappingProxyType({"build": Build, "check": Check, "save": Save})
 
 
-def optimize(keeper: Keeper, store: Store, now: float) -> tuple[Path, int] | None:
+def optimize(keeper: Keeper, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
     """Make everything that searches use, in memory and as a sidecar; return its path and size, None without one.
+
+    Args:
+        terms: whether they use token counts.
 
     Raises:
         StoreError: the vault cannot be read, or the sidecar not be written.
     """
     keeper.take_turn()
     try:
-        _load(keeper, store, now)
+        _load(keeper, store, now, terms)
         kept = keeper.kept()
         if keeper.sidecar is None or kept is None:
             return None
@@ -146,12 +149,12 @@ def optimize(keeper: Keeper, store: Store, now: float) -> tuple[Path, int] | Non
         keeper.rest()
 
 
-def _load(keeper: Keeper, store: Store, now: float) -> None:
-    """Have the keeper hold the postings, and the vectors of every space."""
+def _load(keeper: Keeper, store: Store, now: float, terms: bool) -> None:
+    """Have the keeper hold the postings, the vectors of every space, and the token counts if they are wanted."""
     while True:
         with store.reading() as read:
             spaces = stored_vectors.spaces(read)
-            views = [keeper.view(read, now, space=space) for space in spaces] or [keeper.view(read, now)]
+            views = [keeper.view(read, now, terms=terms, space=space) for space in (*spaces, None)]
         newest = views[-1]
         if newest is not None and (newest.postings is not None or keeper.mistrusted):
             return
@@ -173,7 +176,7 @@ def save(keeper: Keeper, store: Store, sidecar: Sidecar, kept: Kept, *, wait: bo
     def needed() -> bool:
         with background, store.reading() as read:
             found = sidecar.newest(read)
-        return found is None or found[0].generation < generation or not set(found[0].spaces) >= set(kept.spaces)
+        return found is None or not kept.is_in(*found)
 
     def fill(to: _core.ArrayWriter) -> None:
         def step(name: str) -> None:

@@ -2,12 +2,11 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::names::extend;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::Result;
+use crate::terms::units::push_numbers;
 
-/// By slot its words' numbers, ascending, each as often as it occurs: differences, fifteen bits a unit. Bytes would take
-/// little less, and the processor could not tell how many the next number has; nearly all have one unit.
+/// By slot its words' numbers, ascending, each as often as it occurs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     units: Array<u16>,
@@ -22,9 +21,6 @@ struct Slot {
     end: u64,
     square: f64,
 }
-
-/// Set in a unit that is not the last of its number.
-const MORE: u16 = 1 << 15;
 
 impl Lists {
     /// The slots in a file.
@@ -50,23 +46,14 @@ impl Lists {
     /// Add a slot: ascending numbers, and the sum of its squared weights.
     pub(super) fn push(&mut self, numbers: &[u32], square: f64) {
         let units = self.units.to_mut();
-        let mut last = 0;
-        for &number in numbers {
-            let mut rest = number - last;
-            last = number;
-            while rest >= u32::from(MORE) {
-                units.push(rest as u16 | MORE);
-                rest >>= 15;
-            }
-            units.push(rest as u16);
-        }
+        push_numbers(units, numbers);
         self.slots.to_mut().push(Slot { end: units.len() as u64, square });
     }
 
     /// Add the slots of others, in their order.
     pub(super) fn extend(&mut self, others: &Self) {
-        extend(&mut self.slots, &moved(&others.slots, self.units.len()));
-        extend(&mut self.units, &others.units);
+        self.slots.extend(&moved(&others.slots, self.units.len()));
+        self.units.extend(&others.units);
     }
 
     /// The numbers of a slot, as they are kept, and its square; None beyond the last slot.
@@ -88,36 +75,10 @@ fn moved(slots: &[Slot], offset: usize) -> Vec<Slot> {
     slots.iter().map(|slot| Slot { end: slot.end.wrapping_add(offset as u64), ..*slot }).collect()
 }
 
-/// Call `each` with the numbers of a slot.
-pub(super) fn for_each_number(units: &[u16], mut each: impl FnMut(u32)) {
-    let mut number = 0_u32;
-    let mut units = units.iter().copied();
-    while let Some(unit) = units.next() {
-        let mut rest = u32::from(unit & !MORE);
-        if unit & MORE != 0 {
-            rest |= upper(&mut units) << 15;
-        }
-        number = number.wrapping_add(rest);
-        each(number);
-    }
-}
-
-#[cold]
-fn upper(units: &mut impl Iterator<Item = u16>) -> u32 {
-    let (mut upper, mut shift) = (0, 0);
-    for unit in units {
-        upper |= u32::from(unit & !MORE).unbounded_shl(shift);
-        shift += 15;
-        if unit & MORE == 0 {
-            break;
-        }
-    }
-    upper
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terms::units::for_each_number;
 
     #[test]
     fn slots_come_back() {
@@ -139,12 +100,5 @@ mod tests {
             assert_eq!((&*numbers, square), *wanted);
         }
         assert!(lists.get(4).is_none());
-    }
-
-    #[test]
-    fn a_number_without_an_end_ends_with_its_slot() {
-        let mut numbers = Vec::new();
-        for_each_number(&[1, u16::MAX, u16::MAX, u16::MAX, u16::MAX], |number| numbers.push(number));
-        assert_eq!((numbers.len(), numbers[0]), (2, 1));
     }
 }

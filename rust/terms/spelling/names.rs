@@ -62,8 +62,8 @@ impl Names {
 
     /// Add the words of others, in their order.
     pub(super) fn extend(&mut self, others: &Self) {
-        extend(&mut self.records, &moved(&others.records, self.long.len()));
-        extend(&mut self.long, &others.long);
+        self.records.extend(&moved(&others.records, self.long.len()));
+        self.long.extend(&others.long);
     }
 
     pub(super) fn owned_bytes(&self) -> usize {
@@ -77,15 +77,6 @@ impl<'n> Words<'n> {
         let (len, place) = place_of_long(record)?;
         self.long.get(place..place.checked_add(len)?)
     }
-}
-
-/// Add items to an owned array. It grows by an eighth where a vector would double: there is no more to come of most.
-pub(super) fn extend<T: bytemuck::Pod>(array: &mut Array<T>, items: &[T]) {
-    let owned = array.to_mut();
-    if owned.capacity() - owned.len() < items.len() {
-        owned.reserve_exact(items.len().max(owned.len() / 8));
-    }
-    owned.extend_from_slice(items);
 }
 
 /// The record of a number, and its word if it is a long one; the numbers go on from part to part. 0 for a number that no

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::asked::Asked;
 use super::index::Held;
-use super::lists::for_each_number;
 use super::matches::Matches;
 use super::names::find;
 use crate::error::Result;
+use crate::terms::units::for_each_number;
 
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;

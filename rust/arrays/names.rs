@@ -1,0 +1,103 @@
+//! Names by number, and numbers by name.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::array::Array;
+use super::file::ArrayFile;
+use super::parts::{Ends, part};
+use super::write::ArrayWriter;
+use crate::error::{Error, Result};
+
+/// Stands in the buckets for an empty one.
+const EMPTY: u32 = u32::MAX;
+
+/// Names as they lie in a file, numbered from 0 on.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// Numbers by the hash of their names, linear probing.
+    buckets: Array<u32>,
+    bytes: Array<u8>,
+    ends: Array<u64>,
+}
+
+impl Names {
+    /// The names in a file that [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where columns are missing or do not fit each other.
+    pub fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        let names = Self {
+            buckets: file.column(&format!("{prefix}buckets"))?,
+            bytes: file.column(&format!("{prefix}names"))?,
+            ends: file.column(&format!("{prefix}name_ends"))?,
+        };
+        let fits = (names.buckets.len().is_power_of_two() || names.is_empty()) && u32::try_from(names.len()).is_ok();
+        if fits { Ok(names) } else { Err(Error::Damaged { what: "the number of names" }) }
+    }
+
+    /// Write names by number as columns of a file; no two may be the same.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write(names: &[&[u8]], to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        let mut buckets = vec![EMPTY; (names.len() * 2).next_power_of_two()];
+        let mask = buckets.len() - 1;
+        to.begin::<u8>(&format!("{prefix}names"))?;
+        let mut ends = Ends::default();
+        for (name, number) in names.iter().zip(0..) {
+            to.put(name)?;
+            ends.grow(name.len());
+            ends.end();
+            let mut at = bucket(name) & mask;
+            while buckets[at] != EMPTY {
+                at = (at + 1) & mask;
+            }
+            buckets[at] = number;
+        }
+        to.column(&format!("{prefix}name_ends"), ends.as_slice())?;
+        to.column(&format!("{prefix}buckets"), &buckets)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of a name.
+    pub fn find(&self, name: &[u8]) -> Option<u32> {
+        let (buckets, bytes, ends) = (&*self.buckets, &*self.bytes, &*self.ends);
+        let mask = buckets.len().checked_sub(1)?;
+        let first = bucket(name);
+        // Ends before the last bucket but for a table without an empty one, which is none of ours.
+        for step in 0..buckets.len() {
+            let number = buckets[first.wrapping_add(step) & mask];
+            if number == EMPTY {
+                return None;
+            }
+            if part(bytes, ends, number) == name && (number as usize) < ends.len() {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// The name of a number; empty for one that has none.
+    pub fn get(&self, number: u32) -> &[u8] {
+        part(&self.bytes, &self.ends, number)
+    }
+
+    /// All names, by number.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len() as u32).map(|number| self.get(number))
+    }
+}
+
+/// Where to look for a name first; the mask of the table is applied to it.
+fn bucket(name: &[u8]) -> usize {
+    xxh3_64(name) as usize
+}
