@@ -143,6 +143,22 @@ def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) ->
         ValueError: an index lies outside ``-1 <= i < n``; a query that is all zero or not finite.
     """
 
+# -- entries ---------------------------------------------------------------------------------------------------------
+
+def text_hash(*texts: str) -> str:
+    """Return the digest of some texts, 32 hexadecimal digits (BLAKE2b); ("a", "bc") and ("ab", "c") differ."""
+
+def made_id(kind: str, title: str, text_hash: str) -> str:
+    """Return a readable id that the same kind, title and content always give again."""
+
+def plain_row(fields: object, now: float) -> tuple[Any, ...] | None:
+    """Return an entry as a row of the store: the columns up to ``text_hash``, and whether ``created_at`` was given.
+
+    None when any field wants more than a look: what cannot be stored, and also what must be converted first (a
+    `datetime`, a set of tags, attrs, a span, a subclass of `str`). What comes back equals what the checks in Python
+    make of it.
+    """
+
 # -- terms -----------------------------------------------------------------------------------------------------------
 
 def words(text: str) -> list[str]:

@@ -18,7 +18,7 @@ mod trigrams;
 mod words;
 
 pub use fold::fold;
-pub use grams::{grams, query_grams};
+pub use grams::{gram_text, grams, query_grams};
 pub use index::{Frequencies, TermIndex};
 pub use spelling::SpellingIndex;
 pub use stop_words::{STOP_WORDS, is_stop_word};
