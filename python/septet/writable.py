@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Writable"]
 
-#: Entries a transaction of `Writable.add_many`: large enough to be fast, short enough that other writers wait little.
-BATCH_ROWS = 1_000
+#: A transaction of `Writable.add_many` ends at so many entries, or bytes of text and vectors: large enough that FTS5
+#: has little to merge, short enough that other writers wait little.
+BATCH_ROWS = 5_000
+BATCH_BYTES = 32 << 20
 
 Progress = Callable[[int, "int | None"], None]
 
@@ -33,11 +35,14 @@ class _Batch:
     def __init__(self) -> None:
         self.rows: list[entries.Row] = []
         self.vectors: list[GivenVectors] = []
+        self.size_bytes = 0
 
     def take(self, row: entries.Row, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         self.rows.append(row)
+        self.size_bytes += entries.text_chars_of(row)
         if vectors:
             self.vectors.append(GivenVectors(entries.id_of(row), entries.text_hash_of(row), vectors))
+            self.size_bytes += sum(v.nbytes for v in vectors.values())
 
 
 class Writable(ABC):
@@ -75,7 +80,7 @@ class Writable(ABC):
         return entries.id_of(batch.rows[0])
 
     def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
-        """Store many entries, a thousand a transaction, and return their ids.
+        """Store many entries, up to five thousand a transaction, and return their ids.
 
         Args:
             items: entries, or dicts with the arguments of `add`.
@@ -94,7 +99,7 @@ class Writable(ABC):
                 for item in source:
                     fields = _fields_of(item) if isinstance(item, Entry) else dict(item)
                     self._gather(batch, fields, fields.pop("vector", None), fields.pop("model", None))
-                    if len(batch.rows) == BATCH_ROWS:
+                    if len(batch.rows) == BATCH_ROWS or batch.size_bytes >= BATCH_BYTES:
                         break
             except Exception as fault:
                 # Whatever stops the source: the caller learns how far it got.

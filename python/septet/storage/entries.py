@@ -27,6 +27,7 @@ __all__ = [
     "read_rows",
     "row_of",
     "tags_at",
+    "text_chars_of",
     "text_hash_of",
     "texts_at",
     "upsert",
@@ -90,12 +91,18 @@ def text_hash_of(row: Row) -> str:
     return str(row[18])
 
 
+def text_chars_of(row: Row) -> int:
+    """Return how long a row's title, description and context are."""
+    return len(row[5]) + len(row[6]) + len(row[7])
+
+
 def upsert(write: Writing, rows: Sequence[Row]) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
-    ids = [id_of(row) for row in rows]
-    indexing.unindex(write, ids)
+    known = indexing.rows_of(write, [id_of(row) for row in rows])
+    newest = indexing.newest_row(write)
+    indexing.unindex(write, known)
     write.sql.executemany(_UPSERT, [(*row, write.generation) for row in rows])
-    indexing.index(write, ids)
+    indexing.index(write, known, after=newest, expected=len(rows))
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
@@ -141,7 +148,7 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:
     """Empty the entries, remove their links and vectors, and return the ids that were live."""
     alive = list(find(write, ids))
-    indexing.unindex(write, alive)
+    indexing.unindex(write, indexing.rows_of(write, alive))
     for entry_id in alive:
         write.sql.execute(
             "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
