@@ -23,6 +23,8 @@ __all__ = [
     "Entry",
     "Span",
     "as_epoch",
+    "checked_attrs",
+    "checked_span",
     "draft",
     "entry_of",
     "revise",
@@ -196,12 +198,12 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         domain=_label(fields, "domain", "general"),
         severity=_severity(fields.get("severity")),
         tags=_tags(fields.get("tags")),
-        attrs=_attrs(fields.get("attrs")),
+        attrs=checked_attrs(fields.get("attrs")),
         created_at=created,
         updated_at=updated,
         valid_from=times["valid_from"],
         valid_until=times["valid_until"],
-        span=_span(fields.get("span")),
+        span=checked_span(fields.get("span")),
     )
     _ordered(entry)
     return Draft(entry, given, digest)
@@ -319,7 +321,12 @@ def _tags(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-def _attrs(value: object) -> dict[str, Any]:
+def checked_attrs(value: object) -> dict[str, Any]:
+    """Return attrs as they come back out of JSON.
+
+    Raises:
+        EntryError: no dict with string keys, or nothing that JSON can hold.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
@@ -332,7 +339,12 @@ def _attrs(value: object) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _span(value: object) -> Span | None:
+def checked_span(value: object) -> Span | None:
+    """Return a span, also from a dict; ``None`` stays ``None``.
+
+    Raises:
+        EntryError: no path, or lines that are none.
+    """
     if value is None:
         return None
     if isinstance(value, Mapping):

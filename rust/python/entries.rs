@@ -1,5 +1,6 @@
 //! Entries on their way into the store: digests, ids, and rows of those whose every field is plain.
 
+use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -25,10 +26,20 @@ pub(super) fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
 
 /// Return the row of an entry whose every field is plain; None for any other.
 #[pyfunction]
-pub(super) fn plain_row<'py>(fields: &Value<'py>, now: f64) -> PyResult<Option<Bound<'py, PyTuple>>> {
+pub(super) fn plain_row<'py>(
+    fields: &Value<'py>,
+    now: f64,
+    attrs: &Value<'py>,
+    span: &Value<'py>,
+) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let py = fields.py();
     let Some(given) = fields.cast_exact::<PyDict>().ok().and_then(Given::read) else { return Ok(None) };
-    given.row(py, now).map(|row| PyTuple::new(py, row)).transpose()
+    match given.converted(py, attrs, span) {
+        Ok(converted) => given.row(py, now, converted).map(|row| PyTuple::new(py, row)).transpose(),
+        Err(fault) if fault.is_instance_of::<PyException>(py) => Ok(None),
+        // An interrupt.
+        Err(fault) => Err(fault),
+    }
 }
 
 const NAMES: [&str; 15] = [
@@ -67,12 +78,24 @@ impl<'py> Given<'py> {
         Some(given)
     }
 
+    /// Return the columns of attrs and of the span, as these functions make them.
+    fn converted(&self, py: Python<'py>, attrs: &Value<'py>, span: &Value<'py>) -> PyResult<[Value<'py>; 4]> {
+        let [.., given_attrs, given_span] = &self.0;
+        let attrs = match given_attrs {
+            Some(given) if !is_empty_dict(given) => attrs.call1((given,))?,
+            _ => intern!(py, "{}").as_any().clone(),
+        };
+        let [path, first_line, last_line] = match given_span {
+            Some(given) => span.call1((given,))?.extract()?,
+            None => [none(py), none(py), none(py)],
+        };
+        Ok([attrs, path, first_line, last_line])
+    }
+
     /// Return the columns in the store's order; None as soon as a value wants more than a look.
-    fn row(&self, py: Python<'py>, now: f64) -> Option<[Value<'py>; 20]> {
-        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., attrs, span] = &self.0;
-        if span.is_some() || attrs.as_ref().is_some_and(|attrs| !is_empty_dict(attrs)) {
-            return None;
-        }
+    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 20]> {
+        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., _, _] = &self.0;
+        let [attrs, path, first_line, last_line] = converted;
         let (created_given, [created_at, updated_at, valid_from, valid_until]) = epochs(py, times, now)?;
         let empty = intern!(py, "").as_any();
         let given = [title.as_ref()?, description.as_ref().unwrap_or(empty), context.as_ref().unwrap_or(empty)];
@@ -103,10 +126,10 @@ impl<'py> Given<'py> {
             context,
             string(py, &entries::tags_json(&tags)),
             string(py, &gram_text(texts.into_iter().chain(tags.iter().copied()))),
-            intern!(py, "{}").as_any().clone(),
-            none(py),
-            none(py),
-            none(py),
+            attrs,
+            path,
+            first_line,
+            last_line,
             created_at,
             updated_at,
             valid_from,

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from datetime import datetime, timezone
 from hashlib import blake2b
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,15 @@ def checked(given_fields):
         return str(fault)
 
 
+def plain(given_fields, attrs=None, span=None):
+    """The row, if a look is enough; neither attrs nor a span is converted unless it is told how."""
+    return _core.plain_row(given_fields, NOW, attrs or refuse, span or refuse)
+
+
+def refuse(value):
+    raise EntryError(f"asked to convert {value!r}")
+
+
 def looked_at(given_fields):
     try:
         return checked_row(given_fields, now=NOW)
@@ -84,13 +94,28 @@ def test_plain_entries_of_every_field_need_no_checks():
     assert full.keys() == FIELDS
     for count in range(len(full)):
         some = {"title": "getUserName", **dict(list(full.items())[:count])}
-        assert _core.plain_row(some, NOW) == checked(some)
-    assert _core.plain_row(dict.fromkeys(full) | {"title": "漢"}, NOW) == checked({"title": "漢"})
+        assert plain(some) == checked(some)
+    assert plain(dict.fromkeys(full) | {"title": "漢"}) == checked({"title": "漢"})
+
+
+def test_attrs_and_spans_are_converted_by_those_who_know_how():
+    some = {"title": "t", "attrs": {"k": 1}, "span": "a.py:1"}
+    row = plain(some, attrs=repr, span=lambda value: tuple(value.partition(":")))
+    assert row[10:14] == ("{'k': 1}", "a.py", ":", "1")
+    assert plain(some) is plain(some, attrs=repr) is None
+
+
+def test_an_interrupt_while_a_field_is_converted_is_an_interrupt():
+    def interrupt(value):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        plain({"title": "t", "attrs": {"k": 1}}, attrs=interrupt)
 
 
 def test_what_is_no_dict_is_left_to_the_checks():
     for value in (OrderedDict(title="t"), None, 5, "title", {1: 2}, {Text("title"): "t"}, {"\ud800": 1}):
-        assert _core.plain_row(value, NOW) is None
+        assert plain(value) is None
 
 
 @steady

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet._core import grams, plain_row
-from septet.entry import Draft, Entry, draft, utf8
+from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, utf8
 from septet.ranking.pool import Candidate, json_text, searched_text, tags_of
 from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
@@ -66,18 +66,17 @@ def checked_row(fields: Mapping[str, Any], *, now: float) -> Row:
     Raises:
         EntryError: as `draft`.
     """
-    row = plain_row(fields, now)
+    row = plain_row(fields, now, _attrs_json, _span_columns)
     return row_of(draft(fields, now=now)) if row is None else row
 
 
 def row_of(draft: Draft) -> Row:
     """Return the row of a checked entry."""
     e = draft.entry
-    span = (None, None, None) if e.span is None else (e.span.path, e.span.first_line, e.span.last_line)
     return (
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
-        json_text(e.tags), _grams(e), json_text(dict(e.attrs)),
-        *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
+        json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
     )  # fmt: skip
 
 
@@ -189,6 +188,15 @@ def count(read: Reading) -> int:
 def kinds(read: Reading) -> dict[str, int]:
     """Return the number of live entries by kind."""
     return dict(read.sql.execute("SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"))
+
+
+def _attrs_json(value: object) -> str:
+    return json_text(checked_attrs(value))
+
+
+def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
+    span = checked_span(value)
+    return (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
 
 
 def _grams(entry: Entry) -> str:
