@@ -39,7 +39,7 @@ class _Batch:
 
     def take(self, row: entries.Row, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         self.rows.append(row)
-        self.size_bytes += entries.text_chars_of(row)
+        self.size_bytes += entries.size_of(row)
         if vectors:
             self.vectors.append(GivenVectors(entries.id_of(row), entries.text_hash_of(row), vectors))
             self.size_bytes += sum(v.nbytes for v in vectors.values())
@@ -80,7 +80,7 @@ class Writable(ABC):
         return entries.id_of(batch.rows[0])
 
     def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
-        """Store many entries, up to five thousand a transaction, and return their ids.
+        """Store many entries, five thousand a transaction or 32 MB, and return their ids.
 
         Args:
             items: entries, or dicts with the arguments of `add`.

@@ -26,8 +26,8 @@ __all__ = [
     "purged_at",
     "read_rows",
     "row_of",
+    "size_of",
     "tags_at",
-    "text_chars_of",
     "text_hash_of",
     "texts_at",
     "upsert",
@@ -90,9 +90,9 @@ def text_hash_of(row: Row) -> str:
     return str(row[18])
 
 
-def text_chars_of(row: Row) -> int:
-    """Return how long a row's title, description and context are."""
-    return len(row[5]) + len(row[6]) + len(row[7])
+def size_of(row: Row) -> int:
+    """Return about how many bytes a row's texts and attrs are: their characters."""
+    return len(row[5]) + len(row[6]) + len(row[7]) + len(row[10])
 
 
 def upsert(write: Writing, rows: Sequence[Row]) -> None:
@@ -100,7 +100,7 @@ def upsert(write: Writing, rows: Sequence[Row]) -> None:
     known = indexing.rows_of(write, [id_of(row) for row in rows])
     newest = indexing.newest_row(write)
     indexing.unindex(write, known)
-    write.sql.executemany(_UPSERT, [(*row, write.generation) for row in rows])
+    write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
     indexing.index(write, known, after=newest, expected=len(rows))
 
 
