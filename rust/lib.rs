@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod encoder;
+pub mod entries;
 pub mod error;
 pub mod facts;
 pub mod formula;

@@ -7,7 +7,7 @@ corpus release the GIL.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -141,6 +141,27 @@ def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) ->
 
     Raises:
         ValueError: an index lies outside ``-1 <= i < n``; a query that is all zero or not finite.
+    """
+
+# -- entries ---------------------------------------------------------------------------------------------------------
+
+def text_hash(*texts: str) -> str:
+    """Return the digest of some texts, 32 hexadecimal digits (BLAKE2b); ("a", "bc") and ("ab", "c") differ."""
+
+def made_id(kind: str, title: str, text_hash: str) -> str:
+    """Return a readable id that the same kind, title and content always give again."""
+
+def plain_row(
+    fields: object,
+    now: float,
+    attrs: Callable[[object], str],
+    span: Callable[[object], tuple[str | None, int | None, int | None]],
+) -> tuple[Any, ...] | None:
+    """Return an entry as a row of the store: the columns up to ``text_hash``, and whether ``created_at`` was given.
+
+    None when any field wants more than a look: what cannot be stored, and also what must be converted first (a
+    `datetime`, a set of tags, a subclass of `str`). What comes back equals what the checks in Python make of it.
+    ``attrs`` and ``span`` check and convert these two fields, if they are given; when they raise, None is returned.
     """
 
 # -- terms -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from datetime import datetime
 from numbers import Real
 from typing import Any, NamedTuple
 
-from septet._core import words
+from septet._core import made_id, text_hash
 from septet.errors import EntryError
 
 __all__ = [
@@ -23,6 +23,8 @@ __all__ = [
     "Entry",
     "Span",
     "as_epoch",
+    "checked_attrs",
+    "checked_span",
     "draft",
     "entry_of",
     "revise",
@@ -34,8 +36,6 @@ MAX_ID_CHARS = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
-SLUG_CHARS = 48
-ID_MARK_CHARS = 10
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
 FIELDS = frozenset(
@@ -186,10 +186,10 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         raise EntryError("title is empty: give every entry a title that says what it is about")
     description, context = _text(fields, "description"), _text(fields, "context")
     kind = _label(fields, "kind", "entry")
-    text_hash = _digest(title, description, context)
+    digest = text_hash(title, description, context)
     given_id = fields.get("id")
     entry = Entry(
-        id=_made_id(kind, title, text_hash) if given_id is None else _id(given_id),
+        id=made_id(kind, title, digest) if given_id is None else _id(given_id),
         title=title,
         description=description,
         context=context,
@@ -198,15 +198,15 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         domain=_label(fields, "domain", "general"),
         severity=_severity(fields.get("severity")),
         tags=_tags(fields.get("tags")),
-        attrs=_attrs(fields.get("attrs")),
+        attrs=checked_attrs(fields.get("attrs")),
         created_at=created,
         updated_at=updated,
         valid_from=times["valid_from"],
         valid_until=times["valid_until"],
-        span=_span(fields.get("span")),
+        span=checked_span(fields.get("span")),
     )
     _ordered(entry)
-    return Draft(entry, given, text_hash)
+    return Draft(entry, given, digest)
 
 
 def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
@@ -321,7 +321,12 @@ def _tags(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-def _attrs(value: object) -> dict[str, Any]:
+def checked_attrs(value: object) -> dict[str, Any]:
+    """Return attrs as they come back out of JSON.
+
+    Raises:
+        EntryError: no dict with string keys, or nothing that JSON can hold.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
@@ -334,7 +339,12 @@ def _attrs(value: object) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _span(value: object) -> Span | None:
+def checked_span(value: object) -> Span | None:
+    """Return a span, also from a dict; ``None`` stays ``None``.
+
+    Raises:
+        EntryError: no path, or lines that are none.
+    """
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -356,23 +366,3 @@ def _ordered(entry: Entry) -> None:
         raise EntryError(f"updated_at {entry.updated_at:.0f} lies before created_at {entry.created_at:.0f}")
     if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
         raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
-
-
-def _made_id(kind: str, title: str, text_hash: str) -> str:
-    """Return a readable id that the same kind, title and content always give again."""
-    slug = ""
-    for word in words(title):
-        if len(slug) + len(word) + 1 > SLUG_CHARS:
-            break
-        slug = f"{slug}-{word}" if slug else word
-    mark = _digest(kind, text_hash)[:ID_MARK_CHARS]
-    return f"{slug}-{mark}" if slug else mark
-
-
-def _digest(*parts: str) -> str:
-    # Loads OpenSSL: a process that only searches needs no digest.
-    from hashlib import blake2b
-
-    # A length before each part keeps ("a", "bc") and ("ab", "c") apart.
-    raw = [part.encode("utf-8") for part in parts]
-    return blake2b(b"".join(len(r).to_bytes(8, "little") + r for r in raw), digest_size=16).hexdigest()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from septet.entry import Draft, Entry, as_epoch, draft, revise, utf8
+from septet.entry import Entry, as_epoch, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage import entries, feedback, links
@@ -16,12 +15,34 @@ from septet.storage.links import Link
 from septet.storage.store import Store, Writing
 from septet.storage.vectors import GivenVectors
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["Progress", "Writable"]
 
-#: Entries a transaction of `Writable.add_many`: large enough to be fast, short enough that other writers wait little.
-BATCH_ROWS = 1_000
+#: A transaction of `Writable.add_many` ends at so many entries, or bytes of text and vectors: large enough that FTS5
+#: has little to merge, short enough that other writers wait little.
+BATCH_ROWS = 5_000
+BATCH_BYTES = 32 << 20
 
 Progress = Callable[[int, "int | None"], None]
+
+
+class _Batch:
+    """What one transaction stores: rows of entries, and the vectors given with them."""
+
+    def __init__(self) -> None:
+        self.rows: list[entries.Row] = []
+        self.vectors: list[GivenVectors] = []
+        self.size_bytes = 0
+
+    def take(self, row: entries.Row, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        self.rows.append(row)
+        self.size_bytes += entries.size_of(row)
+        if vectors:
+            self.vectors.append(GivenVectors(entries.id_of(row), entries.text_hash_of(row), vectors))
+            self.size_bytes += sum(v.nbytes for v in vectors.values())
 
 
 class Writable(ABC):
@@ -53,12 +74,13 @@ class Writable(ABC):
             if not isinstance(entry, Entry):
                 raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
             fields = {**_fields_of(entry), **fields}
-        given = self._given(fields, vector, model)
-        self._write([given])
-        return given[0].entry.id
+        batch = _Batch()
+        self._gather(batch, fields, vector, model)
+        self._write(batch)
+        return entries.id_of(batch.rows[0])
 
     def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
-        """Store many entries, a thousand a transaction, and return their ids.
+        """Store many entries, five thousand a transaction or 32 MB, and return their ids.
 
         Args:
             items: entries, or dicts with the arguments of `add`.
@@ -72,21 +94,23 @@ class Writable(ABC):
         ids: list[str] = []
         source = iter(items)
         while True:
-            drafts: list[tuple[Draft, Mapping[str, Any]]] = []
+            batch = _Batch()
             try:
-                for item in islice(source, BATCH_ROWS):
-                    fields = dict(_fields_of(item) if isinstance(item, Entry) else item)
-                    drafts.append(self._given(fields, fields.pop("vector", None), fields.pop("model", None)))
+                for item in source:
+                    fields = _fields_of(item) if isinstance(item, Entry) else dict(item)
+                    self._gather(batch, fields, fields.pop("vector", None), fields.pop("model", None))
+                    if len(batch.rows) == BATCH_ROWS or batch.size_bytes >= BATCH_BYTES:
+                        break
             except Exception as fault:
                 # Whatever stops the source: the caller learns how far it got.
-                raise _stopped(len(ids), len(ids) + len(drafts), fault) from fault
-            if not drafts:
+                raise _stopped(len(ids), len(ids) + len(batch.rows), fault) from fault
+            if not batch.rows:
                 return ids
             try:
-                self._write(drafts)
+                self._write(batch)
             except SeptetError as fault:
                 raise _stopped(len(ids), len(ids), fault) from fault
-            ids += [d.entry.id for d, _ in drafts]
+            ids += map(entries.id_of, batch.rows)
             if progress is not None:
                 progress(len(ids), total)
 
@@ -98,12 +122,14 @@ class Writable(ABC):
             EntryError: a field that cannot be stored; nothing was written.
         """
         vectors = stored_vectors.checked(vector, model, id)
+        batch = _Batch()
         with self._store.writing() as write:
             found = entries.find(write, [id]).get(id)
             if found is None:
                 raise self._missing(id)
             changed = revise(found.to_entry(), changes, now=self._clock())
-            self._store_drafts(write, [(changed, vectors)])
+            batch.take(entries.row_of(changed), vectors)
+            self._store_batch(write, batch)
         self._written()
         return changed.entry
 
@@ -200,25 +226,26 @@ class Writable(ABC):
                 ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
                 feedback.restore(write, *ends, row["action"], now)
 
-    def _given(self, fields: Mapping[str, Any], vector: Any, model: str | None) -> tuple[Draft, Mapping[str, Any]]:
-        made = draft(fields, now=self._clock())
-        return made, stored_vectors.checked(vector, model, made.entry.id)
+    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: str | None) -> None:
+        row = entries.checked_row(fields, now=self._clock())
+        plain = vector is None and model is None
+        batch.take(row, {} if plain else stored_vectors.checked(vector, model, entries.id_of(row)))
 
     @abstractmethod
     def _written(self) -> None:
         """Entries were written: their texts may lack vectors."""
 
-    def _write(self, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+    def _write(self, batch: _Batch) -> None:
         with self._store.writing() as write:
-            self._store_drafts(write, drafts)
+            self._store_batch(write, batch)
         self._written()
 
-    def _store_drafts(self, write: Writing, drafts: Sequence[tuple[Draft, Mapping[str, Any]]]) -> None:
+    def _store_batch(self, write: Writing, batch: _Batch) -> None:
         # Of an id that comes twice the last text counts, and only vectors given for that text.
-        hashes = {d.entry.id: d.text_hash for d, _ in drafts}
+        hashes = {entries.id_of(row): entries.text_hash_of(row) for row in batch.rows}
         stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, [d for d, _ in drafts])
-        given = [GivenVectors(d.entry.id, d.text_hash, v) for d, v in drafts if v and hashes[d.entry.id] == d.text_hash]
+        entries.upsert(write, batch.rows)
+        given = [one for one in batch.vectors if hashes[one.entry_id] == one.text_hash]
         if given:
             one = resolve(self._profile).vectors == "one"
             stored_vectors.put(write, given, one_per_entry=one, now=self._clock())

@@ -12,6 +12,7 @@ use crate::vectors::Rows;
 mod arrays;
 mod codes;
 mod encoder;
+mod entries;
 mod fts;
 mod fusion;
 mod terms;
@@ -145,6 +146,8 @@ mod _core {
     use super::codes::Codes;
     #[pymodule_export]
     use super::encoder::Encoder;
+    #[pymodule_export]
+    use super::entries::{made_id, plain_row, text_hash};
     #[pymodule_export]
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]

@@ -22,6 +22,28 @@ pub fn grams(text: &str) -> Vec<String> {
     found
 }
 
+/// Return the extra index terms of several texts, with blanks between them.
+pub fn gram_text<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut found = Vec::new();
+    for text in texts {
+        if may_have_grams(text) {
+            split(text, false, |run| of_run(run, Side::Index, &mut found));
+        }
+    }
+    found.join(" ")
+}
+
+/// Whether a text holds anything but ASCII words without capitals or digits inside them.
+fn may_have_grams(text: &str) -> bool {
+    // Without branches, so that many bytes are looked at at once.
+    let inside = |(&before, &now): (&u8, &u8)| {
+        (before.is_ascii_alphanumeric() && !now.is_ascii_lowercase() && now.is_ascii_alphanumeric())
+            | (before.is_ascii_digit() & now.is_ascii_alphabetic())
+    };
+    let bytes = text.as_bytes();
+    !text.is_ascii() || bytes.iter().zip(&bytes[bytes.len().min(1)..]).fold(false, |any, pair| any | inside(pair))
+}
+
 /// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers.
 pub fn query_grams(text: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -24,7 +24,7 @@ mod words;
 
 pub use fold::fold;
 pub use frequencies::Frequencies;
-pub use grams::{grams, query_grams};
+pub use grams::{gram_text, grams, query_grams};
 pub use index::TermIndex;
 pub use spelling::SpellingIndex;
 pub use stop_words::{STOP_WORDS, is_stop_word};

@@ -28,7 +28,7 @@ def old(tmp_path):
         sql.execute("PRAGMA user_version = 1")
         sql.execute("INSERT INTO meta VALUES ('store_id', 'x'), ('generation', 1)")
         drafts = [draft({"id": i, "title": f"word {i}"}, now=0.0) for i in ("a", "b")]
-        entries.upsert(Writing(sql, 1), drafts)
+        entries.upsert(Writing(sql, 1), [entries.row_of(d) for d in drafts])
         sql.execute("INSERT INTO spaces VALUES (1, 'm', 2, 'entry', 0.0)")
         row = np.array([1.0, 0.0], dtype="<f4").tobytes()
         sql.execute(

@@ -85,27 +85,27 @@ def test_plain_objects_with_a_title_are_entries(tmp_path):
 def test_progress_is_told_during_an_import():
     told = []
     with Vault(":memory:") as vault:
-        vault.import_([json.dumps({"title": f"t {i}"}) for i in range(1_200)], progress=lambda *a: told.append(a))
-    assert told == [(1_000, None), (1_200, None)]
+        vault.import_([json.dumps({"title": f"t {i}"}) for i in range(6_000)], progress=lambda *a: told.append(a))
+    assert told == [(5_000, None), (6_000, None)]
 
 
 def test_an_entry_that_cannot_be_stored_is_a_batch_error():
-    lines = [json.dumps({"title": f"t {i}"}) for i in range(1_500)]
-    lines[1_400] = '{"title": ""}'
+    lines = [json.dumps({"title": f"t {i}"}) for i in range(5_500)]
+    lines[5_400] = '{"title": ""}'
     with Vault(":memory:") as vault:
-        with pytest.raises(BatchError, match="item 1400") as caught:
+        with pytest.raises(BatchError, match="item 5400") as caught:
             vault.import_(lines)
-        assert (caught.value.written, len(vault)) == (1_000, 1_000)
+        assert (caught.value.written, len(vault)) == (5_000, 5_000)
 
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"record": "what"}', '{"title": "t", "vector": {"m": "&"}}'])
 def test_a_line_that_cannot_be_read_is_a_batch_error_too(line):
-    lines = [json.dumps({"title": f"t {i}"}) for i in range(1_500)]
+    lines = [json.dumps({"title": f"t {i}"}) for i in range(5_500)]
     with Vault(":memory:") as vault:
         try:
             vault.import_([*lines, line])
         except BatchError as fault:
-            assert (fault.written, fault.index) == (1_000, 1_500)
+            assert (fault.written, fault.index) == (5_000, 5_500)
 
 
 def test_a_link_to_nowhere_leaves_the_entries_and_says_so():

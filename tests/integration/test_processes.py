@@ -47,7 +47,7 @@ import sys
 from septet import Vault
 def items():
     for i in range(1_000_000):
-        if i == 4_500:
+        if i == 12_500:
             print("started", flush=True)
         yield {"id": f"e{i}", "title": f"word {i}", "description": "日本語 getUserName", "vector": [1.0, float(i)]}
 with Vault(sys.argv[1]) as vault:
@@ -117,9 +117,9 @@ def test_a_process_killed_in_a_batch_leaves_whole_batches(tmp_path):
         process.kill()
         process.communicate()
         with Vault(path) as vault:
-            assert len(vault) >= 4_000 and len(vault) % 1_000 == 0
+            assert len(vault) >= 10_000 and len(vault) % 5_000 == 0
             assert vault.stats().spaces[0].entries == len(vault)
-            assert vault.search("word 3999", limit=1, query_vector=[0, 1])
+            assert vault.search("word 9999", limit=1, query_vector=[0, 1])
             assert vault.search("日本", limit=1)
         check_sound(path)
 

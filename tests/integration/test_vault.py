@@ -245,12 +245,12 @@ def test_a_lone_surrogate_outside_an_entry_is_a_septet_error(vault, call):
 
 def test_a_batch_that_stops_says_how_far_it_got(vault):
     told = []
-    items = [{"title": f"word {i}"} for i in range(2_500)]
-    items[2_200] = {"title": ""}
-    with pytest.raises(BatchError, match=r"item 2200.*title is empty.*2000") as caught:
+    items = [{"title": f"word {i}"} for i in range(12_500)]
+    items[11_000] = {"title": ""}
+    with pytest.raises(BatchError, match=r"item 11000.*title is empty.*10000") as caught:
         vault.add_many(items, progress=lambda done, total: told.append((done, total)))
-    assert (caught.value.written, caught.value.index, len(vault)) == (2_000, 2_200, 2_000)
-    assert told == [(1_000, 2_500), (2_000, 2_500)]
+    assert (caught.value.written, caught.value.index, len(vault)) == (10_000, 11_000, 10_000)
+    assert told == [(5_000, 12_500), (10_000, 12_500)]
 
 
 @pytest.mark.parametrize("item", [5, None, "text", ["a"], {"title": "t", "colour": 1}, {"vector": [1]}], ids=repr)
@@ -268,29 +268,29 @@ def test_a_batch_with_two_dimensions_for_one_model_is_not_written(vault):
 
 def test_items_may_be_made_by_searching_the_same_vault(vault):
     def source():
-        for i in range(2_100):
-            if i % 700 == 0:
+        for i in range(10_100):
+            if i % 3_500 == 0:
                 yield {
                     "id": f"e{i}",
                     "title": f"seen {len(vault.search('word', limit=9))} {vault.add(title=f'own {i}')}",
                 }
             yield {"title": f"word {i}"}
 
-    assert len(vault.add_many(source())) == 2_104 - 1
-    assert vault.get("e1400").title.startswith("seen 9")
+    assert len(vault.add_many(source())) == 10_100 + 3
+    assert vault.get("e7000").title.startswith("seen 9")
 
 
 def test_an_error_of_the_source_says_how_many_are_stored_and_whole_batches_stay(vault):
     def source():
-        for i in range(1_500):
+        for i in range(5_500):
             yield {"title": f"word {i}"}
         raise OSError("the source broke")
 
     with pytest.raises(BatchError, match="the source broke") as caught:
         vault.add_many(source())
-    assert (caught.value.written, caught.value.index) == (1_000, 1_500)
+    assert (caught.value.written, caught.value.index) == (5_000, 5_500)
     assert isinstance(caught.value.__cause__, OSError)
-    assert len(vault) == 1_000
+    assert len(vault) == 5_000
 
 
 @pytest.mark.parametrize("first", [True, False])

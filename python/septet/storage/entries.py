@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from septet._core import grams
-from septet.entry import Draft, Entry, utf8
+from septet._core import grams, plain_row
+from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, utf8
 from septet.ranking.pool import Candidate, json_text, searched_text, tags_of
 from septet.storage import indexing, texts
 from septet.storage.store import Reading, Writing
 
 __all__ = [
     "COLUMNS",
+    "Row",
+    "checked_row",
     "count",
     "delete",
     "find",
+    "id_of",
     "ids_at",
     "kinds",
     "purge",
     "purged_at",
     "read_rows",
+    "row_of",
+    "size_of",
     "tags_at",
+    "text_hash_of",
     "texts_at",
     "upsert",
 ]
+
+#: An entry on its way in: the columns of `entries` up to ``text_hash``, and whether its creation time was given.
+Row = tuple[Any, ...]
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -37,26 +47,61 @@ COLUMNS = (
 _UPSERT = """
 INSERT INTO entries (id, kind, type, domain, severity, title, description, context, tags, grams, attrs, path,
     first_line, last_line, created_at, updated_at, valid_from, valid_until, text_hash, live, generation)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?19, 1, ?21)
 ON CONFLICT (id) DO UPDATE SET
     kind = excluded.kind, type = excluded.type, domain = excluded.domain, severity = excluded.severity,
     title = excluded.title, description = excluded.description, context = excluded.context, tags = excluded.tags,
     grams = excluded.grams, attrs = excluded.attrs, path = excluded.path, first_line = excluded.first_line,
     last_line = excluded.last_line,
-    created_at = CASE WHEN ? OR NOT entries.live THEN excluded.created_at
+    created_at = CASE WHEN ?20 OR NOT entries.live THEN excluded.created_at
                       ELSE min(entries.created_at, excluded.updated_at) END,
     updated_at = excluded.updated_at, valid_from = excluded.valid_from, valid_until = excluded.valid_until,
     text_hash = excluded.text_hash, live = 1, generation = excluded.generation
 """
 
 
-def upsert(write: Writing, drafts: Sequence[Draft]) -> None:
+def checked_row(fields: Mapping[str, Any], *, now: float) -> Row:
+    """Return the row of an entry whose fields pass `draft`; plain ones need no more than a look.
+
+    Raises:
+        EntryError: as `draft`.
+    """
+    row = plain_row(fields, now, _attrs_json, _span_columns)
+    return row_of(draft(fields, now=now)) if row is None else row
+
+
+def row_of(draft: Draft) -> Row:
+    """Return the row of a checked entry."""
+    e = draft.entry
+    return (
+        e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
+        json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
+    )  # fmt: skip
+
+
+def id_of(row: Row) -> str:
+    """Return the id of a row."""
+    return str(row[0])
+
+
+def text_hash_of(row: Row) -> str:
+    """Return the digest of a row's text."""
+    return str(row[18])
+
+
+def size_of(row: Row) -> int:
+    """Return about how many bytes a row's texts and attrs are: their characters."""
+    return len(row[5]) + len(row[6]) + len(row[7]) + len(row[10])
+
+
+def upsert(write: Writing, rows: Sequence[Row]) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
-    values = [_values(d, write.generation) for d in drafts]
-    ids = [d.entry.id for d in drafts]
-    indexing.unindex(write, ids)
-    write.sql.executemany(_UPSERT, values)
-    indexing.index(write, ids)
+    known = indexing.rows_of(write, [id_of(row) for row in rows])
+    newest = indexing.newest_row(write)
+    indexing.unindex(write, known)
+    write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
+    indexing.index(write, known, after=newest, expected=len(rows))
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
@@ -102,7 +147,7 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:
     """Empty the entries, remove their links and vectors, and return the ids that were live."""
     alive = list(find(write, ids))
-    indexing.unindex(write, alive)
+    indexing.unindex(write, indexing.rows_of(write, alive))
     for entry_id in alive:
         write.sql.execute(
             "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
@@ -145,15 +190,13 @@ def kinds(read: Reading) -> dict[str, int]:
     return dict(read.sql.execute("SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"))
 
 
-def _values(draft: Draft, generation: int) -> tuple[object, ...]:
-    e = draft.entry
-    span = (None, None, None) if e.span is None else (e.span.path, e.span.first_line, e.span.last_line)
-    return (
-        e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
-        json_text(e.tags), _grams(e), json_text(dict(e.attrs)),
-        *span, e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, generation,
-        draft.created_given,
-    )  # fmt: skip
+def _attrs_json(value: object) -> str:
+    return json_text(checked_attrs(value))
+
+
+def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
+    span = checked_span(value)
+    return (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
 
 
 def _grams(entry: Entry) -> str:

@@ -2,17 +2,25 @@
 
 Triggers would do the same, but FTS5 flushes its buffers to disk at every savepoint, and SQLite opens one for each row a
 trigger fires on: loading was 2.4 times slower. One statement a batch keeps the buffers.
+
+A transaction leaves FTS5 one segment for each time its buffers were full, and segments are merged, four to one, again
+and again. So the buffers have room for the texts of a whole transaction of `Vault.add_many`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from septet.storage.store import Writing
 
-__all__ = ["index", "unindex"]
+__all__ = ["index", "newest_row", "rows_of", "unindex"]
+
+#: FTS5's buffers: room for the words of some 8,000 entries of 60 words. Its own choice is a megabyte.
+BUFFER_BYTES = 8 << 20
+#: A transaction of fewer entries does not fill a megabyte as a rule, and need not ask for more.
+MANY = 1_000
 
 
 class _Table(NamedTuple):
@@ -41,23 +49,52 @@ _TABLES = (
 )
 
 
-def unindex(write: Writing, ids: Iterable[str]) -> None:
-    """Take the entries with these ids out of the full-text tables; call it before their text changes."""
-    wanted = json.dumps(list(ids))
+def rows_of(write: Writing, ids: Sequence[str]) -> list[int]:
+    """Return the rows of those ids that have one, live or not, in ascending order."""
+    sql = "SELECT DISTINCT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value ORDER BY e.row"
+    return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
+
+
+def newest_row(write: Writing) -> int:
+    """Return the last row, 0 without any; every row inserted after this stands behind it."""
+    return int(write.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+
+
+def unindex(write: Writing, rows: Sequence[int]) -> None:
+    """Take rows out of the full-text tables; call it before their text changes."""
+    if not rows:
+        return
+    wanted = json.dumps(rows)
     for t in _TABLES:
         write.sql.execute(
             f"INSERT INTO {t.name} ({t.name}, rowid, {t.columns}) SELECT 'delete', e.row, {t.values} "
-            f"FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {t.holds} GROUP BY e.row",
+            f"FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.holds}",
             (wanted,),
         )
 
 
-def index(write: Writing, ids: Iterable[str]) -> None:
-    """Put the entries with these ids into the full-text tables; call it after `unindex` and the write."""
-    wanted = json.dumps(list(ids))
+def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> None:
+    """Put rows into the full-text tables; call it after `unindex` and the write.
+
+    Args:
+        rows: those that were there before.
+        after: what `newest_row` was before; every row behind it is new.
+        expected: about how many rows that makes.
+    """
+    if expected >= MANY:
+        _widen(write)
+    wanted = json.dumps(rows)
     for t in _TABLES:
-        write.sql.execute(
-            f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} "
-            f"FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {t.holds} GROUP BY e.row",
-            (wanted,),
-        )
+        into = f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} FROM"
+        if rows:
+            write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.holds}", (wanted,))
+        # In the order of rows: FTS5 empties its buffers when a row does not stand behind the one before.
+        write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.holds} ORDER BY e.row", (after,))
+
+
+def _widen(write: Writing) -> None:
+    """Give the full-text tables larger buffers, once and for good: the setting lies in the file."""
+    for t in _TABLES:
+        found = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
+        if found is None or found[0] != BUFFER_BYTES:
+            write.sql.execute(f"INSERT INTO {t.name} ({t.name}, rank) VALUES ('hashsize', ?)", (BUFFER_BYTES,))

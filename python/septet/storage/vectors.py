@@ -79,18 +79,18 @@ def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, n
         VectorError: the model's vectors have another dimension.
     """
     known = {s.model: s for s in _given_spaces(write)}
+    rows: list[tuple[int, str, bytes]] = []
     for one in given:
         key = f"{one.text_hash}:{one.entry_id}"
-        rows = [
-            (_space_for(write, known, m, row, one.entry_id, now), key, _blob(row)) for m, row in one.by_model.items()
-        ]
+        if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
+            # Whether a space can change its dimension depends on what lies in it.
+            _insert(write, rows)
+        spaces = [_space_for(write, known, m, row, one.entry_id, now) for m, row in one.by_model.items()]
         if one_per_entry and len(known) > 1:
+            _insert(write, rows)
             write.sql.execute("DELETE FROM vectors WHERE key = ?", (key,))
-        write.sql.executemany(
-            "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
-            "ON CONFLICT (key, space) DO UPDATE SET vector = excluded.vector",
-            rows,
-        )
+        rows += [(space, key, _blob(row)) for space, row in zip(spaces, one.by_model.values())]
+    _insert(write, rows)
 
 
 def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
@@ -161,6 +161,16 @@ def models_of(read: Reading, dimensions: int) -> list[str]:
 def key_sql(keyed_by: str) -> str:
     """Return the SQL expression over ``entries e`` that addresses its vector in a space."""
     return "e.text_hash || ':' || e.id" if keyed_by == "entry" else "e.text_hash"
+
+
+def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:
+    """Store rows of `vectors`, and empty the list."""
+    sql = (
+        "INSERT INTO vectors (space, key, vector) VALUES (?, ?, ?) "
+        "ON CONFLICT (key, space) DO UPDATE SET vector = excluded.vector"
+    )
+    write.sql.executemany(sql, rows)
+    rows.clear()
 
 
 def _space_for(

@@ -1,0 +1,97 @@
+//! What an entry is given on its way into the store: the digest of its text, an id, tags as JSON.
+
+mod digest;
+
+use rustc_hash::FxHashSet;
+
+use crate::terms::words;
+
+/// Characters of an id that are made of the title.
+const SLUG_CHARS: usize = 48;
+const MARK_CHARS: usize = 10;
+
+/// Return the digest of some texts, as 32 hexadecimal digits.
+///
+/// A length before each text keeps ("a", "bc") and ("ab", "c") apart.
+pub fn text_hash(texts: &[&str]) -> String {
+    let mut raw = Vec::with_capacity(texts.iter().map(|text| text.len() + 8).sum());
+    for text in texts {
+        raw.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        raw.extend_from_slice(text.as_bytes());
+    }
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = |byte: u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
+    digest::digest(&raw).into_iter().flat_map(digits).map(char::from).collect()
+}
+
+/// Return a readable id that the same kind, title and content always give again.
+pub fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
+    let mut id = String::new();
+    let mut chars = 0;
+    for word in words(title) {
+        let more = word.chars().count() + 1;
+        if chars + more > SLUG_CHARS {
+            break;
+        }
+        // The first word has no hyphen before it.
+        chars += if id.is_empty() { more - 1 } else { more };
+        if !id.is_empty() {
+            id.push('-');
+        }
+        id.push_str(&word);
+    }
+    let mark = self::text_hash(&[kind, text_hash]);
+    if !id.is_empty() {
+        id.push('-');
+    }
+    id.push_str(&mark[..MARK_CHARS]);
+    id
+}
+
+/// Return tags as a JSON list, each once, in their order. They must hold no control characters.
+pub fn tags_json(tags: &[&str]) -> String {
+    let mut json = String::with_capacity(2 + tags.iter().map(|tag| tag.len() + 3).sum::<usize>());
+    let mut seen = FxHashSet::default();
+    for tag in tags.iter().filter(|&&tag| seen.insert(tag)) {
+        json.push_str(if json.is_empty() { "[\"" } else { ",\"" });
+        for c in tag.chars() {
+            if matches!(c, '"' | '\\') {
+                json.push('\\');
+            }
+            json.push(c);
+        }
+        json.push('"');
+    }
+    json.push_str(if json.is_empty() { "[]" } else { "]" });
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_blake2b() {
+        // Of no bytes, and of "abc" with its length before it.
+        let hex = |bytes: [u8; 16]| bytes.map(|byte| format!("{byte:02x}")).concat();
+        assert_eq!(hex(digest::digest(b"")), "cae66941d9efbd404e4d88758ea67670");
+        assert_eq!(text_hash(&[]), "cae66941d9efbd404e4d88758ea67670");
+        assert_ne!(text_hash(&["a", "bc"]), text_hash(&["ab", "c"]));
+    }
+
+    #[test]
+    fn an_id_begins_with_the_words_of_the_title() {
+        assert!(made_id("entry", "Rotate the JWT: keys!", "").starts_with("rotate-the-jwt-keys-"));
+        assert_eq!(made_id("entry", "?", "").len(), MARK_CHARS);
+        let long = made_id("entry", &"abcd ".repeat(20), "");
+        assert_eq!(long.len(), 9 * 5 + MARK_CHARS);
+        assert_ne!(made_id("entry", "t", "a"), made_id("memory", "t", "a"));
+    }
+
+    #[test]
+    fn tags_are_json() {
+        assert_eq!(tags_json(&[]), "[]");
+        assert_eq!(tags_json(&["a", "b c", "a", "é"]), r#"["a","b c","é"]"#);
+        assert_eq!(tags_json(&[r#"q"x\"#]), r#"["q\"x\\"]"#);
+    }
+}

@@ -1,0 +1,229 @@
+//! Entries on their way into the store: digests, ids, and rows of those whose every field is plain.
+
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::entries;
+use crate::terms::gram_text;
+
+type Value<'py> = Bound<'py, PyAny>;
+
+/// Return the digest of some texts, 32 hexadecimal digits.
+#[pyfunction]
+#[pyo3(signature = (*texts))]
+pub(super) fn text_hash(texts: Vec<PyBackedStr>) -> String {
+    entries::text_hash(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// Return a readable id that the same kind, title and content always give again.
+#[pyfunction]
+pub(super) fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
+    entries::made_id(kind, title, text_hash)
+}
+
+/// Return the row of an entry whose every field is plain; None for any other.
+#[pyfunction]
+pub(super) fn plain_row<'py>(
+    fields: &Value<'py>,
+    now: f64,
+    attrs: &Value<'py>,
+    span: &Value<'py>,
+) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    let py = fields.py();
+    let Some(given) = fields.cast_exact::<PyDict>().ok().and_then(Given::read) else { return Ok(None) };
+    match given.converted(py, attrs, span) {
+        Ok(converted) => given.row(py, now, converted).map(|row| PyTuple::new(py, row)).transpose(),
+        Err(fault) if fault.is_instance_of::<PyException>(py) => Ok(None),
+        // An interrupt.
+        Err(fault) => Err(fault),
+    }
+}
+
+const NAMES: [&str; 15] = [
+    "id",
+    "title",
+    "description",
+    "context",
+    "tags",
+    "domain",
+    "severity",
+    "type",
+    "kind",
+    "created_at",
+    "updated_at",
+    "valid_from",
+    "valid_until",
+    "attrs",
+    "span",
+];
+
+/// The values of an entry's fields, in the order of `NAMES`; None stands for those that are missing or None.
+#[derive(Default)]
+struct Given<'py>([Option<Value<'py>>; NAMES.len()]);
+
+impl<'py> Given<'py> {
+    /// Read a dict; None when it holds a name that is unknown.
+    fn read(dict: &Bound<'py, PyDict>) -> Option<Self> {
+        let mut given = Self::default();
+        for (name, value) in dict {
+            let name = text(&name)?;
+            let place = NAMES.iter().position(|&known| known == name)?;
+            if !value.is_none() {
+                given.0[place] = Some(value);
+            }
+        }
+        Some(given)
+    }
+
+    /// Return the columns of attrs and of the span, as these functions make them.
+    fn converted(&self, py: Python<'py>, attrs: &Value<'py>, span: &Value<'py>) -> PyResult<[Value<'py>; 4]> {
+        let [.., given_attrs, given_span] = &self.0;
+        let attrs = match given_attrs {
+            Some(given) if !is_empty_dict(given) => attrs.call1((given,))?,
+            _ => intern!(py, "{}").as_any().clone(),
+        };
+        let [path, first_line, last_line] = match given_span {
+            Some(given) => span.call1((given,))?.extract()?,
+            None => [none(py), none(py), none(py)],
+        };
+        Ok([attrs, path, first_line, last_line])
+    }
+
+    /// Return the columns in the store's order; None as soon as a value wants more than a look.
+    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 20]> {
+        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., _, _] = &self.0;
+        let [attrs, path, first_line, last_line] = converted;
+        let (created_given, [created_at, updated_at, valid_from, valid_until]) = epochs(py, times, now)?;
+        let empty = intern!(py, "").as_any();
+        let given = [title.as_ref()?, description.as_ref().unwrap_or(empty), context.as_ref().unwrap_or(empty)];
+        let texts = [text(given[0])?, text(given[1])?, text(given[2])?];
+        if !says_something(texts[0]) {
+            return None;
+        }
+        let tags = match tags {
+            Some(tags) => listed(tags)?,
+            None => Vec::new(),
+        };
+        let tags = tags.iter().map(tag).collect::<Option<Vec<_>>>()?;
+        let kind = label(kind, intern!(py, "entry"))?;
+        let hash = entries::text_hash(&texts);
+        let id = match id {
+            Some(id) => checked_id(id)?.clone(),
+            None => string(py, &entries::made_id(text(kind)?, texts[0], &hash)),
+        };
+        let [title, description, context] = given.map(Clone::clone);
+        Some([
+            id,
+            kind.clone(),
+            label(r#type, intern!(py, "note"))?.clone(),
+            label(domain, intern!(py, "general"))?.clone(),
+            checked_severity(severity, intern!(py, "suggestion"))?.clone(),
+            title,
+            description,
+            context,
+            string(py, &entries::tags_json(&tags)),
+            string(py, &gram_text(texts.into_iter().chain(tags.iter().copied()))),
+            attrs,
+            path,
+            first_line,
+            last_line,
+            created_at,
+            updated_at,
+            valid_from,
+            valid_until,
+            string(py, &hash),
+            created_given,
+        ])
+    }
+}
+
+/// Whether the creation time was given, and the four times; None when one is no plain number, or two contradict.
+fn epochs<'py>(py: Python<'py>, given: &[Option<Value<'py>>], now: f64) -> Option<(Value<'py>, [Value<'py>; 4])> {
+    let mut times = [None; 4];
+    for (time, value) in times.iter_mut().zip(given) {
+        *time = match value {
+            Some(value) => Some(seconds(value)?),
+            None => None,
+        };
+    }
+    let [created, updated, from, until] = times;
+    let first = created.or(updated).unwrap_or(now);
+    let last = updated.unwrap_or(first);
+    if last < first || from.zip(until).is_some_and(|(from, until)| until < from) {
+        return None;
+    }
+    let double = |time: f64| PyFloat::new(py, time).into_any();
+    let optional = |time: Option<f64>| time.map_or_else(|| none(py), double);
+    let created_given = PyBool::new(py, created.is_some()).to_owned().into_any();
+    Some((created_given, [double(first), double(last), optional(from), optional(until)]))
+}
+
+fn seconds(value: &Value<'_>) -> Option<f64> {
+    // Larger integers are no exact doubles.
+    const EXACT: i64 = 1 << 53;
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        return Some(number.value()).filter(|seconds| seconds.is_finite());
+    }
+    let number: i64 = value.cast_exact::<PyInt>().ok()?.extract().ok()?;
+    (-EXACT..=EXACT).contains(&number).then_some(number as f64)
+}
+
+fn string<'py>(py: Python<'py>, text: &str) -> Value<'py> {
+    if text.is_empty() { intern!(py, "").as_any().clone() } else { PyString::new(py, text).into_any() }
+}
+
+fn none(py: Python<'_>) -> Value<'_> {
+    py.None().into_bound(py)
+}
+
+fn is_empty_dict(value: &Value<'_>) -> bool {
+    value.cast_exact::<PyDict>().is_ok_and(|dict| dict.is_empty())
+}
+
+/// The text of a `str`; None for its subclasses, and for a lone surrogate.
+fn text<'a>(value: &'a Value<'_>) -> Option<&'a str> {
+    value.cast_exact::<PyString>().ok()?.to_str().ok()
+}
+
+fn label<'a, 'py>(value: &'a Option<Value<'py>>, default: &'a Bound<'py, PyString>) -> Option<&'a Value<'py>> {
+    let Some(value) = value else { return Some(default.as_any()) };
+    text(value).filter(|label| is_short(label) && says_something(label)).map(|_| value)
+}
+
+fn checked_severity<'a, 'py>(
+    value: &'a Option<Value<'py>>,
+    default: &'a Bound<'py, PyString>,
+) -> Option<&'a Value<'py>> {
+    let Some(value) = value else { return Some(default.as_any()) };
+    matches!(text(value)?, "critical" | "warning" | "suggestion").then_some(value)
+}
+
+fn checked_id<'a, 'py>(value: &'a Value<'py>) -> Option<&'a Value<'py>> {
+    text(value).filter(|id| is_short(id) && says_something(id) && !id.contains(char::is_control)).map(|_| value)
+}
+
+fn tag<'a>(value: &'a Value<'_>) -> Option<&'a str> {
+    text(value).filter(|tag| says_something(tag) && !tag.contains(char::is_control))
+}
+
+/// What a list or tuple holds.
+fn listed<'py>(values: &Value<'py>) -> Option<Vec<Value<'py>>> {
+    if let Ok(list) = values.cast_exact::<PyList>() {
+        return Some(list.iter().collect());
+    }
+    Some(values.cast_exact::<PyTuple>().ok()?.iter().collect())
+}
+
+/// Whether a label or an id has at most as many characters as are kept.
+fn is_short(text: &str) -> bool {
+    const CHARS: usize = 256;
+    text.len() <= CHARS || text.chars().count() <= CHARS
+}
+
+/// Whether a text holds a letter, a digit or an ASCII sign, so that it cannot be blank.
+fn says_something(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_graphic()) || text.contains(char::is_alphanumeric)
+}
