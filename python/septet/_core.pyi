@@ -497,8 +497,8 @@ class Formula:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
         """Weigh the signals ``(c,)`` and order the candidates by the sums.
 
-        With ``missing="zero"`` unknown signals are 0; with ``"share"`` they count nothing, and the weight of signals
-        that are unknown for everyone goes to the others, so that the weights in use sum to 1.
+        With ``missing="zero"`` unknown signals are 0; with ``"share"`` those unknown for everyone leave their weight to
+        the others, so that the weights in use sum to 1.
 
         Returns:
             Signals ``(c, m)``, weight x signal ``(c, m)``, scores ``(m,)``, the candidates' order, best first, stable
@@ -602,10 +602,7 @@ class ArrayFile:
 
 @final
 class FileRows:
-    """Rows of a file of arrays, past its map: what a search reads of them does not stay in memory.
-
-    Where a function takes them, an OSError says that a row could not be read.
-    """
+    """Rows of a file, read past its map: none stay in memory. An OSError says that one could not be read."""
 
     def __len__(self) -> int: ...
     @property
