@@ -91,7 +91,6 @@ impl Formula {
     }
 
     /// Return signals `(c, m)`, contributions `(c, m)`, scores `(m,)`, order `(m,)` and the weights that counted `(c,)`.
-    #[expect(clippy::type_complexity, reason = "five arrays, as the stub lists them")]
     fn score<'py>(
         &self,
         columns: HashMap<String, Vector<'py, f64>>,
