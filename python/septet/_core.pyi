@@ -588,14 +588,8 @@ class ArrayFile:
     def spelling_index(self, prefix: str) -> SpellingIndex:
         """Return the index that `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
 
-    def term_index(self, prefix: str) -> TermIndex:
-        """Return the index that `ArrayWriter.term_index` wrote; what is appended stays in memory."""
-
-    def frequencies(self, prefix: str, index: TermIndex, documents: int) -> Frequencies:
-        """Return the frequencies that `ArrayWriter.frequencies` wrote, of so many documents of the index of this file.
-
-        Moving them raises nothing for a slot that was not counted: the file may be wrong.
-        """
+    def term_index(self, prefix: str, documents: int) -> tuple[TermIndex, Frequencies]:
+        """Return what `ArrayWriter.term_index` wrote; frequencies of so many documents, as right as the file is."""
 
     def codes(self, prefix: str) -> Codes:
         """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
@@ -626,11 +620,8 @@ class ArrayWriter:
     def spelling_index(self, prefix: str, index: SpellingIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""
 
-    def term_index(self, prefix: str, index: TermIndex) -> None:
-        """Write an index; its columns' names begin with the prefix."""
-
-    def frequencies(self, prefix: str, frequencies: Frequencies) -> None:
-        """Write document frequencies; their column's name begins with the prefix."""
+    def term_index(self, prefix: str, index: TermIndex, frequencies: Frequencies) -> None:
+        """Write an index and frequencies over it; their columns' names begin with the prefix."""
 
     def codes(self, prefix: str, codes: Codes, rows: int) -> None:
         """Write the codes of the first ``rows`` rows; their columns' names begin with the prefix."""

@@ -102,21 +102,15 @@ impl ArrayFile {
         Ok(SpellingIndex(py.detach(|| terms::SpellingIndex::open(&self.0, prefix))?))
     }
 
-    /// The term index whose columns have this prefix.
-    fn term_index(&self, py: Python<'_>, prefix: &str) -> PyResult<TermIndex> {
-        Ok(TermIndex(py.detach(|| terms::TermIndex::open(&self.0, prefix))?))
-    }
-
-    /// The frequencies of so many documents, over an index of this file, whose column has this prefix.
-    fn frequencies(
-        &self,
-        py: Python<'_>,
-        prefix: &str,
-        index: &Bound<'_, TermIndex>,
-        documents: i64,
-    ) -> PyResult<Frequencies> {
-        let (index, documents) = (&index.get().0, count("documents", documents)?);
-        Ok(Frequencies(py.detach(|| terms::Frequencies::open(&self.0, prefix, index, documents))?))
+    /// The term index whose columns have this prefix, and the frequencies of so many documents over it.
+    fn term_index(&self, py: Python<'_>, prefix: &str, documents: i64) -> PyResult<(TermIndex, Frequencies)> {
+        let documents = count("documents", documents)?;
+        let (index, frequencies) = py.detach(|| {
+            let index = terms::TermIndex::open(&self.0, prefix)?;
+            let frequencies = terms::Frequencies::open(&self.0, prefix, &index, documents)?;
+            crate::Result::Ok((index, frequencies))
+        })?;
+        Ok((TermIndex(index), Frequencies(frequencies)))
     }
 
     /// The codes whose columns have this prefix.
@@ -164,16 +158,19 @@ impl ArrayWriter {
         self.with(py, |to| index.write(to, prefix))
     }
 
-    /// Write a term index.
-    fn term_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, TermIndex>) -> PyResult<()> {
-        let index = &index.get().0;
-        self.with(py, |to| index.write(to, prefix))
-    }
-
-    /// Write document frequencies.
-    fn frequencies(&self, py: Python<'_>, prefix: &str, frequencies: &Bound<'_, Frequencies>) -> PyResult<()> {
-        let frequencies = &frequencies.get().0;
-        self.with(py, |to| frequencies.write(to, prefix))
+    /// Write a term index, and frequencies over it.
+    fn term_index(
+        &self,
+        py: Python<'_>,
+        prefix: &str,
+        index: &Bound<'_, TermIndex>,
+        frequencies: &Bound<'_, Frequencies>,
+    ) -> PyResult<()> {
+        let (index, frequencies) = (&index.get().0, &frequencies.get().0);
+        self.with(py, |to| {
+            index.write(to, prefix)?;
+            frequencies.write(to, prefix)
+        })
     }
 
     /// Write the codes of the first `rows` rows.

@@ -162,9 +162,8 @@ class Kept(NamedTuple):
         to.spelling_index("spelling.", self.spelling)
         if self.terms is not None:
             step("terms")
-            to.term_index("terms.", self.terms.index)
-            step("frequencies")
-            to.frequencies("terms.", self.terms.frequencies)
+            to.term_index("terms.", self.terms.index, self.terms.frequencies)
+            step("terms counted")
             _put(to, "terms.counted", self.terms.counted)
         for layer in self.layers:
             found, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
@@ -232,9 +231,10 @@ def restored_terms(file: _core.ArrayFile) -> Terms | None:
     """
     if "terms.counted" not in file.names():
         return None
-    index, counted = file.term_index("terms."), _flags(file, "terms.counted")
+    counted = _flags(file, "terms.counted")
+    index, frequencies = file.term_index("terms.", int(np.count_nonzero(counted)))
     _check(len(index) == len(counted))
-    return Terms(index, file.frequencies("terms.", index, int(np.count_nonzero(counted))), counted, None)
+    return Terms(index, frequencies, counted, None)
 
 
 def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[VectorRows, NDArray[np.float32]]:
