@@ -243,9 +243,7 @@ class Keeper:
         with self._lock:
             if self._saved is None or self._saved.file is not file:
                 return
-            self._newest, self._buffers, self._saved, self.damaged = None, Buffers(), None, True
-        if self.sidecar is not None:
-            self.sidecar.drop()
+            self._forget_sidecar()
 
     def _serves(self, newest: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
         return (
@@ -267,20 +265,32 @@ class Keeper:
         if space is not None and space.space not in newest.vectors:
             newest = replace(newest, vectors={**newest.vectors, space.space: self._loaded(newest, read, space)})
         if newest.postings is None and self._buffers.postings is not None:
-            newest = self._with_postings(newest, read, self._buffers.postings)
+            whole = self._with_postings(newest, read, self._buffers.postings)
+            if whole is None:
+                # A file that is wrong in this may be wrong in all: everything gets another chance, made from the store.
+                self._forget_sidecar()
+                return self._completed(None, read, now, terms, space)
+            newest = whole
         return newest
 
-    def _with_postings(self, snapshot: Snapshot, read: Reading, buffers: PostingsBuffers) -> Snapshot:
-        """Take up postings that the background built: add what came since, and check them against FTS5's totals."""
+    def _forget_sidecar(self) -> None:
+        self._newest, self._buffers, self._saved, self.damaged = None, Buffers(), None, True
+        if self.sidecar is not None:
+            self.sidecar.drop()
+
+    def _with_postings(self, snapshot: Snapshot, read: Reading, buffers: PostingsBuffers) -> Snapshot | None:
+        """Take up postings that the background built: add what came since, and check them against FTS5's totals.
+
+        Returns:
+            None when they differ and lie in a sidecar.
+        """
         rest = snapshot.rows[len(buffers) :]
         buffers.append(read, rest.tolist())
         postings = buffers.counted(snapshot.alive & snapshot.searchable)
         if not agrees(read, postings):
-            # Those of a sidecar get another chance, made from the store.
-            self.mistrusted = self._saved is None
-            self._buffers.postings, self._saved = None, None
-            if self.sidecar is not None and not self.mistrusted:
-                self.sidecar.drop()
+            if self._saved is not None and self._saved.file is not None:
+                return None
+            self._buffers.postings, self.mistrusted = None, True
             return snapshot
         return replace(snapshot, postings=postings)
 
