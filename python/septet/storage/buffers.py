@@ -45,6 +45,8 @@ class Buffers:
         self.searchable = Growing(np.bool_)
         self.valid_from = Growing(np.float64)
         self.valid_until = Growing(np.float64)
+        #: Slots with a limit to their validity.
+        self.bounded = Growing(np.int64)
         self.created_at = Growing(np.float64)
         self.updated_at = Growing(np.float64)
         self.kind = Growing(np.int32)
@@ -63,8 +65,11 @@ class Buffers:
             rows, _, starts, ends, created, updated, kinds, severities, domains = zip(*page)
             self.rows.append(np.array(rows, dtype=np.int64))
             self.searchable.append(np.array([kind != "memory" for kind in kinds], dtype=np.bool_))
-            self.valid_from.append(np.array([-np.inf if t is None else t for t in starts], dtype=np.float64))
-            self.valid_until.append(np.array([np.inf if t is None else t for t in ends], dtype=np.float64))
+            valid_from = np.array([-np.inf if t is None else t for t in starts], dtype=np.float64)
+            valid_until = np.array([np.inf if t is None else t for t in ends], dtype=np.float64)
+            self.valid_from.append(valid_from)
+            self.valid_until.append(valid_until)
+            self.bounded.append(_bounded(valid_from, valid_until) + first)
             self.created_at.append(np.array(created, dtype=np.float64))
             self.updated_at.append(np.array(updated, dtype=np.float64))
             for column, names in ((self.kind, kinds), (self.severity, severities), (self.domain, domains)):
@@ -87,6 +92,7 @@ class Buffers:
             searchable=self.searchable.view(),
             valid_from=self.valid_from.view(),
             valid_until=self.valid_until.view(),
+            bounded=self.bounded.view(),
             facts=FactArrays(
                 created_at=self.created_at.view(),
                 updated_at=self.updated_at.view(),
@@ -193,6 +199,7 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
     buffers.searchable, buffers.names, buffers.numbers = Growing.of(searchable), names, numbers
     for name, column in columns.items():
         setattr(buffers, name, column)
+    buffers.bounded = Growing.of(_bounded(buffers.valid_from.view(), buffers.valid_until.view()))
     slots = len(alive)
     _check({len(searchable), *map(len, columns.values())} == {slots})
     for name in ("kind", "severity", "domain"):
@@ -252,6 +259,10 @@ def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[V
     _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
     read = rows if rows.nbytes <= MAPPED_BYTES else file.rows(f"{prefix}rows", space.dimensions)
     return VectorRows((read, rows[:0]), own, codes, positions), rows
+
+
+def _bounded(valid_from: NDArray[np.float64], valid_until: NDArray[np.float64]) -> Slots:
+    return np.flatnonzero((valid_from != -np.inf) | (valid_until != np.inf))
 
 
 def _prefix(space: Space) -> str:

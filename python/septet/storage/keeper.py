@@ -316,7 +316,7 @@ class Keeper:
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
         if old is not None and purged_at(read) <= old.generation:
             changed = sorted(read.sql.execute(_CHANGED, (old.generation,)))
-            dead = int(np.count_nonzero(~old.alive)) + len(changed)
+            dead = len(old.alive) - int(np.count_nonzero(old.alive)) + len(changed)
             if dead <= SPARE_SLOTS or dead * 2 <= len(old.rows) + len(changed):
                 return self._extended(old, read, changed)
         self._buffers, self._saved = Buffers(), None
@@ -328,20 +328,23 @@ class Keeper:
     def _extended(self, old: Snapshot, read: Reading, changed: Sequence[tuple[Any, ...]]) -> Snapshot:
         """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
         gone = old.slots_of([r[0] for r in changed])
-        alive = old.alive.copy()
-        alive[gone[gone >= 0]] = False
+        gone = gone[gone >= 0]
         fresh = self._buffers.append([r for r in changed if r[1]])
-        snapshot = self._buffers.published(read.generation, np.concatenate([alive, np.ones(len(fresh), dtype=bool)]))
+        alive = np.ones(len(self._buffers.rows), dtype=bool)
+        alive[: len(old.alive)] = old.alive
+        alive[gone] = False
+        snapshot = self._buffers.published(read.generation, alive)
+        index = old.by_row.moved(old.rows[gone], snapshot.rows[fresh], fresh)
         # Texts are cut into tokens when a search asks for them: most profiles never do.
         terms = None if old.terms is None else replace(old.terms, at=None)
         vectors = self._extended_vectors(old, read, snapshot, fresh)
         postings, buffers = old.postings, self._buffers.postings
         if postings is not None and buffers is not None:
             buffers.append(read, snapshot.rows[fresh].tolist())
-            postings = postings.moved(buffers, snapshot.searchable, fresh, gone[gone >= 0])
+            postings = postings.moved(buffers, snapshot.searchable, fresh, gone)
             if not agrees(read, postings):
                 postings, self._buffers.postings, self.mistrusted = None, None, True
-        return replace(snapshot, terms=terms, vectors=vectors, postings=postings)
+        return replace(snapshot, index=index, terms=terms, vectors=vectors, postings=postings)
 
     def _extended_vectors(
         self, old: Snapshot, read: Reading, snapshot: Snapshot, fresh: Slots

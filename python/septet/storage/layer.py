@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.storage.growing import Growing
-from septet.storage.snapshot import Positions, Slots, Snapshot, VectorRows
+from septet.storage.snapshot import Slots, Snapshot, VectorRows
 from septet.storage.store import Reading
 from septet.storage.vectors import Space, key_sql
 
@@ -37,7 +37,7 @@ class VectorLayer:
         self._rows = Growing(np.float32, space.dimensions)
         self._slots = Growing(np.int64)
         self._codes = _core.Codes(space.dimensions)
-        self._positions: Positions = np.empty(0, dtype=np.int32)
+        self._positions = Growing(np.int32)
         self._placed = 0
 
     @classmethod
@@ -45,7 +45,8 @@ class VectorLayer:
         """Begin with rows that lie in a file, all of them in ``base``."""
         layer = cls(space)
         layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
-        layer._slots, layer._positions, layer._placed = Growing.of(rows.slots), rows.positions, len(rows.slots)
+        layer._slots, layer._positions = Growing.of(rows.slots), Growing.of(rows.positions)
+        layer._placed = len(rows.slots)
         return layer
 
     def move(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
@@ -81,19 +82,23 @@ class VectorLayer:
             slots = snapshot.slots_of([row for row, _ in page])
             # Slots beyond the positions are new ones: `append` has asked for theirs.
             known = (slots >= 0) & (slots < len(self._positions))
-            known[known] = self._positions[slots[known]] < 0
+            known[known] = self._positions.view()[slots[known]] < 0
             self._append([blob for (_, blob), wanted in zip(page, known) if wanted], slots[known])
 
     def view(self, slots: int) -> VectorRows:
         """Return what was appended so far, for a snapshot of so many slots."""
-        if len(self._slots) > self._placed or slots > len(self._positions):
+        known, placed = len(self._positions), self._slots.view()[self._placed :]
+        numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
+        fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
+        fresh[placed[~is_late] - known] = numbers[~is_late]
+        self._positions.append(fresh)
+        if is_late.any():
             # A new array, not the old one written to: an older snapshot still reads that.
-            positions = np.full(slots, -1, dtype=np.int32)
-            positions[: len(self._positions)] = self._positions
-            positions[self._slots.view()[self._placed :]] = np.arange(self._placed, len(self._slots))
-            positions.flags.writeable = False
-            self._positions, self._placed = positions, len(self._slots)
-        return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions)
+            positions = self._positions.view().copy()
+            positions[placed[is_late]] = numbers[is_late]
+            self._positions = Growing.of(positions)
+        self._placed = len(self._slots)
+        return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions.view())
 
     def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the first rows ``(count, d)`` in two pieces, to be copied as a whole."""

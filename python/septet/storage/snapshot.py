@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.storage.row_index import RowIndex
 
 if TYPE_CHECKING:
     from septet.storage.postings import Postings
@@ -111,7 +112,9 @@ class Snapshot:
         alive: whether the slot is its entry's current one ``(s,)``.
         searchable: whether the entry is of a kind that counts in document frequencies (all but memories) ``(s,)``.
         valid_from, valid_until: epoch seconds, infinite where there is no limit ``(s,)``.
+        bounded: the slots where there is one, dead ones too ``(b,)``; few entries have any.
         facts: what signals read.
+        index: from rows to slots, moved from the snapshot before; None to make it when it is needed.
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
@@ -124,7 +127,9 @@ class Snapshot:
     searchable: Mask
     valid_from: NDArray[np.float64]
     valid_until: NDArray[np.float64]
+    bounded: Slots
     facts: FactArrays
+    index: RowIndex | None = None
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
     postings: Postings | None = None
@@ -141,13 +146,13 @@ class Snapshot:
             now: None allows those outside their validity too.
         """
         usual = self._usual
-        if now is None or not len(self._bounded):
+        if now is None or not len(self.bounded):
             return usual
         return self._at(self.alive & self.searchable if usual is None else usual, now)
 
     def _at(self, mask: Mask, now: float) -> Mask:
-        """Return a mask without the slots that are outside their validity; few entries have one."""
-        bounded = self._bounded
+        """Return a mask without the slots that are outside their validity."""
+        bounded = self.bounded
         if len(bounded):
             mask = mask.copy()
             mask[bounded] &= (self.valid_from[bounded] <= now) & (self.valid_until[bounded] > now)
@@ -157,10 +162,6 @@ class Snapshot:
     def _usual(self) -> Mask | None:
         mask = self.alive & self.searchable
         return None if mask.all() else mask
-
-    @cached_property
-    def _bounded(self) -> Slots:
-        return np.flatnonzero((self.valid_from != -np.inf) | (self.valid_until != np.inf))
 
     def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
         """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
@@ -176,7 +177,7 @@ class Snapshot:
 
     def times(self, slots: Slots) -> dict[str, NDArray[np.float64]]:
         """Return the four times of each slot ``(m,)``, NaN where the entry has none."""
-        if len(self._bounded):
+        if len(self.bounded):
             start, end = self.valid_from[slots], self.valid_until[slots]
             start[start == -np.inf] = np.nan
             end[end == np.inf] = np.nan
@@ -191,12 +192,7 @@ class Snapshot:
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""
-        known, slots = self._by_row
-        wanted = np.asarray(rows, dtype=np.int64)
-        if not len(known):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        where = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        return np.where(known[where] == wanted, slots[where], -1).astype(np.int64)
+        return self.by_row.find(np.asarray(rows, dtype=np.int64))
 
     def counted_at(self, now: float) -> bool:
         """Say whether the document frequencies are those of ``now``: no entry became valid or expired in between."""
@@ -207,15 +203,11 @@ class Snapshot:
 
     @cached_property
     def _edges(self) -> NDArray[np.float64]:
-        bounded = self._bounded[self.alive[self._bounded]]
+        bounded = self.bounded[self.alive[self.bounded]]
         edges = np.concatenate([self.valid_from[bounded], self.valid_until[bounded]])
         return np.sort(edges[np.isfinite(edges)])
 
     @cached_property
-    def _by_row(self) -> tuple[Slots, Slots]:
-        slots = np.flatnonzero(self.alive)
-        rows = self.rows[slots]
-        if (rows[1:] > rows[:-1]).all():
-            return rows, slots
-        order = np.argsort(rows, kind="stable")
-        return rows[order], slots[order]
+    def by_row(self) -> RowIndex:
+        """The slot of each row that is alive."""
+        return RowIndex.of(self.rows, self.alive) if self.index is None else self.index

@@ -1,0 +1,59 @@
+"""The index from rows to slots says what a dict would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from septet.storage import row_index
+from septet.storage.row_index import RowIndex
+
+ROWS = st.integers(1, 40)
+#: A change: rows that go or are written, and rows that are written.
+CHANGES = st.lists(st.tuples(st.sets(ROWS), st.sets(ROWS)), max_size=12)
+
+
+def numbers(values: object) -> np.ndarray:
+    return np.array(list(values), dtype=np.int64)
+
+
+def held(index: RowIndex, twin: dict[int, int]) -> bool:
+    asked = numbers([*range(45), 7, 7])
+    return index.find(asked).tolist() == [twin.get(row, -1) for row in asked.tolist()]
+
+
+@given(rows=st.lists(ROWS, unique=True), dead=st.sets(ROWS), changes=CHANGES, few=st.sampled_from([0, 3, 1_000]))
+def test_after_any_changes_it_says_what_a_dict_says(rows, dead, changes, few):
+    twin = {row: slot for slot, row in enumerate(rows) if row not in dead}
+    index = RowIndex.of(numbers(rows), np.array([row not in dead for row in rows], dtype=bool))
+    assert held(index, twin)
+    slots = len(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_index, "FEW", few)
+        for touched, written in changes:
+            before, twin_before = index, dict(twin)
+            gone = numbers(row for row in touched | written if row in twin)
+            fresh = numbers(sorted(written))
+            index = index.moved(gone, fresh, np.arange(slots, slots + len(fresh)))
+            twin = {row: slot for row, slot in twin.items() if row not in gone}
+            twin |= {int(row): slots + i for i, row in enumerate(fresh)}
+            slots += len(fresh)
+            assert held(index, twin)
+            assert held(before, twin_before), "an index that was handed out does not change"
+
+
+def test_many_changes_are_folded_into_the_arrays(monkeypatch):
+    monkeypatch.setattr(row_index, "FEW", 2)
+    index = RowIndex.of(np.arange(10, 20), np.ones(10, dtype=bool))
+    few = index.moved(numbers([11]), numbers([30]), numbers([10]))
+    assert few.rows is index.rows, "few changes lie beside"
+    many = few.moved(numbers([12, 13]), numbers([14]), numbers([11]))
+    assert len(many.late_rows) == 0
+    assert many.rows.tolist() == [10, 14, 15, 16, 17, 18, 19, 30]
+    assert many.slots.tolist() == [0, 11, 5, 6, 7, 8, 9, 10]
+
+
+def test_an_empty_index_knows_no_row():
+    assert RowIndex.of(numbers([]), np.zeros(0, dtype=bool)).find(numbers([1, 2])).tolist() == [-1, -1]
