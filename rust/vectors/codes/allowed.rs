@@ -25,12 +25,41 @@ impl Allowed {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The allowed rows of a range, in order.
-    pub(super) fn of(&self, rows: Range<usize>) -> Walk<'_> {
-        let mut walk = Walk { words: &self.0, word: rows.start / BITS, bits: 0, end: rows.end };
-        walk.bits = walk.load() & (!0 << (rows.start % BITS));
-        walk
+    /// The allowed rows of a range, up to sixty-four at a time, in order.
+    pub(super) fn of(&self, rows: Range<usize>) -> impl Iterator<Item = Stretch> {
+        let words = if rows.is_empty() { 0..0 } else { rows.start / BITS..rows.end.div_ceil(BITS) };
+        words.filter_map(move |word| {
+            let (first, end) = (rows.start.max(word * BITS), rows.end.min((word + 1) * BITS));
+            let len = end - first;
+            let bits = (self.0[word] >> (first % BITS)) & (!0 >> (BITS - len));
+            (bits != 0).then_some(Stretch { first, len, bits })
+        })
     }
+}
+
+/// Neighbouring rows, and which of them are allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    pub(super) first: usize,
+    /// From 1 to 64.
+    pub(super) len: usize,
+    pub(super) bits: u64,
+}
+
+impl Stretch {
+    /// Whether so many are allowed that reading all of them takes less time than picking those.
+    pub(super) fn is_dense(self) -> bool {
+        self.bits.count_ones() as usize * 3 > self.len * 2
+    }
+}
+
+/// The places of the bits that are set.
+pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (at < BITS).then_some(at)
+    })
 }
 
 fn pack(block: &[u8; BITS]) -> u64 {
@@ -43,40 +72,6 @@ fn pack(block: &[u8; BITS]) -> u64 {
     })
 }
 
-/// A walk over allowed rows that can stop and go on.
-#[derive(Debug)]
-pub(super) struct Walk<'a> {
-    words: &'a [u64],
-    word: usize,
-    bits: u64,
-    end: usize,
-}
-
-impl Walk<'_> {
-    /// Write the next rows, counted from `first`, and return how many there were.
-    pub(super) fn fill(&mut self, first: usize, at: &mut [u32]) -> usize {
-        for (len, slot) in at.iter_mut().enumerate() {
-            while self.bits == 0 {
-                self.word += 1;
-                if self.word * BITS >= self.end {
-                    return len;
-                }
-                self.bits = self.load();
-            }
-            *slot = (self.word * BITS + self.bits.trailing_zeros() as usize - first) as u32;
-            self.bits &= self.bits - 1;
-        }
-        at.len()
-    }
-
-    /// The bits of the current word below the end.
-    fn load(&self) -> u64 {
-        let below = self.end.saturating_sub(self.word * BITS);
-        let bits = self.words.get(self.word).copied().unwrap_or(0);
-        if below < BITS { bits & !(!0 << below) } else { bits }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,21 +80,19 @@ mod tests {
     proptest! {
         #![proptest_config(crate::seeded(128))]
         #[test]
-        fn a_walk_meets_the_allowed_rows_of_its_range(
+        fn stretches_hold_the_allowed_rows_of_their_range(
             mask in prop::collection::vec(prop_oneof![4 => Just(0_u8), 1 => Just(1), 1 => Just(255)], 0..400),
             cuts in (0_usize..401, 0_usize..401),
-            width in 1_usize..70,
         ) {
             let allowed = Allowed::new(&mask);
             prop_assert_eq!(allowed.count(), mask.iter().filter(|&&byte| byte != 0).count());
             let (from, to) = (cuts.0.min(cuts.1).min(mask.len()), cuts.0.max(cuts.1).min(mask.len()));
-            let (mut walk, mut found, mut at) = (allowed.of(from..to), Vec::new(), vec![0; width]);
-            loop {
-                let len = walk.fill(from, &mut at);
-                found.extend(at[..len].iter().map(|&row| from + row as usize));
-                if len < width {
-                    break;
-                }
+            let mut found = Vec::new();
+            for stretch in allowed.of(from..to) {
+                let rows = stretch.first..stretch.first + stretch.len;
+                prop_assert!(from <= rows.start && rows.end <= to && stretch.len <= BITS);
+                found.extend(ones(stretch.bits).map(|j| stretch.first + j));
+                prop_assert!(found.last().is_some_and(|last| rows.contains(last)));
             }
             let wanted: Vec<usize> = (from..to).filter(|&row| mask[row] != 0).collect();
             prop_assert_eq!(found, wanted);

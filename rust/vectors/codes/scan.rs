@@ -10,7 +10,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::allowed::Allowed;
+use super::allowed::{Allowed, ones};
 use super::centre::Shift;
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
@@ -81,8 +81,45 @@ impl Survey {
 #[derive(Clone, Copy)]
 struct Block<'a> {
     at: At<'a>,
+    /// Which of the rows may be returned, a bit each.
+    allowed: u64,
     rough: Columns<'a>,
     fine: Columns<'a>,
+}
+
+/// Allowed rows of a segment with few allowed neighbours, until there is a block of them.
+struct Singles<'a> {
+    rough: Columns<'a>,
+    fine: Columns<'a>,
+    rows: [u32; 2 * BLOCK],
+    len: usize,
+    picked: [[f32; BLOCK]; 4],
+}
+
+impl Singles<'_> {
+    fn add(&mut self, rows: impl Iterator<Item = usize>) {
+        let room = &mut self.rows[self.len..];
+        self.len += room.iter_mut().zip(rows).map(|(slot, row)| *slot = row as u32).count();
+    }
+
+    /// Hand out a block, if there are enough for one.
+    fn hand_out(&mut self, enough: usize, each: &mut impl FnMut(Block<'_>)) {
+        if self.len < enough {
+            return;
+        }
+        let (rough, fine, len) = (self.rough, self.fine, self.len.min(BLOCK));
+        let at = &self.rows[..len];
+        pick(&mut self.picked, at, [rough.scales, rough.residuals, fine.residuals, rough.norms]);
+        let [scales, roughs, residuals, norms] = self.picked.each_ref().map(|column| &column[..len]);
+        each(Block {
+            at: At::List(at),
+            allowed: !0,
+            rough: Columns { scales, residuals: roughs, norms },
+            fine: Columns { scales, residuals, norms },
+        });
+        self.rows.copy_within(len..self.len, 0);
+        self.len -= len;
+    }
 }
 
 impl Task {
@@ -112,33 +149,33 @@ impl Task {
         }
     }
 
-    /// Cut a chunk into blocks of allowed rows.
+    /// Cut a chunk into blocks with all allowed rows: neighbours where most of them are, single ones elsewhere.
     fn blocks(&self, chunk: &Chunk, mut each: impl FnMut(Block<'_>)) {
         let segment = &*self.segments[chunk.segment];
         let (rough, fine) = (segment.rough(), segment.fine());
+        let run = |rows: Range<usize>, allowed| Block {
+            at: At::Run(rows.start),
+            allowed,
+            rough: rough.of(rows.clone()),
+            fine: fine.of(rows),
+        };
         let Some(mask) = &self.mask else {
             for from in chunk.rows.clone().step_by(BLOCK) {
-                let rows = from..chunk.rows.end.min(from + BLOCK);
-                each(Block { at: At::Run(from), rough: rough.of(rows.clone()), fine: fine.of(rows) });
+                each(run(from..chunk.rows.end.min(from + BLOCK), !0));
             }
             return;
         };
-        let mut walk = mask.of(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end);
-        let (mut at, mut picked) = ([0; BLOCK], [[0.0; BLOCK]; 4]);
-        loop {
-            let len = walk.fill(segment.first(), &mut at);
-            if len == 0 {
-                return;
+        let mut singles = Singles { rough, fine, rows: [0; 2 * BLOCK], len: 0, picked: [[0.0; BLOCK]; 4] };
+        for stretch in mask.of(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end) {
+            let first = stretch.first - segment.first();
+            if stretch.is_dense() {
+                each(run(first..first + stretch.len, stretch.bits));
+            } else {
+                singles.add(ones(stretch.bits).map(|j| first + j));
+                singles.hand_out(BLOCK, &mut each);
             }
-            let at = &at[..len];
-            pick(&mut picked, at, [rough.scales, rough.residuals, fine.residuals, rough.norms]);
-            let [scales, roughs, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
-            each(Block {
-                at: At::List(at),
-                rough: Columns { scales, residuals: roughs, norms },
-                fine: Columns { scales, residuals, norms },
-            });
         }
+        singles.hand_out(1, &mut each);
     }
 
     /// Offer a block of rows to many queries, four at a time.
@@ -159,7 +196,7 @@ impl Task {
             let four = [0, 1, 2, 3].map(|i| &queries[i.min(queries.len() - 1)]);
             self.kernel.of_four(&four, (planes, block.at, len), tile, &mut products);
             for ((scores, keep), products) in asked.iter().zip(keeps).zip(&products) {
-                self.offer(segment, block.at, block.fine, scores, &products[..len], keep);
+                self.offer(segment, (block.at, block.allowed), block.fine, scores, &products[..len], keep);
             }
         }
     }
@@ -168,14 +205,14 @@ impl Task {
     fn offer(
         &self,
         segment: &Segment,
-        at: At<'_>,
+        (at, allowed): (At<'_>, u64),
         of: Columns<'_>,
         scores: &Scores,
         products: &[i32],
         keep: &mut Keep,
     ) {
         let mut uppers = [0.0; BLOCK];
-        for j in ones(self.kernel.bounds(scores, of, products, keep.floor(), &mut uppers)) {
+        for j in ones(self.kernel.bounds(scores, of, products, keep.floor(), &mut uppers) & allowed) {
             let lower = scores.middle(products[j], of.scales[j]) - scores.error(of.residuals[j], of.norms[j]);
             keep.offer(segment.first() + at.row(j), uppers[j], lower);
         }
@@ -221,7 +258,7 @@ impl Single<'_> {
         let (mut products, mut uppers) = ([0; BLOCK], [0.0; BLOCK]);
         let products = &mut products[..len];
         kernel.products(self.query, planes.high, block.at, true, products);
-        let reach = kernel.bounds(&self.rough, block.rough, products, self.keep.floor(), &mut uppers);
+        let reach = kernel.bounds(&self.rough, block.rough, products, self.keep.floor(), &mut uppers) & block.allowed;
         self.survey.learn(reach.count_ones() as usize, len);
         let (lines, residuals) = (self.query.lines.len() / 2, self.segment.fine().residuals);
         for j in ones(reach) {
@@ -241,7 +278,7 @@ impl Single<'_> {
         let mut products = [0; BLOCK];
         let products = &mut products[..block.fine.scales.len()];
         self.task.kernel.whole(self.query, self.segment.planes(), block.at, true, products);
-        self.task.offer(self.segment, block.at, block.fine, &self.fine, products, self.keep);
+        self.task.offer(self.segment, (block.at, block.allowed), block.fine, &self.fine, products, self.keep);
     }
 
     /// Bound waiting rows by whole codes, the oldest first, until fewer than a block (or none) are left.
@@ -276,7 +313,7 @@ impl Single<'_> {
         pick(&mut picked, at, [fine.scales, fine.residuals, fine.norms]);
         let [scales, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
         let of = Columns { scales, residuals, norms };
-        self.task.offer(self.segment, At::List(at), of, &self.fine, products, self.keep);
+        self.task.offer(self.segment, (At::List(at), !0), of, &self.fine, products, self.keep);
     }
 }
 
@@ -287,13 +324,4 @@ fn pick<const COLUMNS: usize>(into: &mut [[f32; BLOCK]; COLUMNS], at: &[u32], co
             *slot = column[row as usize];
         }
     }
-}
-
-/// The places of the bits that are set.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let at = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (at < u64::BITS as usize).then_some(at)
-    })
 }
