@@ -65,7 +65,8 @@ def test_a_snapshot_in_use_is_not_disturbed_by_a_vector_that_arrives(vault):
     view(vault)
     vectors = before.vectors[number]
     assert vectors.at(np.array([0, 1, 2, -1])).tolist() == [-1, 0, -1, -1]
-    assert vectors.nearest(np.array([0, 1], dtype=np.float32), 9, before.alive)[0].tolist() == [0]
+    allowed = before.rows_allowed(number, before.alive)
+    assert vectors.nearest(np.array([0, 1], dtype=np.float32), 9, allowed)[0].tolist() == [0]
     with pytest.raises(ValueError, match="read-only"):
         vectors.positions[0] = 0
 

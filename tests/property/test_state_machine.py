@@ -233,7 +233,9 @@ def derived(keeper, read, now):
         assert len(rows) == len(vectors.slots) <= len(vectors.codes)
         found.append([rows[p].tolist() if p >= 0 else None for p in where])
         query = _core.unit_rows(np.array([[1.0, 0.25, 0.5][: space.dimensions]], dtype=np.float32))[0]
-        rows, scores = vectors.nearest(query, 9, snapshot.valid(now) & snapshot.searchable)
+        rows, scores = vectors.nearest(
+            query, 9, snapshot.rows_allowed(space.space, snapshot.valid(now) & snapshot.searchable)
+        )
         found.append(sorted((-s, ids[int(snapshot.rows[vectors.slots[r]])]) for r, s in zip(rows, scores, strict=True)))
     return found
 

@@ -44,11 +44,11 @@ class VectorRows(NamedTuple):
     positions: Positions
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask | None) -> tuple[Slots, NDArray[np.float64]]:
-        """Return the positions and dot products of the best ``k`` rows whose slots are allowed ``(s,)``, exactly.
+        """Return the positions and dot products of the best ``k`` rows that are allowed ``(v,)``, exactly.
 
         None allows all.
         """
-        return self.codes.top_k(query, self.rows, k, None if allowed is None else allowed[self.slots])
+        return self.codes.top_k(query, self.rows, k, allowed)
 
     def at(self, slots: Slots) -> Slots:
         """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
@@ -118,7 +118,7 @@ class Snapshot:
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
-        masks: which slots pass a filter of searches, kept while they may be asked again.
+        masks: which slots or vectors pass a filter of searches, kept while they may be asked again.
     """
 
     generation: int
@@ -165,11 +165,30 @@ class Snapshot:
 
     def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
         """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
-        found = self.masks.get(key)
-        if found is None:
+
+        def passing() -> Mask:
             found = np.zeros(len(self.rows), dtype=bool)
             slots = self.slots_of(rows())
             found[slots[slots >= 0]] = True
+            return found
+
+        return self._kept(key, passing)
+
+    def rows_allowed(self, space: int, allowed: Mask | None) -> Mask | None:
+        """Return which vectors of a space are of allowed slots ``(v,)``; None for all."""
+        if allowed is None:
+            return None
+        slots = self.vectors[space].slots
+        if allowed is not self._usual:
+            return allowed[slots]
+        # Every search without a filter asks for this one.
+        return self._kept(("usual", space), lambda: allowed[slots])
+
+    def _kept(self, key: object, make: Callable[[], Mask]) -> Mask:
+        found = self.masks.get(key)
+        if found is None:
+            found = make()
+            found.flags.writeable = False
             if len(self.masks) >= MOST_MASKS:
                 self.masks.clear()
             self.masks[key] = found

@@ -74,13 +74,13 @@ def _vector_place(moment: Moment, candidate: Candidate, passes: bool) -> LegRepo
     if vectors is None or plan.vector is None or moment.space is None:
         cause = "the vault holds no vectors" if moment.mismatch is None else str(moment.mismatch)
         return LegReport("vector", False, None, 0, plan.taken, None, cause)
-    allowed = moment.allowed
-    of = len(vectors.slots) if allowed is None else int(np.count_nonzero(allowed[vectors.slots]))
+    allowed = moment.rows_allowed
+    of = len(vectors.slots) if allowed is None else int(np.count_nonzero(allowed))
     at = vectors.at(moment.snapshot.slots_of([candidate.row]))
     if at[0] < 0:
         return LegReport("vector", False, None, of, plan.taken, None, f"no vector of model {moment.space.model!r}")
     own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
-    order, _ = vectors.nearest(plan.vector.scan, of, moment.allowed)
+    order, _ = vectors.nearest(plan.vector.scan, of, allowed)
     place = np.flatnonzero(order == at[0])
     rank = int(place[0]) + 1 if len(place) and passes else None
     return LegReport("vector", True, rank, of, plan.taken, own, f"cosine {own:.4f}")

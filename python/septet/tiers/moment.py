@@ -109,8 +109,13 @@ class Moment:
         vectors, query = self.vectors, self.plan.vector
         if vectors is None or query is None:
             return np.empty(0, dtype=np.int64)
-        found, _ = vectors.nearest(query.scan, self.plan.taken, self.allowed)
+        found, _ = vectors.nearest(query.scan, self.plan.taken, self.rows_allowed)
         return vectors.slots[found]
+
+    @property
+    def rows_allowed(self) -> Mask | None:
+        """Which vectors pass every filter ``(v,)``, None when all do."""
+        return None if self.space is None else self.snapshot.rows_allowed(self.space.space, self.allowed)
 
     def pool(self, tier: int, slots: Slots, known: TextHits | None = None) -> Pool:
         """Return candidates with every column that needs the corpus filled, whichever leg found them.
