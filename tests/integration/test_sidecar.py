@@ -324,10 +324,21 @@ def test_a_copy_of_vault_and_folder_is_as_good(path, tmp_path):
         assert restored(vault)
 
 
-def test_a_purge_makes_it_useless(path):
+def test_a_purge_of_what_was_deleted_before_leaves_it_useful(path):
     with opened(path) as vault:
+        assert vault.purge() > 0
+    with opened(path) as vault:
+        assert answers(vault) == wanted(path)
+        assert restored(vault)
+
+
+def test_a_purge_of_what_was_deleted_since_makes_it_useless(path):
+    with opened(path) as vault:
+        deleted = vault.search("alpha").ids[0]
+        vault.delete(deleted)
         vault.purge()
     with opened(path) as vault:
+        assert deleted not in vault.search("alpha", limit=1_000).ids
         assert answers(vault) == wanted(path)
         assert not restored(vault)
 

@@ -101,3 +101,38 @@ def test_very_many_changes_end_in_a_rebuild_that_equals_counting_anew(vault):
             snapshot = vault._tier.keeper.view(read, NOW)
             assert int(np.count_nonzero(snapshot.alive)) == 1_501
     assert nearest(vault, 1, 1)[0] == "e1"
+
+
+def test_a_purge_of_what_was_seen_deleted_makes_nothing_anew(vault):
+    vault.add_many({"id": f"b{i}", "title": f"beta {i}", "vector": [0, 1]} for i in range(10))
+    vault.delete([f"b{i}" for i in range(10)])
+    assert nearest(vault, 1, 0) == ["a"]
+    buffers = vault._tier.keeper._buffers
+    vault.purge()
+    # SQLite gives the numbers of rows that are gone to new ones.
+    vault.add_many({"id": f"c{i}", "title": f"gamma {i}", "vector": [0, 1 + i]} for i in range(3))
+    assert sorted(nearest(vault, 1, 0)) == ["a", "c0", "c1", "c2"]
+    assert sorted(vault.search("gamma").ids) == ["c0", "c1", "c2"]
+    assert vault._tier.keeper._buffers is buffers
+
+
+def test_a_purge_of_what_was_not_seen_deleted_begins_anew(vault):
+    vault.add(id="b", title="beta", vector=[1, 0])
+    assert sorted(nearest(vault, 1, 0)) == ["a", "b"]
+    vault.delete("b")
+    vault.purge()
+    vault.add(id="c", title="gamma", vector=[1, 0])
+    assert sorted(nearest(vault, 1, 0)) == ["a", "c"]
+    assert vault.search("beta").ids == []
+
+
+def test_the_mask_of_a_deleted_entry_is_made_once_for_all_searches(vault):
+    vault.add_many({"id": f"b{i}", "title": f"beta {i}", "vector": [i, 1]} for i in range(9))
+    assert nearest(vault, 5, 1)[0] == "b5"
+    vault.delete("b5")
+    assert "b5" not in nearest(vault, 5, 1)
+    snapshot = vault._tier.keeper._newest
+    masks = dict(snapshot.masks)
+    assert [mask.sum() for mask in masks.values()] == [9], "ten vectors, one of them dead"
+    assert "b5" not in nearest(vault, 5, 1)
+    assert vault._tier.keeper._newest is snapshot and snapshot.masks == masks

@@ -167,15 +167,17 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 def purge(write: Writing) -> int:
     """Remove deleted rows for good, and vectors of texts that no entry has any more; return how many rows."""
     texts.drop_orphans(write)
-    gone = write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
-    if gone:
-        # A row that is gone cannot tell what became of it: snapshots older than this must be made anew.
-        write.sql.execute("INSERT OR REPLACE INTO meta VALUES ('purged', ?)", (write.generation,))
-    return gone
+    newest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
+    if newest is None:
+        return 0
+    # A row that is gone cannot tell what became of it: whoever has not seen it deleted must begin anew.
+    sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
+    write.sql.execute(sql, (newest,))
+    return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 
 def purged_at(read: Reading) -> int:
-    """Return the generation of the last purge, 0 when there was none."""
+    """Return the generation at which the last one of the rows that were purged was deleted, 0 when none was."""
     found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
     return 0 if found is None else int(found[0])
 
