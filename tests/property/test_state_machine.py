@@ -216,6 +216,10 @@ def derived(keeper, read, now):
     ids = dict(read.sql.execute("SELECT row, id FROM entries"))
     slots = {ids[int(snapshot.rows[s])]: s for s in np.flatnonzero(snapshot.alive)}
     order = sorted(slots)
+    assert snapshot.hidden == np.count_nonzero(~(snapshot.alive & snapshot.searchable))
+    assert keeper._buffers.dead == np.count_nonzero(~snapshot.alive)
+    limited = np.isfinite(snapshot.valid_from) | np.isfinite(snapshot.valid_until)
+    assert snapshot.bounded.tolist() == np.flatnonzero(limited).tolist()
     if snapshot.postings is not None:
         assert agrees(read, snapshot.postings)
     at = np.array([slots[i] for i in order], dtype=np.int64)

@@ -34,12 +34,11 @@ def test_after_any_changes_it_says_what_a_dict_says(rows, dead, changes, few):
         patch.setattr(row_index, "FEW", few)
         for touched, written in changes:
             before, twin_before = index, dict(twin)
-            gone = numbers(row for row in touched | written if row in twin)
-            fresh = numbers(sorted(written))
-            index = index.moved(gone, fresh, np.arange(slots, slots + len(fresh)))
-            twin = {row: slot for row, slot in twin.items() if row not in gone}
-            twin |= {int(row): slots + i for i, row in enumerate(fresh)}
+            fresh = {row: slots + i for i, row in enumerate(sorted(written))}
             slots += len(fresh)
+            changed = sorted(touched | written)
+            index = index.moved(numbers(changed), numbers(fresh.get(row, -1) for row in changed))
+            twin = {row: slot for row, slot in (twin | fresh).items() if row in fresh or row not in touched}
             assert held(index, twin)
             assert held(before, twin_before), "an index that was handed out does not change"
 
@@ -47,9 +46,9 @@ def test_after_any_changes_it_says_what_a_dict_says(rows, dead, changes, few):
 def test_many_changes_are_folded_into_the_arrays(monkeypatch):
     monkeypatch.setattr(row_index, "FEW", 2)
     index = RowIndex.of(np.arange(10, 20), np.ones(10, dtype=bool))
-    few = index.moved(numbers([11]), numbers([30]), numbers([10]))
+    few = index.moved(numbers([11, 30]), numbers([-1, 10]))
     assert few.rows is index.rows, "few changes lie beside"
-    many = few.moved(numbers([12, 13]), numbers([14]), numbers([11]))
+    many = few.moved(numbers([12, 13, 14]), numbers([-1, -1, 11]))
     assert len(many.late_rows) == 0
     assert many.rows.tolist() == [10, 14, 15, 16, 17, 18, 19, 30]
     assert many.slots.tolist() == [0, 11, 5, 6, 7, 8, 9, 10]

@@ -42,6 +42,8 @@ class Buffers:
 
     def __init__(self) -> None:
         self.rows = Growing(np.int64)
+        self.alive = Growing(np.bool_)
+        self.dead = 0
         self.searchable = Growing(np.bool_)
         self.valid_from = Growing(np.float64)
         self.valid_until = Growing(np.float64)
@@ -64,6 +66,7 @@ class Buffers:
         if page:
             rows, _, starts, ends, created, updated, kinds, severities, domains = zip(*page)
             self.rows.append(np.array(rows, dtype=np.int64))
+            self.alive.append(np.ones(len(rows), dtype=np.bool_))
             self.searchable.append(np.array([kind != "memory" for kind in kinds], dtype=np.bool_))
             valid_from = np.array([-np.inf if t is None else t for t in starts], dtype=np.float64)
             valid_until = np.array([np.inf if t is None else t for t in ends], dtype=np.float64)
@@ -83,13 +86,28 @@ class Buffers:
             self.names.append(name)
         return number
 
-    def published(self, generation: int, alive: Mask) -> Snapshot:
-        """Return a snapshot of what was appended so far, without vectors and postings."""
+    def kill(self, slots: Slots) -> None:
+        """Take note that slots are their entries' no more."""
+        if len(slots):
+            # A new array, not the old one written to: older snapshots still read that.
+            alive = self.alive.view().copy()
+            alive[slots] = False
+            self.alive = Growing.of(alive)
+            self.dead += len(slots)
+
+    def published(self, generation: int, hidden: int | None = None) -> Snapshot:
+        """Return a snapshot of what was appended so far, without vectors and postings.
+
+        Args:
+            hidden: how many slots are dead or not searchable, if that is known.
+        """
+        alive, searchable = self.alive.view(), self.searchable.view()
         return Snapshot(
             generation=generation,
             rows=self.rows.view(),
             alive=alive,
-            searchable=self.searchable.view(),
+            searchable=searchable,
+            hidden=len(alive) - int(np.count_nonzero(alive & searchable)) if hidden is None else hidden,
             valid_from=self.valid_from.view(),
             valid_until=self.valid_until.view(),
             bounded=self.bounded.view(),
@@ -196,7 +214,9 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
     alive, searchable = _flags(file, "alive"), _flags(file, "searchable")
     numbers = {name: number for number, name in enumerate(names)}
     buffers = Buffers()
-    buffers.searchable, buffers.names, buffers.numbers = Growing.of(searchable), names, numbers
+    buffers.alive, buffers.searchable = Growing.of(alive), Growing.of(searchable)
+    buffers.dead = len(alive) - int(np.count_nonzero(alive))
+    buffers.names, buffers.numbers = names, numbers
     for name, column in columns.items():
         setattr(buffers, name, column)
     buffers.bounded = Growing.of(_bounded(buffers.valid_from.view(), buffers.valid_until.view()))
@@ -213,7 +233,7 @@ def restore(file: _core.ArrayFile, generation: int, spaces: Sequence[Space]) -> 
         vectors[space.space] = found
     terms = restored_terms(file)
     _check(terms is None or len(terms.counted) <= slots)
-    return buffers, replace(buffers.published(generation, alive), vectors=vectors, terms=terms)
+    return buffers, replace(buffers.published(generation), vectors=vectors, terms=terms)
 
 
 def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:

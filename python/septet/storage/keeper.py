@@ -316,34 +316,36 @@ class Keeper:
     def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
         if old is not None and purged_at(read) <= old.generation:
             changed = sorted(read.sql.execute(_CHANGED, (old.generation,)))
-            dead = len(old.alive) - int(np.count_nonzero(old.alive)) + len(changed)
+            dead = self._buffers.dead + len(changed)
             if dead <= SPARE_SLOTS or dead * 2 <= len(old.rows) + len(changed):
                 return self._extended(old, read, changed)
         self._buffers, self._saved = Buffers(), None
         cursor = read.sql.execute(f"{_FACTS} WHERE live ORDER BY row")
         while page := cursor.fetchmany(PAGE_ROWS):
             self._buffers.append(page)
-        return self._buffers.published(read.generation, np.ones(len(self._buffers.rows), dtype=bool))
+        return self._buffers.published(read.generation)
 
     def _extended(self, old: Snapshot, read: Reading, changed: Sequence[tuple[Any, ...]]) -> Snapshot:
         """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
-        gone = old.slots_of([r[0] for r in changed])
+        buffers = self._buffers
+        rows = np.array([r[0] for r in changed], dtype=np.int64)
+        gone, fresh = old.slots_of(rows), buffers.append([r for r in changed if r[1]])
         gone = gone[gone >= 0]
-        fresh = self._buffers.append([r for r in changed if r[1]])
-        alive = np.ones(len(self._buffers.rows), dtype=bool)
-        alive[: len(old.alive)] = old.alive
-        alive[gone] = False
-        snapshot = self._buffers.published(read.generation, alive)
-        index = old.by_row.moved(old.rows[gone], snapshot.rows[fresh], fresh)
+        buffers.kill(gone)
+        newly = np.count_nonzero(old.searchable[gone]) + np.count_nonzero(~buffers.searchable.view()[fresh])
+        snapshot = buffers.published(read.generation, old.hidden + int(newly))
+        slots = np.full(len(rows), -1, dtype=np.int64)
+        slots[np.array([r[1] for r in changed], dtype=bool)] = fresh
+        index = old.by_row.moved(rows, slots)
         # Texts are cut into tokens when a search asks for them: most profiles never do.
         terms = None if old.terms is None else replace(old.terms, at=None)
         vectors = self._extended_vectors(old, read, snapshot, fresh)
-        postings, buffers = old.postings, self._buffers.postings
-        if postings is not None and buffers is not None:
-            buffers.append(read, snapshot.rows[fresh].tolist())
-            postings = postings.moved(buffers, snapshot.searchable, fresh, gone)
+        postings, indexes = old.postings, buffers.postings
+        if postings is not None and indexes is not None:
+            indexes.append(read, snapshot.rows[fresh].tolist())
+            postings = postings.moved(indexes, snapshot.searchable, fresh, gone)
             if not agrees(read, postings):
-                postings, self._buffers.postings, self.mistrusted = None, None, True
+                postings, buffers.postings, self.mistrusted = None, None, True
         return replace(snapshot, index=index, terms=terms, vectors=vectors, postings=postings)
 
     def _extended_vectors(

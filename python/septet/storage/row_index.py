@@ -39,12 +39,9 @@ class RowIndex(NamedTuple):
         found = _find(self.rows, self.slots, wanted, -1)
         return _find(self.late_rows, self.late_slots, wanted, found) if len(self.late_rows) else found
 
-    def moved(self, gone: Slots, rows: Slots, slots: Slots) -> RowIndex:
-        """Return the index after rows ``(g,)`` went and others ``(f,)`` got slots ``(f,)``, maybe some of the same."""
-        kept = ~np.isin(gone, rows)
-        changed = np.concatenate([gone[kept], rows])
-        places = np.concatenate([np.full(np.count_nonzero(kept), -1, dtype=np.int64), slots])
-        late = _united((self.late_rows, self.late_slots), (changed, places))
+    def moved(self, rows: Slots, slots: Slots) -> RowIndex:
+        """Return the index after rows ``(m,)``, sorted, got other slots ``(m,)``, -1 for those that are gone."""
+        late = _united((self.late_rows, self.late_slots), (rows, slots))
         if len(late[0]) <= max(FEW, len(self.rows) // 64):
             return RowIndex(self.rows, self.slots, *late)
         whole, at = _united((self.rows, self.slots), late)
@@ -61,9 +58,13 @@ def _find(rows: Slots, slots: Slots, wanted: Slots, otherwise: Slots | int) -> S
 
 
 def _united(old: tuple[Slots, Slots], new: tuple[Slots, Slots]) -> tuple[Slots, Slots]:
-    """Unite two lists of rows and slots; of a row that is in both, the new slot counts."""
-    stays = ~np.isin(old[0], new[0])
-    return _by_row(np.concatenate([old[0][stays], new[0]]), np.concatenate([old[1][stays], new[1]]))
+    """Unite two sorted lists of rows and slots; of a row that is in both, the new slot counts."""
+    (rows, slots), (more, at) = old, new
+    if len(rows) and len(more) and more[0] <= rows[-1]:
+        # Most changes are new entries, whose rows stand behind all others.
+        stays = ~np.isin(rows, more)
+        rows, slots = rows[stays], slots[stays]
+    return _by_row(np.concatenate([rows, more]), np.concatenate([slots, at]))
 
 
 def _by_row(rows: Slots, slots: Slots) -> tuple[Slots, Slots]:

@@ -111,6 +111,7 @@ class Snapshot:
         rows: the store's row of each slot ``(s,)``.
         alive: whether the slot is its entry's current one ``(s,)``.
         searchable: whether the entry is of a kind that counts in document frequencies (all but memories) ``(s,)``.
+        hidden: how many slots are not both.
         valid_from, valid_until: epoch seconds, infinite where there is no limit ``(s,)``.
         bounded: the slots where there is one, dead ones too ``(b,)``; few entries have any.
         facts: what signals read.
@@ -125,6 +126,7 @@ class Snapshot:
     rows: Slots
     alive: Mask
     searchable: Mask
+    hidden: int
     valid_from: NDArray[np.float64]
     valid_until: NDArray[np.float64]
     bounded: Slots
@@ -160,8 +162,7 @@ class Snapshot:
 
     @cached_property
     def _usual(self) -> Mask | None:
-        mask = self.alive & self.searchable
-        return None if mask.all() else mask
+        return self.alive & self.searchable if self.hidden else None
 
     def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
         """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
