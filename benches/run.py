@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 
 from race import Run
-from table import HEADER, Row, line, load, machine, markdown, show, versions
+from table import HEADER, Row, line, machine, markdown, show, state, versions
 from vaults import prepared
 
 #: Sections, and the cores each gets. Those with all pin what they compare themselves.
@@ -55,23 +55,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.within:
         measure(only, Run(options.within, options.quick, options.large, cases))
         return
-    print(f"{machine()}\n{versions()}\nload {load()}")
+    before = state()
+    print(f"{machine()}\n{versions()}\n{before}")
     print(line(HEADER))
-    before = load()
     with tempfile.TemporaryDirectory() as folder:
         run = Run(Path(folder), options.quick, options.large, cases)
         done = [section(name, run) for name in SECTIONS if name.startswith(only)]
     how = ", ".join(["quick: smaller sizes" if run.quick else "whole sizes", *(["a million too"] if run.large else [])])
     out = options.out or (None if only or options.quick else RESULTS)
     if out:
-        out.write_text(markdown(done, (before, load()), how), encoding="utf-8")
+        out.write_text(markdown(done, (before, state()), how), encoding="utf-8")
         print(f"wrote {out.name}")
 
 
 def section(name: str, run: Run) -> tuple[str, str, list[Row]]:
     """Measure a section in another process, and show its lines as they come."""
     module = importlib.import_module(name)
-    print(f"-- {module.TITLE}, load {load()}", flush=True)
+    print(f"-- {module.TITLE}, {state()}", flush=True)
     for n in module.sizes(run) if hasattr(module, "sizes") else ():
         prepared(run.folder, n)
     rows = []

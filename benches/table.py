@@ -7,11 +7,14 @@ import os
 import platform
 import sqlite3
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import numpy as np
 
 #: Whose versions matter to the figures.
 PACKAGES = "septet numpy faiss-cpu simsimd usearch tantivy scikit-learn lancedb".split()
@@ -104,11 +107,37 @@ def versions() -> str:
     return ", ".join(found)
 
 
-def load() -> str:
-    return " ".join(f"{value:.2f}" for value in os.getloadavg())
+def state() -> str:
+    """Tell what the machine gives at this moment: shared ones differ threefold from hour to hour."""
+    load = " ".join(f"{value:.2f}" for value in os.getloadavg())
+    memory, loop = pace()
+    return f"load {load}; one core reads {memory:.1f} GB/s from memory, a step of a Python loop takes {loop:.0f} ns"
 
 
-def markdown(sections: Iterable[tuple[str, str, Sequence[Row]]], loads: tuple[str, str], how: str) -> str:
+def pace() -> tuple[float, float]:
+    """Measure one core: gigabytes a second read from memory, and nanoseconds a step of an empty Python loop."""
+    rows, steps = np.ones(32 << 20, dtype=np.float32), 300_000
+
+    def read() -> None:
+        rows.sum()
+
+    def loop() -> None:
+        for _ in range(steps):
+            pass
+
+    return rows.nbytes / best_of(read) / 1e9, best_of(loop) / steps * 1e9
+
+
+def best_of(what: Callable[[], None]) -> float:
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        what()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def markdown(sections: Iterable[tuple[str, str, Sequence[Row]]], states: tuple[str, str], how: str) -> str:
     """Return the whole report: sections are ``(title, how it was measured, rows)``."""
     sections = list(sections)
     wanted = [row for _, _, rows in sections for row in rows if row.bar is not None]
@@ -122,7 +151,8 @@ def markdown(sections: Iterable[tuple[str, str, Sequence[Row]]], loads: tuple[st
         f"- date: {datetime.now(timezone.utc):%Y-%m-%d}",
         f"- machine: {machine()}",
         f"- versions: {versions()}",
-        f"- load average before: {loads[0]}; after: {loads[1]} (1, 5, 15 minutes)",
+        f"- before: {states[0]}",
+        f"- after: {states[1]}",
         f"- run: {how}",
         f"- bars reached: {len(wanted) - len(missed)} of {len(wanted)}",
     ]

@@ -40,10 +40,12 @@ def test_a_number_has_three_digits_that_matter(benches, value, told):
 def test_the_report_counts_what_was_reached(benches):
     _, table = benches
     rows = [table.faster("scan", 1.0, 4.0, "numpy", 3.0), table.at_most("search", 3.0, 2.0), table.plain("tail", 5.0)]
-    report = table.markdown([("Vectors", "One core.", rows), ("A local model", "", [])], ("0.1", "0.2"), "whole sizes")
+    report = table.markdown(
+        [("Vectors", "One core.", rows), ("A local model", "", [])], ("load 0.1", "load 0.2"), "whole sizes"
+    )
     assert "bars reached: 1 of 2" in report
     assert "| search | 3.00 | 2.00 | ms | limit: at most | 0.667 | 1.00 | NOT REACHED |" in report
-    assert "load average before: 0.1; after: 0.2" in report
+    assert "- before: load 0.1\n- after: load 0.2\n" in report
     assert "not measured" in report
 
 
