@@ -119,7 +119,7 @@ def test_corpora_of_every_shape(level, shape):
             query = rows[rng.integers(n)] if case % 3 else rng.standard_normal(d, dtype=np.float32)
             query = (query * np.float32(10.0 ** int(rng.integers(-20, 3)))).astype(np.float32)
             query = np.nan_to_num(query, posinf=3e38, neginf=-3e38)
-            mask = None if case % 2 else rng.random(n) < rng.choice([0, 0.01, 0.1, 0.5, 1])
+            mask = None if case % 2 else rng.random(n) < rng.choice([0, 0.01, 0.1, 0.5, 0.9, 0.99, 1])
             k = int(rng.choice([1, 2, 10, 50, n, n + 5]))
             codes = coded(rows)
             wanted = slow_top_k(query, rows, k, mask)
@@ -139,6 +139,28 @@ def test_every_width(level, d):
     for query in rows[:2]:
         for front in fronts:
             same(codes.top_k(query, rows, 12, kernel=level, front=front), slow_top_k(query, rows, 12))
+
+
+@levels
+@pytest.mark.parametrize("front", fronts)
+def test_masks_that_are_dense_here_and_thin_there(level, front):
+    rng = np.random.default_rng(3)
+    for case in range(20):
+        n, k = int(rng.integers(1, 2_000)), int(rng.integers(1, 40))
+        rows = _core.unit_rows(shaped(rng, SHAPES[case % 3], n, 40))
+        # The share of allowed rows changes at places that fit no block.
+        share = np.repeat(rng.choice([0, 0.02, 0.4, 0.7, 0.98, 1], n // 50 + 1), 50 + case)[:n]
+        mask, queries = rng.random(n) < share, rows[rng.integers(0, n, 6)]
+        codes = _core.Codes(40)
+        # Segments, whose rows begin anywhere in a word of the mask.
+        for part in np.array_split(rows, 3):
+            codes.append(part)
+        for threads in (1, 2):
+            batch = codes.top_k_batch(queries, rows, k, mask, kernel=level, threads=threads, front=front)
+            for query, *found in zip(queries, *batch):
+                wanted = slow_top_k(query, rows, k, mask)
+                same(found, wanted)
+                same(codes.top_k(query, rows, k, mask, kernel=level, threads=threads, front=front), wanted)
 
 
 @levels
