@@ -108,7 +108,7 @@ def versions() -> str:
 
 
 def state() -> str:
-    """Tell what the machine gives at this moment: shared ones differ threefold from hour to hour."""
+    """Tell what the machine gives at this moment: shared ones differ by much from hour to hour."""
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())
     memory, loop = pace()
     return f"load {load}; one core reads {memory:.1f} GB/s from memory, a step of a Python loop takes {loop:.0f} ns"

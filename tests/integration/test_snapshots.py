@@ -118,11 +118,13 @@ def test_a_purge_of_what_was_seen_deleted_makes_nothing_anew(vault):
 
 def test_a_purge_of_what_was_not_seen_deleted_begins_anew(vault):
     vault.add(id="b", title="beta", vector=[1, 0])
-    assert sorted(nearest(vault, 1, 0)) == ["a", "b"]
+    # Behind b, so that no later entry gets the number of b's row, which would hide that b was missed.
+    vault.add(id="last", title="delta", vector=[1, 0])
+    assert sorted(nearest(vault, 1, 0)) == ["a", "b", "last"]
     vault.delete("b")
     vault.purge()
     vault.add(id="c", title="gamma", vector=[1, 0])
-    assert sorted(nearest(vault, 1, 0)) == ["a", "c"]
+    assert sorted(nearest(vault, 1, 0)) == ["a", "c", "last"]
     assert vault.search("beta").ids == []
 
 
