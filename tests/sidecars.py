@@ -53,7 +53,7 @@ def wanted(path):
 
 def restored(vault):
     """Whether a vault that has searched works with a sidecar."""
-    return vault._tier.keeper._saved is not None
+    return vault._tier.manager._saved is not None
 
 
 def folder_of(path):
@@ -75,7 +75,7 @@ def until(condition):
 
 def unchecked(vault):
     """The columns whose content was not compared yet."""
-    return vault._tier.keeper.unchecked
+    return vault._tier.manager.unchecked
 
 
 def made(path):

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import EmbeddingStatus
     from septet.embedding.fallback import FallbackEmbedder
     from septet.embedding.function import CallableEmbedder
-    from septet.embedding.local import LocalEmbedder
+    from septet.embedding.local.embedder import LocalEmbedder
     from septet.embedding.options import EmbeddingOptions
-    from septet.embedding.providers import (
+    from septet.embedding.providers.embedders import (
         GeminiEmbedder,
         OllamaEmbedder,
         OpenAICompatibleEmbedder,
         OpenAIEmbedder,
         VoyageEmbedder,
     )
+    from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport
-    from septet.embedding.selection import SpaceStatus
     from septet.entry import Entry, Span
     from septet.errors import (
         BatchError,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from septet.ranking.adaptive import Weights
     from septet.results import Hit, Note, Results, TierReport
     from septet.stats import Optimized, Stats
-    from septet.storage.links import Link
+    from septet.storage.tables.links import Link
     from septet.tfidf import SparseRows, TfidfVectorizer
     from septet.vault import Vault
 
@@ -141,16 +141,16 @@ _LAZY = {
     "Explanation": "explanation",
     "FallbackEmbedder": "embedding.fallback",
     "Federation": "federation",
-    "GeminiEmbedder": "embedding.providers",
+    "GeminiEmbedder": "embedding.providers.embedders",
     "Hit": "results",
     "LegReport": "explanation",
-    "Link": "storage.links",
-    "LocalEmbedder": "embedding.local",
+    "Link": "storage.tables.links",
+    "LocalEmbedder": "embedding.local.embedder",
     "NotAVault": "errors",
     "Note": "results",
-    "OllamaEmbedder": "embedding.providers",
-    "OpenAICompatibleEmbedder": "embedding.providers",
-    "OpenAIEmbedder": "embedding.providers",
+    "OllamaEmbedder": "embedding.providers.embedders",
+    "OpenAICompatibleEmbedder": "embedding.providers.embedders",
+    "OpenAIEmbedder": "embedding.providers.embedders",
     "Optimized": "stats",
     "Profile": "profiles",
     "ProfileError": "errors",
@@ -159,7 +159,7 @@ _LAZY = {
     "Results": "results",
     "SchemaTooNew": "errors",
     "SeptetError": "errors",
-    "SpaceStatus": "embedding.selection",
+    "SpaceStatus": "embedding.query.selection",
     "Span": "entry",
     "SparseRows": "tfidf",
     "Stats": "stats",
@@ -171,7 +171,7 @@ _LAZY = {
     "Vault": "vault",
     "VectorError": "errors",
     "VectorIndex": "index",
-    "VoyageEmbedder": "embedding.providers",
+    "VoyageEmbedder": "embedding.providers.embedders",
     "Weights": "ranking.adaptive",
     "embedder_from": "embedding.choose",
     "top_k": "index",

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import QueryError, StoreError, VectorError
-from septet.storage.growing import Growing
+from septet.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["VectorIndex", "top_k"]
 
@@ -81,7 +81,7 @@ class VectorIndex:
             raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
         self._codes = _core.Codes(dimensions)
         self._adding = threading.Lock()
-        self._growing: Growing | None = Growing(np.float32, dimensions)
+        self._growing: AppendBuffer | None = AppendBuffer(np.float32, dimensions)
         # What searches see: replaced as a whole once the codes of its rows are there.
         self._rows: Rows = self._growing.view()
 
@@ -106,7 +106,7 @@ class VectorIndex:
         with self._adding:
             if self._growing is None:
                 # The rows so far are a mapped file, which stays as it is.
-                growing = Growing(np.float32, self.dimensions)
+                growing = AppendBuffer(np.float32, self.dimensions)
                 growing.append(self._rows)
                 self._growing = growing
             self._growing.append(rows)

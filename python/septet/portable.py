@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from septet.errors import BatchError, EntryError, SeptetError, StoreError
 from septet.ranking.pool import Candidate
-from septet.storage.entries import COLUMNS
-from septet.storage.links import Link
 from septet.storage.store import Reading, Store
-from septet.storage.vectors import key_sql
+from septet.storage.tables.entries import COLUMNS
+from septet.storage.tables.links import Link
+from septet.storage.tables.vectors import key_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from septet.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.profiles.plan import Leg, Mode, Plan, make_plan
+from septet.query.plan import Leg, Mode, Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
-from septet.search import run
+from septet.search.run import run
 from septet.tiers import Tier
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Searchable(ABC):
             EntryNotFound: there is no such entry.
         """
         # A search needs none of it.
-        from septet.explain import explain
+        from septet.search.explain import explain
 
         return explain(self._tiers(), self._asked(self._plan(query, options)), id)
 
@@ -196,7 +196,7 @@ class Searchable(ABC):
         return None
 
     def _answering(self) -> bool:
-        from septet.embedding.asking import answering
+        from septet.embedding.query.attach import answering
 
         return answering(self._embeddings_of())
 
@@ -213,6 +213,6 @@ class Searchable(ABC):
         """Return the plan with the question embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
-        from septet.embedding.asking import with_questions
+        from septet.embedding.query.attach import with_questions
 
         return with_questions(plan, self._embeddings_of(), self._executor())

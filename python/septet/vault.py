@@ -13,21 +13,21 @@ from septet.entry import Entry, utf8
 from septet.errors import ReadOnly
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
-from septet.storage import entries, feedback, links
-from septet.storage import vectors as stored_vectors
+from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.sidecar import Sidecar
 from septet.storage.connection import MEMORY
-from septet.storage.keeper import Keeper
-from septet.storage.links import Link
-from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.links import Link
 from septet.tiers import LocalTier
 from septet.writable import Progress, Writable
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
     from septet.embedding.options import EmbeddingOptions
+    from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport
-    from septet.embedding.selection import SpaceStatus
     from septet.portable import Imported
     from septet.stats import Optimized, Stats
 
@@ -76,7 +76,7 @@ class Vault(Searchable, Writable):
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         beside = Sidecar(self.path, read_only=read_only) if sidecar and not self._store.in_memory else None
-        self._tier = LocalTier("vault", 1.0, self._store, Keeper(beside))
+        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside))
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
             if any(given is not None for given in self._embedding):
@@ -124,11 +124,11 @@ class Vault(Searchable, Writable):
         """
         if self._store.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        from septet.snapshot import maintenance as upkeep
         from septet.stats import Optimized
-        from septet.storage import upkeep
 
         terms = "tfidf" in resolve(self._profile).columns
-        made = upkeep.optimize(self._tier.keeper, self._store, self._clock(), terms=terms)
+        made = upkeep.optimize(self._tier.manager, self._store, self._clock(), terms=terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- embedding ---------------------------------------------------------------------------------------------------
@@ -286,8 +286,8 @@ class Vault(Searchable, Writable):
         return [self._tier]
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
-        return LocalTier(name, priority, self._store, self._tier.keeper)
+        return LocalTier(name, priority, self._store, self._tier.manager)
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
-            return self._tier.keeper.remembered(read, "feedback", lambda: feedback.counts(read))
+            return self._tier.manager.remembered(read, "feedback", lambda: feedback.counts(read))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from septet.entry import Entry, as_epoch, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
-from septet.storage import entries, feedback, links
-from septet.storage import vectors as stored_vectors
-from septet.storage.links import Link
 from septet.storage.store import Store, Writing
-from septet.storage.vectors import GivenVectors
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.links import Link
+from septet.storage.tables.vectors import GivenVectors
 
 if TYPE_CHECKING:
     import numpy as np

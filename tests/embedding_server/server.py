@@ -15,7 +15,7 @@ from embedding_server.providers import ROUTES
 
 
 class EmbeddingServer:
-    """Answers as the providers do, from the moment the block is entered.
+    """Answers as the providers do, from the view the block is entered.
 
     Args:
         embed: texts to rows.

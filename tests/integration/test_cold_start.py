@@ -21,8 +21,8 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 UNUSED = """
     asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
-    septet.embedding septet.explain septet.explanation septet.federation septet.portable septet.profiles.filters
-    septet.stats septet.storage.upkeep septet.tiers.inspection
+    septet.embedding septet.search.explain septet.explanation septet.federation septet.portable septet.query.filters
+    septet.stats septet.snapshot.maintenance septet.tiers.local.inspection
 """.split()
 
 
@@ -40,7 +40,7 @@ def loaded(tmp_path_factory):
 
 
 def test_a_first_search_loads_the_road_of_a_search(loaded):
-    assert {"septet.vault", "septet.search", "septet.storage.keeper", "septet.profiles.builtin"} <= set(loaded)
+    assert {"septet.vault", "septet.search.run", "septet.snapshot.manager", "septet.profiles.builtin"} <= set(loaded)
 
 
 @pytest.mark.parametrize("module", UNUSED)

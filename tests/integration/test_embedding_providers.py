@@ -22,18 +22,18 @@ from septet import (
     OpenAIEmbedder,
     VoyageEmbedder,
 )
-from septet.embedding.client import Outside
-from septet.embedding.http import HttpEmbedder
+from septet.embedding.providers.http import HttpEmbedder
+from septet.embedding.transport.client import IO
 
 TEXTS = ["first text", "second text", "ein dritter, mit Ümlauten", "第四"]
 
 
 class Calm:
-    """An `Outside` whose waits cost nothing and are remembered."""
+    """An `IO` whose waits cost nothing and are remembered."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
-        self.outside = Outside(sleep=self.waits.append, asleep=self._asleep, random=lambda: 0.5)
+        self.outside = IO(sleep=self.waits.append, asleep=self._asleep, random=lambda: 0.5)
 
     async def _asleep(self, seconds: float) -> None:
         self.waits.append(seconds)

@@ -7,7 +7,7 @@ import pytest
 
 from doubles import Letters, down, refused
 from septet import Closed, EmbeddingOptions, Federation, QueryError, Vault
-from septet.embedding.questions import Questions
+from septet.embedding.query.query_embedder import Questions
 
 BY_HAND = EmbeddingOptions(automatic=False)
 TITLES = ("red apples", "green apples", "grey stones")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.storage.keeper import Keeper
+from septet.snapshot.manager import SnapshotManager
 from septet.storage.store import Reading
-from septet.storage.vectors import choose
+from septet.storage.tables.vectors import choose
 
 NOW = 1_000.0
 
@@ -32,9 +32,9 @@ def vault(tmp_path):
         yield made
 
 
-def frequencies(vault, keeper=None):
+def frequencies(vault, manager=None):
     with vault._store.reading() as read:
-        return (keeper or vault._tier.keeper).view(read, NOW, terms=True).terms.frequencies.to_dict()
+        return (manager or vault._tier.manager).view(read, NOW, terms=True).terms.frequencies.to_dict()
 
 
 def nearest(vault, *vector):
@@ -42,9 +42,9 @@ def nearest(vault, *vector):
 
 
 def test_a_snapshot_once_given_never_changes(vault):
-    keeper = vault._tier.keeper
+    manager = vault._tier.manager
     with vault._store.reading() as read:
-        old = keeper.view(read, NOW, terms=True)
+        old = manager.view(read, NOW, terms=True)
     before = (old.rows.tolist(), old.alive.tolist(), old.terms.frequencies.to_dict(), len(old.valid_until))
     for i in range(50):
         vault.add(id=f"e{i}", title=f"beta {i}")
@@ -57,12 +57,12 @@ def test_a_snapshot_once_given_never_changes(vault):
 
 
 def test_a_reader_of_an_older_generation_is_told_to_begin_again(vault):
-    keeper = vault._tier.keeper
+    manager = vault._tier.manager
     with vault._store.reading() as older:
         vault.add(id="b", title="beta", vector=[0, 1])
         with vault._store.reading() as newer:
-            assert keeper.view(newer, NOW).generation == newer.generation
-        assert keeper.view(older, NOW, space=choose(older, None, 2)) is None
+            assert manager.view(newer, NOW).generation == newer.generation
+        assert manager.view(older, NOW, space=choose(older, None, 2)) is None
     assert nearest(vault, 0, 1) == ["b", "a"]
 
 
@@ -76,9 +76,9 @@ def test_a_search_interrupted_while_it_catches_up_does_not_spoil_the_next(vault,
     vault.add(id="b", title="beta", vector=[0, 1])
     with vault._store.reading() as read, suppress(type(fault)):
         failing = Reading(Failing(read.sql, where, fault), read.generation)
-        vault._tier.keeper.view(failing, NOW, terms=True, space=choose(read, None, 2))
+        vault._tier.manager.view(failing, NOW, terms=True, space=choose(read, None, 2))
     assert nearest(vault, 0, 1) == ["b", "a"]
-    assert frequencies(vault) == frequencies(vault, Keeper())
+    assert frequencies(vault) == frequencies(vault, SnapshotManager())
 
 
 @pytest.mark.parametrize("where", ["JOIN vectors", "e.title ||"], ids=["vectors", "texts"])
@@ -86,9 +86,9 @@ def test_a_first_search_that_was_interrupted_does_not_spoil_the_next(vault, wher
     vault.add(id="b", title="beta", vector=[0, 1])
     with vault._store.reading() as read, suppress(RuntimeError):
         failing = Reading(Failing(read.sql, where, RuntimeError()), read.generation)
-        vault._tier.keeper.view(failing, NOW, terms=True, space=choose(read, None, 2))
+        vault._tier.manager.view(failing, NOW, terms=True, space=choose(read, None, 2))
     assert nearest(vault, 0, 1) == ["b", "a"]
-    assert frequencies(vault) == frequencies(vault, Keeper())
+    assert frequencies(vault) == frequencies(vault, SnapshotManager())
 
 
 def test_very_many_changes_end_in_a_rebuild_that_equals_counting_anew(vault):
@@ -96,9 +96,9 @@ def test_very_many_changes_end_in_a_rebuild_that_equals_counting_anew(vault):
     nearest(vault, 1, 0)
     for turn in range(4):
         vault.add_many({"id": f"e{i}", "title": f"turn{turn} alpha", "vector": [1, i]} for i in range(turn, 1_500))
-        assert frequencies(vault) == frequencies(vault, Keeper())
+        assert frequencies(vault) == frequencies(vault, SnapshotManager())
         with vault._store.reading() as read:
-            snapshot = vault._tier.keeper.view(read, NOW)
+            snapshot = vault._tier.manager.view(read, NOW)
             assert int(np.count_nonzero(snapshot.alive)) == 1_501
     assert nearest(vault, 1, 1)[0] == "e1"
 
@@ -107,13 +107,13 @@ def test_a_purge_of_what_was_seen_deleted_makes_nothing_anew(vault):
     vault.add_many({"id": f"b{i}", "title": f"beta {i}", "vector": [0, 1]} for i in range(10))
     vault.delete([f"b{i}" for i in range(10)])
     assert nearest(vault, 1, 0) == ["a"]
-    buffers = vault._tier.keeper._buffers
+    buffers = vault._tier.manager._buffers
     vault.purge()
     # SQLite gives the numbers of rows that are gone to new ones.
     vault.add_many({"id": f"c{i}", "title": f"gamma {i}", "vector": [0, 1 + i]} for i in range(3))
     assert sorted(nearest(vault, 1, 0)) == ["a", "c0", "c1", "c2"]
     assert sorted(vault.search("gamma").ids) == ["c0", "c1", "c2"]
-    assert vault._tier.keeper._buffers is buffers
+    assert vault._tier.manager._buffers is buffers
 
 
 def test_a_purge_of_what_was_not_seen_deleted_begins_anew(vault):
@@ -133,8 +133,8 @@ def test_the_mask_of_a_deleted_entry_is_made_once_for_all_searches(vault):
     assert nearest(vault, 5, 1)[0] == "b5"
     vault.delete("b5")
     assert "b5" not in nearest(vault, 5, 1)
-    snapshot = vault._tier.keeper._newest
+    snapshot = vault._tier.manager._newest
     masks = dict(snapshot.masks)
     assert [mask.sum() for mask in masks.values()] == [9], "ten vectors, one of them dead"
     assert "b5" not in nearest(vault, 5, 1)
-    assert vault._tier.keeper._newest is snapshot and snapshot.masks == masks
+    assert vault._tier.manager._newest is snapshot and snapshot.masks == masks

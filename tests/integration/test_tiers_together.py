@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from septet import Federation, StoreError, Vault
-from septet.tiers.local import LocalSession
+from septet.tiers.local.tier import LocalSession
 
 NOW = 1_760_000_000.0
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from septet import Vault
-from septet.profiles.model import Cuts
 from septet.ranking.cuts import guarded
+from septet.ranking.profile import Cuts
 
 
 def filled(count, **fields):

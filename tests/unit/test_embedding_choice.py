@@ -15,9 +15,9 @@ from septet import (
 )
 from septet.embedding import space_name
 from septet.embedding.embedder import Embedder
-from septet.embedding.gemini import models_url
-from septet.embedding.ollama import ollama_url
-from septet.embedding.openai import embeddings_url
+from septet.embedding.providers.gemini import models_url
+from septet.embedding.providers.ollama import ollama_url
+from septet.embedding.providers.openai import embeddings_url
 
 
 def made(provider: str, environment: dict[str, str] | None = None, **fields):

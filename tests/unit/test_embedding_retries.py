@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from septet import EmbeddingRefused, EmbeddingUnavailable, OpenAIEmbedder
-from septet.embedding.client import Outside
-from septet.embedding.wire import Call
+from septet.embedding.transport.client import IO
+from septet.embedding.transport.provider_format import Call
 
 NOW = 1_760_000_000.0
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -28,7 +28,7 @@ class World:
         self.waits: list[float] = []
         self.time = 0.0
         self.answer_s = answer_s
-        self.outside = Outside(
+        self.outside = IO(
             clock=lambda: self.time,
             now=lambda: NOW + self.time,
             sleep=self._sleep,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet.embedding import space_name
-from septet.embedding.local import LocalEmbedder, local_models
+from septet.embedding.local.embedder import LocalEmbedder, local_models
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from twins.tiny import POSITIONS, VOCABULARY, D, Tiny
 
@@ -268,5 +268,5 @@ def test_the_environment_names_the_model_and_a_wrong_name_is_not_passed_over(fol
 
 
 def test_importing_the_package_loads_no_tokenizer():
-    code = "import sys, septet, septet.embedding.local as _; print({'tokenizers', 'safetensors'} & set(sys.modules))"
+    code = "import sys, septet.embedding.local.embedder; print({'tokenizers', 'safetensors'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -11,12 +11,12 @@ from septet.cli.settings import Settings
 from septet.embedding.choose import embedder_from
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
-from septet.embedding.folder import MODEL_VARIABLE, local_models
-from septet.embedding.gemini import GEMINI_MODEL
-from septet.embedding.limits import DIMENSIONS
-from septet.embedding.openai import OPENAI_MODEL
-from septet.embedding.providers import KEY_VARIABLES, key_source
-from septet.embedding.voyage import VOYAGE_MODEL
+from septet.embedding.local.folder import MODEL_VARIABLE, local_models
+from septet.embedding.providers.embedders import KEY_VARIABLES, key_source
+from septet.embedding.providers.gemini import GEMINI_MODEL
+from septet.embedding.providers.openai import OPENAI_MODEL
+from septet.embedding.providers.voyage import VOYAGE_MODEL
+from septet.embedding.transport.limits import DIMENSIONS
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["Catalogue", "Local", "Provider", "catalogue", "key_said"]

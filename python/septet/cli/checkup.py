@@ -17,11 +17,11 @@ from septet.cli.settings import Settings, cache_file, default_files, find
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import embedder_from
 from septet.embedding.embedder import Embedder, space_name
-from septet.embedding.providers import key_source
-from septet.embedding.selection import SpaceStatus
+from septet.embedding.providers.embedders import key_source
+from septet.embedding.query.selection import SpaceStatus
 from septet.errors import EmbeddingConfigError, EmbeddingError, ReadOnly, SeptetError, StoreBusy, StoreError
+from septet.snapshot.sidecar import Sidecar
 from septet.storage.checking import full_text_faults
-from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.vault import Vault
 

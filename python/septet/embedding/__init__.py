@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
     from septet.embedding.fallback import FallbackEmbedder
     from septet.embedding.function import CallableEmbedder
-    from septet.embedding.local import LocalEmbedder, local_models
-    from septet.embedding.providers import (
+    from septet.embedding.local.embedder import LocalEmbedder, local_models
+    from septet.embedding.providers.embedders import (
         GeminiEmbedder,
         OllamaEmbedder,
         OpenAICompatibleEmbedder,
@@ -43,14 +43,14 @@ _LAZY = {
     "CallableEmbedder": "function",
     "EmbeddingConfig": "config",
     "FallbackEmbedder": "fallback",
-    "GeminiEmbedder": "providers",
-    "LocalEmbedder": "local",
-    "OllamaEmbedder": "providers",
-    "OpenAICompatibleEmbedder": "providers",
-    "OpenAIEmbedder": "providers",
-    "VoyageEmbedder": "providers",
+    "GeminiEmbedder": "providers.embedders",
+    "LocalEmbedder": "local.embedder",
+    "OllamaEmbedder": "providers.embedders",
+    "OpenAICompatibleEmbedder": "providers.embedders",
+    "OpenAIEmbedder": "providers.embedders",
+    "VoyageEmbedder": "providers.embedders",
     "embedder_from": "choose",
-    "local_models": "local",
+    "local_models": "local.embedder",
 }
 
 

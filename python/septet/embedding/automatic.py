@@ -13,8 +13,8 @@ from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import EmbedReport
 from septet.errors import Closed, SeptetError
 from septet.results import Note
-from septet.storage.claims import new_owner
 from septet.storage.forks import renew_in_children
+from septet.storage.tables.claims import new_owner
 
 __all__ = ["Activity", "Automatic"]
 

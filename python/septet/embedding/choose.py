@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from septet.embedding.client import Outside
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import Embedder
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
-from septet.embedding.folder import MODEL_VARIABLE
-from septet.embedding.providers import (
+from septet.embedding.local.folder import MODEL_VARIABLE
+from septet.embedding.providers.embedders import (
     GeminiEmbedder,
     OllamaEmbedder,
     OpenAICompatibleEmbedder,
     OpenAIEmbedder,
     VoyageEmbedder,
 )
+from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["embedder_from"]
@@ -32,7 +32,7 @@ _NEEDS_A_NAME = ("model", "api_key", "api_keys", "api_key_env", "base_url", "dim
 
 
 def embedder_from(
-    config: ConfigLike, *, environment: Mapping[str, str] | None = None, outside: Outside | None = None
+    config: ConfigLike, *, environment: Mapping[str, str] | None = None, outside: IO | None = None
 ) -> Embedder | None:
     """Return the embedder that a configuration describes; None when it asks for none. Nothing is sent anywhere.
 
@@ -55,13 +55,13 @@ def embedder_from(
     return _chain(read, env, outside)
 
 
-def _made(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+def _made(config: EmbeddingConfig, env: Mapping[str, str], outside: IO | None) -> Embedder:
     if config.provider == "local":
         return _local(config, config.model_path or config.model or env.get(MODEL_VARIABLE))
     return _BY_NAME[config.provider].of(config, env, outside)
 
 
-def _chain(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+def _chain(config: EmbeddingConfig, env: Mapping[str, str], outside: IO | None) -> Embedder:
     """Return the embedder with those that stand in for it; one that has no key is left out while another has."""
     # Before anything is made: whether the keys are there must not decide what the vectors mean.
     remote = [one for one in (config, *config.fallback) if one.provider != "local"]
@@ -75,10 +75,10 @@ def _chain(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | N
             faults.append(str(fault))
     if not made:
         raise EmbeddingConfigError("; ".join(faults))
-    return FallbackEmbedder(made, clock=(outside or Outside()).clock)
+    return FallbackEmbedder(made, clock=(outside or IO()).clock)
 
 
-def _first(config: EmbeddingConfig, env: Mapping[str, str], outside: Outside | None) -> Embedder:
+def _first(config: EmbeddingConfig, env: Mapping[str, str], outside: IO | None) -> Embedder:
     """Return the first embedder that is configured."""
     named = [name for name in _NEEDS_A_NAME if getattr(config, name)]
     if named or config.fallback:
@@ -108,7 +108,7 @@ def _named_local(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
 
 def _local(config: EmbeddingConfig, source: str | None) -> Embedder:
     # It would load its libraries, which a program without a local model should not wait for.
-    from septet.embedding.local import LocalEmbedder
+    from septet.embedding.local.embedder import LocalEmbedder
 
     return LocalEmbedder(
         source, query_prefix=config.query_prefix or None, document_prefix=config.document_prefix or None

@@ -14,9 +14,9 @@ from septet.embedding.cache import EmbeddingCache
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
-from septet.embedding.questions import Questions
+from septet.embedding.query.query_embedder import Questions
+from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
 from septet.embedding.report import EmbedReport, Tally
-from septet.embedding.selection import Selection, SpaceStatus, select, statuses
 from septet.errors import EmbeddingConfigError
 from septet.results import Note
 from septet.storage.store import Store
@@ -129,7 +129,7 @@ class Embeddings:
         return report
 
     def _run_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
-        made = import_module("septet.embedding.jobs").jobs_of(
+        made = import_module("septet.embedding.batch.jobs").jobs_of(
             self._pipeline,
             poll_s=self._options.poll_s,
             at_once=self._options.jobs_at_once,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Embedder, Kind
-from septet.embedding.keys import COOL_DOWN_S
+from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["FallbackEmbedder", "Space", "check_spaces"]

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.deadline import within
 from septet.embedding.embedder import Kind
-from septet.embedding.rows import finish, matrix_of
+from septet.embedding.providers.rows import finish, matrix_of
+from septet.embedding.transport.deadline import within
 from septet.errors import EmbeddingError, EmbeddingUnavailable
 
 __all__ = ["CallableEmbedder", "Function"]

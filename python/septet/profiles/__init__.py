@@ -2,6 +2,6 @@
 
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.load import ProfileLike, resolve
-from septet.profiles.model import Profile
+from septet.ranking.profile import Profile
 
 __all__ = ["BUILTIN", "Profile", "ProfileLike", "resolve"]

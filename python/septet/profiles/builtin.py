@@ -5,8 +5,8 @@ They are made without being checked, for which pydantic would have to be loaded;
 
 from __future__ import annotations
 
-from septet.profiles.model import Adaptive, ColumnWeights, Cuts, Profile, TextRules
 from septet.ranking.fusion import Col, Scale, Sum, Term
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Profile, TextRules
 
 __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
 

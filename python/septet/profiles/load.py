@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
-from septet.profiles.model import Profile
+from septet.ranking.profile import Profile
 
 if TYPE_CHECKING:
     from pathlib import Path

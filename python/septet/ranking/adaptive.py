@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from septet.profiles.model import Profile, Row
+    from septet.ranking.profile import Profile, Row
 
 __all__ = ["Weights", "weights_of"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
-    from septet.profiles.model import Profile
+    from septet.ranking.profile import Profile
 
 __all__ = ["Scored", "score"]
 

@@ -12,7 +12,7 @@ from septet import _core
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
-    from septet.profiles.model import Facts
+    from septet.ranking.profile import Facts
 
 __all__ = ["SECONDS_A_DAY", "fact_columns", "graph_column"]
 

@@ -1,0 +1,1 @@
+"""Batch APIs: large corpora as files of requests, submitted, awaited and collected."""

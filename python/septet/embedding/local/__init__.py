@@ -1,0 +1,1 @@
+"""Sentence models that run in this process."""

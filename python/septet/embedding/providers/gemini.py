@@ -1,0 +1,72 @@
+"""Gemini's wire: one request for each text, a hundred of them in a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.embedding.embedder import Kind
+from septet.embedding.providers.rows import matrix_of
+from septet.embedding.transport.limits import GEMINI, Limits
+from septet.embedding.transport.provider_format import Call, json_call
+from septet.errors import EmbeddingUnavailable
+
+__all__ = ["GEMINI_MODEL", "GEMINI_URL", "TASK_TYPES", "GeminiFormat", "models_url"]
+
+GEMINI_URL = "https://generativelanguage.googleapis.com"
+GEMINI_MODEL = "gemini-embedding-001"
+TASK_TYPES: Mapping[Kind, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RETRIEVAL_QUERY"}
+
+
+def models_url(base_url: str, model: str, method: str) -> str:
+    """Return the address of a model's method; ``/v1beta`` is added when the address does not end in it."""
+    base = base_url.rstrip("/").removesuffix("/v1beta")
+    return f"{base}/v1beta/models/{model}:{method}"
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiFormat:
+    """The format of ``batchEmbedContents``. Vectors below the full 3,072 dimensions come without unit length.
+
+    Attributes:
+        base_url: the address before ``/v1beta``.
+        dimensions: 128 to 3,072; None for 3,072.
+    """
+
+    model: str
+    base_url: str = GEMINI_URL
+    dimensions: int | None = None
+    provider: str = "gemini"
+    limits: Limits = GEMINI
+
+    def request(self, text: str, kind: Kind) -> dict[str, Any]:
+        """Return the request of one text."""
+        content = {"parts": [{"text": text}]}
+        made: dict[str, Any] = {
+            "model": f"models/{self.model}",
+            "content": content,
+            "taskType": TASK_TYPES[kind],
+        }
+        if self.dimensions is not None:
+            made["outputDimensionality"] = self.dimensions
+        return made
+
+    def call(self, texts: Sequence[str], kind: Kind) -> Call:
+        """Write the request of several texts."""
+        url = models_url(self.base_url, self.model, "batchEmbedContents")
+        return json_call(url, {"requests": [self.request(text, kind) for text in texts]})
+
+    def read(self, body: Any, wanted: int) -> NDArray[np.floating[Any]]:
+        """Return the rows, which come in the order of the texts and have no index."""
+        rows = body.get("embeddings") if isinstance(body, Mapping) else None
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            raise EmbeddingUnavailable("gemini sent an answer without a list of vectors", provider=self.provider)
+        return matrix_of([row.get("values") for row in rows], wanted, self.provider)
+
+    def authorise(self, key: str) -> Mapping[str, str]:
+        """Return Google's header; a key in the address would end up in logs."""
+        return {"x-goog-api-key": key}

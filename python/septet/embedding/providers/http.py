@@ -1,0 +1,213 @@
+"""HttpEmbedder: texts to vectors through one provider's wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from septet.embedding.embedder import Kind
+from septet.embedding.providers.requests import batches, pieces, split_bytes
+from septet.embedding.providers.rows import finish, mean_row
+from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, Client
+from septet.embedding.transport.exchange import Steps, exchange
+from septet.embedding.transport.faults import InputTooLong, parsed
+from septet.embedding.transport.provider_format import ProviderFormat
+from septet.errors import EmbeddingError, EmbeddingRefused
+
+__all__ = ["HttpEmbedder", "Prefixes", "space_model"]
+
+Matrix = NDArray[np.float32]
+
+#: A text this short is not refused for its length.
+_SHORT_BYTES = 64
+#: How long one attempt to send or fetch a whole file may take.
+LONG_ATTEMPT_S = 600.0
+
+
+class Prefixes(dict[Kind, str]):
+    """What is put before each text, by kind, for models that are told so what a text is to be."""
+
+
+def space_model(wire: ProviderFormat, prefixes: Prefixes) -> str:
+    """Return the name of a model in a space: a prefix of documents makes other vectors, so it belongs to it."""
+    prefix = prefixes.get("document", "")
+    return f"{wire.model} after {prefix!r}" if prefix else wire.model
+
+
+class HttpEmbedder:
+    """An `Embedder` that asks a provider over HTTP. Threads and event loops may share it.
+
+    Args:
+        wire: the provider's format.
+        keys: none for a provider that takes none; of several, the next is used when one is limited.
+        dimensions: the length of the vectors, when it is known before the first answer.
+        batch_size: the most texts of a request; the provider's own default if None.
+        max_input_tokens: longer texts are cut into pieces whose vectors are averaged; the provider's limit if None.
+        kind: what a text is to be when the caller does not say.
+        prefixes: put before each text.
+    """
+
+    def __init__(
+        self,
+        wire: ProviderFormat,
+        keys: Sequence[SecretStr],
+        *,
+        dimensions: int | None = None,
+        batch_size: int | None = None,
+        max_input_tokens: int | None = None,
+        kind: Kind = "document",
+        prefixes: Prefixes | None = None,
+        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+        outside: IO | None = None,
+    ) -> None:
+        self.wire = wire
+        self.client = Client(wire, keys, outside=outside, attempt_timeout_s=attempt_timeout_s)
+        self._alone = partial(Client, wire, keys[:1], outside=outside, attempt_timeout_s=LONG_ATTEMPT_S)
+        self._dimensions = dimensions
+        self._batch_size = min(batch_size or wire.limits.batch_size, wire.limits.inputs)
+        self._tokens_each = max_input_tokens or wire.limits.tokens_each
+        self._kind = kind
+        self._prefixes = prefixes or Prefixes()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.provider!r}, {self.model!r}, dimensions={self._dimensions})"
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.wire.provider
+
+    @property
+    def model(self) -> str:
+        """The model's name, with the prefix of documents when there is one: it makes another space."""
+        return space_model(self.wire, self._prefixes)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The length of the vectors; None until the first answer when nothing told it before."""
+        return self._dimensions
+
+    @property
+    def batch_size(self) -> int:
+        """The most texts of one request."""
+        return self._batch_size
+
+    def embed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
+        """Return one vector of unit length for each text, in order, shape ``(n, d)``.
+
+        Args:
+            kind: None for the kind that was set when the embedder was made.
+            timeout_s: raise after so many seconds, whatever happens; None waits as long as three attempts take.
+
+        Raises:
+            EmbeddingRefused: a wrong key, no quota, a blank text, a request the provider does not take.
+            EmbeddingUnavailable: no good answer in three attempts, or in time. Of both, ``rows`` holds what had
+                come in by then.
+        """
+        return self.client.run(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    async def aembed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
+        """Do as `embed` does, in the running event loop."""
+        return await self.client.arun(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    def whole(self, text: str, kind: Kind) -> str | None:
+        """Return a text as it is sent, None for one that is blank or goes in pieces."""
+        sent = pieces(text, self._tokens_each) if text.strip() else []
+        return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
+
+    def alone(self) -> Client:
+        """Return another client, with the first key alone and time for files: what a key has stored only it may see."""
+        return self._alone()
+
+    def close(self) -> None:
+        """Let go of connections; closing twice is fine, and embedding again opens them anew."""
+        self.client.close()
+
+    async def aclose(self) -> None:
+        """Let go of the running event loop's connections too."""
+        await self.client.aclose()
+
+    def _vectors(self, texts: Sequence[str], kind: Kind | None, ends_at: float) -> Steps[Matrix]:
+        """Return the rows of all texts, from as many requests as they take."""
+        kind = kind or self._kind
+        parts = self._parts(texts, kind)
+        flat = [piece for part in parts for piece in part]
+        found: list[Matrix] = []
+        try:
+            for run in batches(flat, self.wire.limits, self._batch_size):
+                found += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
+        except EmbeddingError as error:
+            error.rows = self._joined(parts, found)
+            raise
+        return self._joined(parts, found)
+
+    def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
+        """Return the pieces of each text, with its prefix, as they are sent."""
+        if isinstance(texts, str):
+            raise TypeError("texts is one str: wanted a sequence of them")
+        blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
+        if blank is not None:
+            raise EmbeddingRefused(
+                f"text {blank} of {len(texts)} is blank, which {self.provider} does not take: leave it out",
+                provider=self.provider,
+            )
+        prefix = self._prefixes.get(kind, "")
+        return [[prefix + piece for piece in pieces(text, self._tokens_each)] for text in texts]
+
+    def _batch(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
+        """Return the rows of one request; if it is too large, of several smaller ones."""
+        try:
+            return (yield from self._request(texts, kind, ends_at))
+        except InputTooLong as error:
+            smaller = self._smaller(texts)
+            if smaller is None:
+                raise
+            del error
+        rows: list[Matrix] = []
+        for part in smaller:
+            rows += [(yield from self._batch(part, kind, ends_at))]
+        joined = np.concatenate(rows)
+        if len(texts) == 1:
+            return mean_row(joined, [len(text) for part in smaller for text in part])[np.newaxis, :]
+        return joined
+
+    def _smaller(self, texts: list[str]) -> list[list[str]] | None:
+        """Return two halves of a batch, the pieces of a single text, or None when nothing is left to divide."""
+        if len(texts) > 1:
+            middle = len(texts) // 2
+            return [texts[:middle], texts[middle:]]
+        size = len(texts[0].encode("utf-8", "replace"))
+        if size <= _SHORT_BYTES:
+            return None
+        # No token is shorter than a byte, so pieces of that many bytes are surely within the limit.
+        sure = self._tokens_each if self._tokens_each and self._tokens_each < size else size
+        return [[piece] for piece in split_bytes(texts[0], sure if sure < size else -(-size // 2))]
+
+    def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
+        call = self.wire.call(texts, kind)
+        body = yield from exchange(call, self.client.desk, parsed, ends_at)
+        rows = finish(self.wire.read(body, len(texts)), self.provider, self._dimensions)
+        self._dimensions = rows.shape[1]
+        return rows
+
+    def _joined(self, parts: list[list[str]], found: list[Matrix]) -> Matrix:
+        """Return one row for each text whose pieces have all come in."""
+        if not found:
+            return np.empty((0, self._dimensions or 0), np.float32)
+        rows = np.concatenate(found)
+        if len(rows) == len(parts) == sum(map(len, parts)):
+            return rows
+        texts: list[Matrix] = []
+        start = 0
+        for part in parts:
+            end = start + len(part)
+            if end > len(rows):
+                break
+            here = rows[start:end]
+            texts.append(here[0] if len(part) == 1 else mean_row(here, [len(piece) for piece in part]))
+            start = end
+        return np.stack(texts) if texts else np.empty((0, rows.shape[1]), np.float32)

@@ -1,0 +1,76 @@
+"""Batches: texts grouped into requests, long texts cut into pieces, sizes guessed without a tokenizer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from septet.embedding.transport.limits import Limits
+
+__all__ = ["batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has, rather too many than too few.
+
+    Three ASCII characters a token (prose has four, code three), two bytes a token for other scripts. A guess that is
+    too low is mended when the provider refuses the request: it is halved then.
+    """
+    size = len(text.encode("utf-8", "replace"))
+    ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
+    return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
+
+
+def group(sizes: Sequence[int], *, most: int, budget: int | None = None, padded: bool = False) -> Iterator[range]:
+    """Yield consecutive runs of items, each as long as it may be; an item over the budget goes alone.
+
+    Args:
+        most: the most items of a run.
+        budget: the most that the sizes of a run may sum to; None for no bound.
+        padded: count every item as large as the run's largest, as a model does that pads its batch.
+    """
+    start = total = largest = 0
+    for position, size in enumerate(sizes):
+        held = position - start
+        grown = max(largest, size) * (held + 1) if padded else total + size
+        if held and (held == most or (budget is not None and grown > budget)):
+            yield range(start, position)
+            start, total, largest = position, 0, 0
+        total, largest = total + size, max(largest, size)
+    if start < len(sizes):
+        yield range(start, len(sizes))
+
+
+def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
+    """Yield runs of texts that each make one request within the limits, in order."""
+    tokens = limits.tokens
+    for run in group([estimate_tokens(t) for t in texts], most=min(batch_size, limits.inputs), budget=tokens):
+        sizes = [len(texts[i].encode("utf-8", "replace")) for i in run]
+        for part in group(sizes, most=len(sizes), budget=limits.bytes):
+            yield run[part.start : part.stop]
+
+
+def pieces(text: str, limit: int | None) -> list[str]:
+    """Return a text in as few pieces as its estimated tokens ask for, none over the limit by the text's average."""
+    tokens = estimate_tokens(text)
+    if limit is None or tokens <= limit:
+        return [text]
+    return split_bytes(text, max(1, limit * len(text.encode("utf-8", "replace")) // tokens))
+
+
+def split_bytes(text: str, most: int) -> list[str]:
+    """Return a text in pieces of at most `most` UTF-8 bytes, never through a character; all as long as they may be.
+
+    A single character that is longer than that makes a piece of its own; 0 or less means no bound.
+    """
+    if most <= 0 or len(text) * 4 <= most:
+        return [text]
+    found: list[str] = []
+    start = size = 0
+    for position, char in enumerate(text):
+        width = len(char.encode("utf-8", "replace"))
+        if size + width > most and position > start:
+            found.append(text[start:position])
+            start, size = position, 0
+        size += width
+    return [*found, text[start:]]

@@ -1,0 +1,126 @@
+"""Which of a vault's spaces answers a search, given the models that questions can be embedded with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from septet.results import Note
+from septet.storage.store import Reading
+from septet.storage.tables import texts
+from septet.storage.tables.texts import TextSpace
+from septet.storage.tables.vectors import Space, key_sql
+
+__all__ = ["Selection", "SpaceStatus", "select", "statuses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The space that answers, None without any, and what there is to say about it."""
+
+    space: Space | None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceStatus:
+    """A space: a model with a dimension, and how far it is filled.
+
+    Attributes:
+        model: ``provider/model``, or the name that the caller gave to vectors of his own.
+        dimensions: None when no vector has come yet and the embedder does not know.
+        entries: entries (memories apart) that have a vector.
+        missing: entries that have none.
+        active: whether searches may be answered from it; another one is being filled.
+        given: whether the vectors came from the caller.
+    """
+
+    model: str
+    dimensions: int | None
+    entries: int
+    missing: int
+    active: bool
+    given: bool
+
+
+def select(read: Reading, own: str | None, at_hand: Mapping[str, int | None]) -> Selection:
+    """Choose the space that answers.
+
+    The own model's, once it was complete; else any active one whose model is at hand; else the own model's as soon as
+    it holds half of the entries. Before that, full text alone is the better answer: entries without a vector would
+    stand behind all others.
+
+    Args:
+        own: the model of the vault's embedder; None when it has none.
+        at_hand: models that questions can be embedded with, and their dimensions as far as they are known.
+    """
+    held = [t for t in texts.text_spaces(read) if t.held and t.state != "left"]
+    for wanted in ([own] if own is not None else [], at_hand):
+        for one in held:
+            if one.state == "active" and one.space.model in wanted and _fits(one, at_hand):
+                return Selection(one.space)
+    filling = next((t for t in held if t.space.model == own and _fits(t, at_hand)), None)
+    if filling is not None:
+        return _partial(read, filling.space)
+    return Selection(None, _nothing(read, own, held))
+
+
+def _fits(one: TextSpace, at_hand: Mapping[str, int | None]) -> bool:
+    return at_hand.get(one.space.model) in (None, one.space.dimensions)
+
+
+def _partial(read: Reading, space: Space) -> Selection:
+    entries, missing = _counts(read, space)
+    cause = f"{space.model} has vectors of {entries} of {entries + missing} entries so far"
+    if entries >= missing:
+        return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
+    cause += ", and the embedder of the space before is not at hand; searched without vectors"
+    return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
+
+
+def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tuple[Note, ...]:
+    if held:
+        there = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in held}))
+        cause = f"the vectors here are of {there}, and no question can be embedded with that; searched without vectors"
+        cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
+        return (Note("other_model", cause, cure),)
+    if read.sql.execute("SELECT 1 FROM entries WHERE live AND kind <> 'memory' LIMIT 1").fetchone() is None:
+        return ()
+    cause = "no entry has a vector yet; searched without vectors"
+    return (Note("no_vectors", cause, "give the vault an embedder" if own is None else "call embed()"),)
+
+
+def statuses(read: Reading, own: tuple[str, int | None] | None) -> list[SpaceStatus]:
+    """Return every space that holds vectors or is to, those that answer first.
+
+    Args:
+        own: model and dimension of the vault's embedder, which has a line of its own even when it has no space yet.
+    """
+    found = []
+    states = {t.space.space: t.state for t in texts.text_spaces(read)}
+    sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
+    for space in [Space._make(row) for row in read.sql.execute(sql).fetchall()]:
+        given = space.keyed_by == "entry"
+        entries, missing = _counts(read, space)
+        state = "active" if given else states[space.space]
+        if state == "left" or (given and not entries):
+            continue
+        found.append(_status(space.model, space.dimensions, entries, missing, state == "active", given))
+    if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
+        total = read.sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()[0]
+        found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))
+    return sorted(found, key=lambda s: (not s.active, -s.entries))
+
+
+def _status(model: str, d: int | None, entries: int, missing: int, active: bool, given: bool) -> SpaceStatus:
+    return SpaceStatus(model=model, dimensions=d, entries=entries, missing=missing, active=active, given=given)
+
+
+def _counts(read: Reading, space: Space) -> tuple[int, int]:
+    key = key_sql(space.keyed_by)
+    sql = (
+        f"SELECT count(v.key), count(*) FROM entries e LEFT JOIN vectors v ON v.key = {key} AND v.space = ? "
+        "WHERE e.live AND e.kind <> 'memory'"
+    )
+    entries, total = read.sql.execute(sql, (space.space,)).fetchone()
+    return int(entries), int(total) - int(entries)

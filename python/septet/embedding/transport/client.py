@@ -1,0 +1,261 @@
+"""Client: the steps of an exchange done over one httpx client, with threads or with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import SecretStr
+
+from septet.embedding.transport.deadline import within
+from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
+from septet.embedding.transport.keys import KeyRing
+from septet.embedding.transport.provider_format import Answer, Call, ProviderFormat, TransportError
+from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+from septet.storage.forks import renew_in_children
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["ATTEMPT_TIMEOUT_S", "IO", "Client"]
+
+Result = TypeVar("Result")
+
+ATTEMPT_TIMEOUT_S = 60.0
+_AGENT = {"user-agent": "septet"}
+#: A proxy of the environment is for the network, not for a server on this machine.
+_NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
+
+
+@dataclass(frozen=True, slots=True)
+class IO:
+    """The world beyond the process, as values, so that a test can bring its own.
+
+    Attributes:
+        clock: seconds that only grow.
+        now: seconds since 1970.
+        sleep: lets seconds pass; `asleep` does so in asyncio.
+        random: a number from 0 to 1.
+        transport: what sends requests; None for the network. Must be both of httpx's kinds to serve `aembed` too.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = random.random
+    transport: httpx.MockTransport | None = None
+
+
+class Client:
+    """Sends calls to one provider, with its keys. Threads and event loops may share it."""
+
+    def __init__(
+        self,
+        wire: ProviderFormat,
+        keys: Sequence[SecretStr],
+        *,
+        outside: IO | None = None,
+        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+    ) -> None:
+        self._outside = outside or IO()
+        self.desk = CallContext(
+            provider=wire.provider,
+            keys=KeyRing(keys, self._outside.clock),
+            authorise=wire.authorise,
+            clock=self._outside.clock,
+            now=self._outside.now,
+            random=self._outside.random,
+            attempt_timeout_s=attempt_timeout_s,
+        )
+        self.after_fork()
+        renew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
+
+    def after_fork(self) -> None:
+        """Begin without connections: a child must not write on its parent's."""
+        self._lock = threading.Lock()
+        self._sync: httpx.Client | None = None
+        self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._async = weakref.WeakKeyDictionary()
+
+    def ends_at(self, timeout_s: float | None) -> float:
+        """Return the moment, by the clock, that lies `timeout_s` ahead."""
+        return float("inf") if timeout_s is None else self._outside.clock() + timeout_s
+
+    def send(self, call: Call, *, timeout_s: float | None = None, once: bool = False) -> Answer:
+        """Send a call, try again as the rules say, and return the answer, whose status is below 300.
+
+        Args:
+            once: try again only when the provider surely has not taken it.
+
+        Raises:
+            EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
+        """
+        ends_at = self.ends_at(timeout_s)
+        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, ends_at, once=once), timeout_s)
+
+    def pause(self, seconds: float) -> None:
+        """Let seconds pass on this thread."""
+        self._outside.sleep(seconds)
+
+    def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
+        if timeout_s is None:
+            return self._drive(steps())
+        return within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
+
+    async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Do steps in the running event loop."""
+        try:
+            return await asyncio.wait_for(self._adrive(steps()), timeout_s)
+        except asyncio.TimeoutError:
+            pass
+        provider = self.desk.provider
+        raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
+
+    def close(self) -> None:
+        """Let go of the connections. The next call opens new ones. Those of event loops are closed by `aclose`."""
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Let go of the connections of the running event loop, and of those of threads."""
+        client = self._async.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+        self.close()
+
+    def _drive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | TransportError | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = self._send(step)
+            else:
+                self._outside.sleep(step.seconds)
+                reply = None
+
+    async def _adrive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | TransportError | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = await self._asend(step)
+            else:
+                await self._outside.asleep(step.seconds)
+                reply = None
+
+    def _send(self, step: Send) -> Answer | TransportError:
+        import httpx
+
+        late_at = self._outside.clock() + step.timeout_s
+        call = step.call
+        try:
+            with self._client().stream(
+                call.method,
+                call.url,
+                content=call.body,
+                headers={**call.headers, **step.key_headers},
+                timeout=step.timeout_s,
+            ) as response:
+                body = bytearray()
+                late = False
+                for chunk in response.iter_bytes():
+                    # The timeout of httpx is one of silence: a body that trickles would go on for ever. One that is
+                    # whole is taken, late or not: it is paid for.
+                    if late:
+                        return _broken(httpx.ReadTimeout(""), step.timeout_s)
+                    body += chunk
+                    late = self._outside.clock() > late_at
+                return Answer(response.status_code, _lower(response.headers), bytes(body))
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            return _broken(error, step.timeout_s)
+
+    async def _asend(self, step: Send) -> Answer | TransportError:
+        import httpx
+
+        call = step.call
+        try:
+            request = self._async_client().request(
+                call.method,
+                call.url,
+                content=call.body,
+                headers={**call.headers, **step.key_headers},
+                timeout=step.timeout_s,
+            )
+            response = await asyncio.wait_for(request, step.timeout_s)
+            return Answer(response.status_code, _lower(response.headers), response.content)
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            return _broken(error, step.timeout_s)
+        except asyncio.TimeoutError:
+            return _broken(httpx.ReadTimeout(""), step.timeout_s)
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._sync is None:
+                with _proxies_understood():
+                    self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
+            return self._sync
+
+    def _async_client(self) -> httpx.AsyncClient:
+        import httpx
+
+        # Connections belong to the event loop that opened them.
+        loop = asyncio.get_running_loop()
+        if loop not in self._async:
+            with _proxies_understood():
+                self._async[loop] = httpx.AsyncClient(
+                    transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
+                )
+        return self._async[loop]
+
+    def _mounts(self) -> Mapping[str, None]:
+        return _NO_PROXY if self._outside.transport is None else {}
+
+
+@contextmanager
+def _proxies_understood() -> Iterator[None]:
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        # The address of a proxy may hold a password, so it is not repeated.
+        cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
+        raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
+
+
+def _broken(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
+    """Say in words what broke; the error itself holds the request, and with it the key."""
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return TransportError(f"gave no answer within {timeout_s:g} s")
+    words = str(error) or "no reason given"
+    if isinstance(error, httpx.ConnectError):
+        return TransportError(f"cannot be reached: {words}")
+    return TransportError(f"broke off: {type(error).__name__}: {words}")
+
+
+def _lower(headers: httpx.Headers) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,159 @@
+"""Exchange: one call from the first attempt to its answer, as steps that know no network, clock or thread.
+
+A generator yields what is to be done (`Send`, `Wait`) and is told what came of it, so the rules for trying again stand
+here once; `client` drives them with threads or with asyncio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from septet.embedding.transport.faults import Fault, Garbled, InputTooLong, fault_of
+from septet.embedding.transport.keys import Key, KeyRing
+from septet.embedding.transport.provider_format import Answer, Call, TransportError
+from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
+
+__all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
+
+Result = TypeVar("Result")
+
+ATTEMPTS = 3
+FIRST_WAIT_S = 1.0
+MOST_WAIT_S = 30.0
+#: Waits move by so much, so that clients who were turned away together do not come back together.
+JITTER = 0.1
+#: A provider that asks for a longer wait than this is not waited for.
+PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a call, with the headers that carry its key, and come back within `timeout_s`."""
+
+    call: Call
+    key_headers: Mapping[str, str]
+    timeout_s: float
+
+    def __repr__(self) -> str:
+        return f"Send({self.call.method} {self.call.url})"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let `seconds` pass."""
+
+    seconds: float
+
+
+Steps: TypeAlias = Generator["Send | Wait", "Answer | TransportError | None", Result]
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What every call of one provider shares.
+
+    Attributes:
+        authorise: the headers that carry a key.
+        clock: seconds that only grow; now: seconds since 1970; random: from 0 to 1.
+        attempt_timeout_s: how long one attempt may take.
+    """
+
+    provider: str
+    keys: KeyRing
+    authorise: Callable[[str], Mapping[str, str]]
+    clock: Callable[[], float]
+    now: Callable[[], float]
+    random: Callable[[], float]
+    attempt_timeout_s: float
+
+
+def exchange(
+    call: Call, desk: CallContext, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
+) -> Steps[Result]:
+    """Return what `read` makes of the answer to a call, after up to three attempts.
+
+    Rate limits, failing servers, broken connections, timeouts and garbled answers are tried again; a key without
+    quota is followed by the next one; everything else is final.
+
+    Args:
+        read: raises `Garbled` for a body that another attempt may mend.
+        ends_at: the moment, by the desk's clock, at which it is too late.
+        once: try again only after 429, which says that nothing was taken: for calls that must not be done twice.
+
+    Raises:
+        EmbeddingRefused: the provider does not take it. `InputTooLong` when a smaller request may pass.
+        EmbeddingUnavailable: no answer in three attempts or in time.
+    """
+    attempt = 0
+    without_quota: set[Key] = set()
+    while True:
+        left_s = ends_at - desk.clock()
+        if left_s <= 0:
+            raise _late(desk)
+        key = desk.keys.take()
+        headers = desk.authorise(key.secret.get_secret_value()) if key else {}
+        reply = yield Send(call, headers, min(left_s, desk.attempt_timeout_s))
+        outcome = _judge(reply, desk, read)
+        if not isinstance(outcome, Fault):
+            desk.keys.worked(key)
+            return outcome.value
+        another = False
+        if outcome.quota and key is not None:
+            desk.keys.failed(key, outcome.wait_s, spent=True)
+            without_quota.add(key)
+            if len(without_quota) < len(desk.keys):
+                continue
+        elif outcome.limited:
+            another = desk.keys.failed(key, outcome.wait_s)
+        attempt += 1
+        if not outcome.passing or attempt == ATTEMPTS or (once and not outcome.limited):
+            raise _error(outcome, desk, attempt)
+        wait_s = _pause(attempt, None if another else outcome.wait_s, desk.random())
+        if wait_s > PATIENCE_S or desk.clock() + wait_s >= ends_at:
+            raise _error(outcome, desk, attempt, wait_s)
+        yield Wait(wait_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read(Generic[Result]):
+    value: Result
+
+
+def _judge(
+    reply: Answer | TransportError | None, desk: CallContext, read: Callable[[Answer], Result]
+) -> _Read[Result] | Fault:
+    if not isinstance(reply, Answer):
+        return Fault(reply.cause if reply else "was not asked", passing=True)
+    fault = fault_of(reply, desk.now())
+    if fault is not None:
+        return fault
+    try:
+        return _Read(read(reply))
+    except Garbled as garbled:
+        return Fault(f"sent {garbled}", status=reply.status, passing=True)
+
+
+def _pause(attempt: int, hint_s: float | None, random: float) -> float:
+    """Return how long to wait after a failed attempt: what the provider asked for, else 1 s, then 2 s, about."""
+    if hint_s is not None:
+        # Never earlier than asked.
+        return hint_s * (1.0 + JITTER * random)
+    return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), MOST_WAIT_S) * (1.0 + JITTER * (2.0 * random - 1.0))
+
+
+def _late(desk: CallContext) -> EmbeddingUnavailable:
+    return EmbeddingUnavailable(f"{desk.provider}: no answer within the time allowed", provider=desk.provider)
+
+
+def _error(fault: Fault, desk: CallContext, attempts: int, wait_s: float | None = None) -> EmbeddingError:
+    tail = ""
+    if fault.passing:
+        tail = f" (attempt {attempts} of {ATTEMPTS}"
+        tail += ")" if wait_s is None else f"; the next would be in {wait_s:.0f} s, which is too late)"
+    message = desk.keys.scrub(f"{desk.provider} {fault.message}{tail}")
+    if fault.passing:
+        return EmbeddingUnavailable(message, provider=desk.provider, status=fault.status)
+    kind = InputTooLong if fault.too_long else EmbeddingRefused
+    return kind(message, provider=desk.provider, status=fault.status)

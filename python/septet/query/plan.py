@@ -1,0 +1,209 @@
+"""Plan: one search, fully decided before any tier is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from septet.entry import utf8
+from septet.errors import QueryError
+from septet.profiles.load import ProfileLike, resolve
+from septet.query.parse import TextQuery, parse
+from septet.ranking.profile import Profile
+from septet.results import Note
+from septet.vector import QueryVector, query_vector
+
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+    from septet.storage.tables.vectors import Space
+
+__all__ = ["LEGS", "MEMORY", "Leg", "Mode", "Plan", "QueryEmbedding", "make_plan"]
+
+Leg: TypeAlias = Literal["text", "vector"]
+Mode: TypeAlias = Literal["full", "scan"]
+
+LEGS: tuple[Leg, ...] = ("text", "vector")
+MEMORY = "memory"
+#: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
+MOST = 2**31 - 1
+
+
+class QueryEmbedding(NamedTuple):
+    """A tier's space, and the question as a vector of its model."""
+
+    space: Space
+    vector: QueryVector
+
+
+class Plan(NamedTuple):
+    """What every tier is asked.
+
+    Attributes:
+        limit: as the caller named it, None for the profile's default.
+        taken: candidates each leg of each tier takes.
+        filters: by name; every candidate passes all of them, whichever leg found it.
+        now: the moment validity and decay are judged at, epoch seconds.
+        vector: the question as a vector, or None.
+        space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
+        asked: by tier, the question as an embedder gave it.
+        notes: what there is to say before any tier is asked.
+        fill: corpus columns that the profile reads.
+        comparable: several tiers are asked, so that corpus scores must be brought to one scale.
+        asks_ids: candidates must be known by their ids, because several tiers may hold the same.
+    """
+
+    query: TextQuery
+    profile: Profile
+    mode: Mode
+    limit: int | None
+    taken: int
+    filters: Mapping[str, Filter]
+    now: float
+    include_expired: bool
+    include_memories: bool
+    legs: frozenset[str]
+    tags: tuple[str, ...]
+    domain: str | None
+    vector: QueryVector | None = None
+    model: str | None = None
+    space: Space | None = None
+    asked: Mapping[str, QueryEmbedding] = MappingProxyType({})
+    notes: tuple[Note, ...] = ()
+    min_score: float | None = None
+    max_tokens: int | None = None
+    fill: frozenset[str] = frozenset()
+    comparable: bool = False
+    asks_ids: bool = False
+
+    @property
+    def asks_text(self) -> bool:
+        """Whether the full text is searched: its leg is on and a term is left of the query."""
+        return "text" in self.legs and bool(self.query.terms)
+
+    @property
+    def asks_vectors(self) -> bool:
+        """Whether vectors are searched: their leg is on and a query vector is there."""
+        return "vector" in self.legs and self.vector is not None
+
+    def of_tier(self, name: str) -> Plan:
+        """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
+        if not self.asked or (own := self.asked.get(name)) is None:
+            return self
+        return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
+
+    @property
+    def wanted(self) -> int:
+        """The limit that counts."""
+        return self.profile.cuts.limit if self.limit is None else self.limit
+
+
+def make_plan(
+    query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any], embeds: bool = False
+) -> Plan:
+    """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
+
+    Args:
+        embeds: whether the question will be embedded, so that vectors alone may be asked without one.
+
+    Raises:
+        QueryError: an argument that cannot be understood.
+        VectorError: a query vector with NaN, infinite or only zero components.
+    """
+    if not isinstance(query, str):
+        raise QueryError(f"query is {type(query).__name__}: wanted text")
+    chosen = resolve(profile)
+    limit = _count("limit", options["limit"])
+    mode = options["mode"]
+    if mode not in ("full", "scan"):
+        raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
+    min_score = options["min_score"]
+    if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
+        raise QueryError(f"min_score is {min_score!r}: wanted a number")
+    given = options["query_vector"]
+    return Plan(
+        query=parse(query, chosen.text),
+        profile=chosen,
+        mode=mode,
+        limit=limit,
+        taken=chosen.cuts.candidates(chosen.cuts.limit if limit is None else limit),
+        filters=_filters(options),
+        now=now,
+        include_expired=_flag("include_expired", options),
+        include_memories=_flag("include_memories", options) or MEMORY in _kinds(options["kinds"]),
+        legs=_legs(options, embeds),
+        tags=_texts("tags", options["tags"]),
+        domain=options["domain"],
+        vector=None if given is None else query_vector(given),
+        model=None if options["model"] is None else utf8(options["model"], "model", QueryError),
+        min_score=min_score,
+        max_tokens=_count("max_tokens", options["max_tokens"]),
+        fill=chosen.columns & {"bm25", "tfidf", "trigram", "cosine"},
+    )
+
+
+def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
+    if all(options[name] is None for name in ("domain", "type", "severity", "kinds", "where")):
+        return {}
+    # Most searches come without a filter.
+    from septet.query.filters import Compare, compare_text, parse_where
+
+    out: dict[str, Filter] = {}
+    for name in ("domain", "type", "severity"):
+        value = options[name]
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
+        out[name] = compare_text(name, value)
+    kinds = _kinds(options["kinds"])
+    if kinds:
+        out["kinds"] = Compare("kind", "$in", kinds)
+    if options["where"] is not None:
+        out.update(parse_where(options["where"]))
+    return out
+
+
+def _flag(name: str, options: Mapping[str, Any]) -> bool:
+    value = options[name]
+    if not isinstance(value, bool):
+        raise QueryError(f"{name} is {value!r}: wanted True or False")
+    return value
+
+
+def _kinds(kinds: object) -> tuple[str, ...]:
+    listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
+    if kinds is not None and not listed:
+        raise QueryError("kinds is empty: wanted at least one kind, or None")
+    return listed
+
+
+def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
+    legs = options["legs"]
+    if legs is None:
+        return frozenset(LEGS)
+    wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
+    if not wanted or wanted - frozenset(LEGS):
+        raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
+    if wanted == {"vector"} and options["query_vector"] is None and not embeds:
+        raise QueryError("legs asks for vectors alone, and there is neither a query_vector nor an embedder")
+    return wanted
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    """Return a collection of texts as a tuple; None is an empty one."""
+    if values is None:
+        return ()
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise QueryError(f"{name} is {values!r}: wanted a list of strings")
+    return tuple(utf8(v, name, QueryError) for v in values)
+
+
+def _count(name: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
+    return min(int(value), MOST)

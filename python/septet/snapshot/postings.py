@@ -1,0 +1,126 @@
+"""Postings: FTS5's tables and the spelling of texts as arrays, built in the background, proven by FTS5's own totals.
+
+Until they are there, or when they do not agree with SQLite, FTS5 answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.ranking.pool import searched_text
+from septet.ranking.profile import ColumnWeights
+from septet.snapshot.append_buffer import AppendBuffer
+from septet.snapshot.snapshot import Mask, Slots
+from septet.storage.store import Reading
+
+__all__ = ["Postings", "PostingsBuffers", "agrees"]
+
+COLUMNS = 5
+_TEXTS = (
+    "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
+    "JOIN entries e ON e.row = j.value WHERE e.live AND e.kind <> 'memory' ORDER BY j.key"
+)
+
+
+class Postings(NamedTuple):
+    """The rows of ``entries_fts`` and ``grams_fts`` at one generation, by slot."""
+
+    entries: _core.TextIndex
+    entry_rows: _core.Statistics
+    grams: _core.TextIndex
+    gram_rows: _core.Statistics
+    spelling: _core.SpellingIndex
+
+    def parts(
+        self, weights: ColumnWeights, *, grams: bool
+    ) -> list[tuple[_core.TextIndex, _core.Statistics, NDArray[np.float64]]]:
+        """Return what `_core.bm25_top_k` ranks over: the entries, and the grams if they are asked."""
+        w = np.array([weights.id, weights.title, weights.description, weights.context, weights.tags], dtype=np.float64)
+        found = [(self.entries, self.entry_rows, w)]
+        if grams and self.gram_rows.rows:
+            found.append((self.grams, self.gram_rows, np.ones(1)))
+        return found
+
+    def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
+        """Return the postings after slots were added and others died; ``searchable`` says which slots are rows."""
+        with_grams = buffers.with_grams.view()
+        return self._replace(
+            entry_rows=self.entry_rows.moved(self.entries, added[searchable[added]], removed[searchable[removed]]),
+            gram_rows=self.gram_rows.moved(self.grams, added[with_grams[added]], removed[with_grams[removed]]),
+        )
+
+
+class PostingsBuffers:
+    """The growing indexes behind successive `Postings`; one thread at a time appends.
+
+    Args:
+        counted: postings over the first slots that were counted before, and which of these slots are rows.
+        with_grams: which of these slots have grams.
+    """
+
+    def __init__(self, counted: tuple[Postings, Mask] | None = None, with_grams: Mask | None = None) -> None:
+        self._counted = counted
+        self.entries = _core.TextIndex(COLUMNS) if counted is None else counted[0].entries
+        self.grams = _core.TextIndex(1) if counted is None else counted[0].grams
+        self.spelling = _core.SpellingIndex() if counted is None else counted[0].spelling
+        self.with_grams = AppendBuffer(np.bool_) if with_grams is None else AppendBuffer.of(with_grams)
+
+    def __len__(self) -> int:
+        return len(self.with_grams)
+
+    def append(self, read: Reading, rows: Sequence[int]) -> None:
+        """Add a slot for each of the store's rows; those that are gone, or memories, get an empty one."""
+        texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
+        grams = [("",)] * len(rows)
+        spelt = [""] * len(rows)
+        for key, *columns, extra in read.sql.execute(_TEXTS, (json.dumps(list(rows)),)):
+            texts[key] = tuple(columns)
+            grams[key] = (extra,)
+            spelt[key] = searched_text(*columns[1:])
+        self.entries.append(texts)
+        self.grams.append(grams)
+        self.spelling.append(spelt)
+        self.with_grams.append(np.array([bool(g[0]) for g in grams], dtype=np.bool_))
+
+    def counted(self, rows: Mask) -> Postings:
+        """Return the postings over the slots that are rows of the full-text table ``(s,)``."""
+        with_grams = self.with_grams.view()
+        if self._counted is not None:
+            # Only what changed since is counted.
+            postings, counted = self._counted
+            before = np.zeros(len(rows), dtype=bool)
+            before[: len(counted)] = counted
+            changed = np.flatnonzero(rows & ~before), np.flatnonzero(before & ~rows)
+            return postings.moved(self, np.ones(len(rows), dtype=bool), *changed)
+        return Postings(
+            entries=self.entries,
+            entry_rows=self.entries.statistics(np.flatnonzero(rows)),
+            grams=self.grams,
+            gram_rows=self.grams.statistics(np.flatnonzero(rows & with_grams)),
+            spelling=self.spelling,
+        )
+
+
+def agrees(read: Reading, postings: Postings) -> bool:
+    """Say whether rows and tokens are those that FTS5 itself has counted."""
+    return _totals(read, "entries_fts") == (postings.entry_rows.rows, postings.entry_rows.tokens) and _totals(
+        read, "grams_fts"
+    ) == (postings.gram_rows.rows, postings.gram_rows.tokens)
+
+
+def _totals(read: Reading, table: str) -> tuple[int, int]:
+    """Return rows and tokens from FTS5's record of averages: varints, the rows and then the tokens of each column."""
+    found = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
+    numbers, value = [], 0
+    for byte in bytes(found[0]) if found is not None else b"":
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)

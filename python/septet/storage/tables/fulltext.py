@@ -1,0 +1,143 @@
+"""The text leg: FTS5 finds and BM25 ranks, in SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.cuts import guarded
+from septet.ranking.profile import ColumnWeights
+from septet.storage.store import Reading
+from septet.storage.tables.conditions import conditions, conjunction
+
+__all__ = ["TextHits", "counts", "place", "recall", "recall_memories", "score_rows", "taken"]
+
+
+#: What SQLite says when a build has no `bm25()` or its host forbids it.
+_MISSING = ("no such function: bm25", "not authorized to use function: bm25")
+
+
+class TextHits(NamedTuple):
+    """Rows and their scores (BM25 turned positive, higher is better), best first.
+
+    Attributes:
+        fallback: True when ``bm25()`` was missing and FTS5's default rank, all columns equal, stood in.
+    """
+
+    rows: list[int]
+    scores: list[float]
+    fallback: bool
+
+
+def recall(read: Reading, plan: Plan, take: int) -> TextHits:
+    """Return the best ``take`` rows for a plan's terms among those that pass its filters; ties by row."""
+    passing = conjunction(conditions(plan))
+    return _ranked(
+        read,
+        plan,
+        f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY t.score DESC, t.row LIMIT ?",
+        (*passing.parameters, take),
+    )
+
+
+def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
+    """Return the scores of those of the given rows that match."""
+    if not rows:
+        return {}
+    found = _ranked(read, plan, "WHERE 1", (), only=rows)
+    return dict(zip(found.rows, found.scores))
+
+
+def place(read: Reading, plan: Plan, row: int) -> tuple[int | None, int, float | None]:
+    """Return the rank of a row among all matches under the filters (from 1), their number, and the row's score."""
+    score = score_rows(read, plan, [row]).get(row)
+    passing = conjunction(conditions(plan))
+    found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
+    if score is None:
+        return None, len(found.rows), None
+    before = sum(1 for r, s in zip(found.rows, found.scores) if s > score or (s == score and r < row))
+    return before + 1, len(found.rows), score
+
+
+def taken(plan: Plan, matches: int) -> int:
+    """Return how many of the matches become candidates: all of them when the small-corpus guard fires."""
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.taken, matches)
+
+
+def counts(read: Reading, plan: Plan) -> TermCounts:
+    """Count the entries of the store, and those that hold each term of the query."""
+    holding = {}
+    for term in dict.fromkeys(plan.query.terms):
+        found = f'"{term}"'
+        sql = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?"
+        given: tuple[str, ...] = (found,)
+        if plan.query.grams:
+            sql = (
+                "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
+                "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
+            )
+            given = (found, found)
+        holding[term] = int(read.sql.execute(sql, given).fetchone()[0])
+    entries = read.sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()[0]
+    return TermCounts(int(entries), holding)
+
+
+def recall_memories(read: Reading, plan: Plan, take: int) -> list[int]:
+    """Return the best memories for a plan's terms by FTS5's default rank."""
+    passing = conjunction(conditions(plan, memories=True))
+    sql = (
+        "SELECT e.row FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
+        f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY rank, e.row LIMIT ?"
+    )
+    return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, take))]
+
+
+def _ranked(
+    read: Reading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
+) -> TextHits:
+    with_grams = plan.query.grams and _any_grams(read)
+    weights = plan.profile.text.weights
+    try:
+        rows = _run(read, plan.query.match, _bm25(weights), with_grams, tail, parameters, only)
+        return TextHits(*rows, fallback=False)
+    except sqlite3.Error as fault:
+        if not any(cause in str(fault) for cause in _MISSING):
+            raise
+    rows = _run(read, plan.query.match, "-rank", with_grams, tail, parameters, only)
+    return TextHits(*rows, fallback=True)
+
+
+def _run(
+    read: Reading,
+    match: str,
+    score: str,
+    with_grams: bool,
+    tail: str,
+    parameters: Sequence[object],
+    only: Sequence[int] | None,
+) -> tuple[list[int], list[float]]:
+    # The plus keeps FTS5 from looking the rows up one by one: each look-up would count every term's documents anew.
+    inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
+    one = (match,) if only is None else (match, *only)
+    matches = f"SELECT rowid AS row, {score} AS score FROM entries_fts WHERE entries_fts MATCH ?{inside}"
+    given: tuple[object, ...] = one
+    if with_grams:
+        other = "-bm25(grams_fts)" if "bm25" in score else score
+        matches = (
+            f"SELECT row, sum(score) AS score FROM ({matches} UNION ALL "
+            f"SELECT rowid, {other} FROM grams_fts WHERE grams_fts MATCH ?{inside}) GROUP BY row"
+        )
+        given = (*one, *one)
+    found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
+    return [r[0] for r in found], [r[1] for r in found]
+
+
+def _bm25(w: ColumnWeights) -> str:
+    return f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"
+
+
+def _any_grams(read: Reading) -> bool:
+    return read.sql.execute("SELECT 1 FROM grams_fts_docsize LIMIT 1").fetchone() is not None
