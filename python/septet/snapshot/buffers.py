@@ -16,7 +16,7 @@ from septet.snapshot.postings import Postings, PostingsBuffers
 from septet.snapshot.sidecar import Stamp
 from septet.snapshot.snapshot import FactArrays, Mask, Slots, Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
-from septet.storage.tables.vectors import Space
+from septet.spaces import Space
 
 __all__ = ["Buffers", "Kept", "restore", "restored_postings", "restored_terms", "restored_vectors"]
 

@@ -16,11 +16,12 @@ from septet.snapshot.postings import PostingsBuffers, agrees
 from septet.snapshot.sidecar import Sidecar
 from septet.snapshot.snapshot import Slots, Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
+from septet.spaces import Space
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, Store
 from septet.storage.tables.entries import purged_at, texts_at
 from septet.storage.tables.texts import emptied_at
-from septet.storage.tables.vectors import Space, all_spaces
+from septet.storage.tables.vectors import all_spaces
 
 __all__ = ["SnapshotManager"]
 

@@ -18,13 +18,14 @@ from septet.ranking.profile import ColumnWeights
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.snapshot import Mask, Slots
 from septet.storage.store import Reading
+from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = ["Postings", "PostingsBuffers", "agrees"]
 
 COLUMNS = 5
 _TEXTS = (
     "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
-    "JOIN entries e ON e.row = j.value WHERE e.live AND e.kind <> 'memory' ORDER BY j.key"
+    f"JOIN entries e ON e.row = j.value WHERE e.live AND {SEARCHABLE} ORDER BY j.key"
 )
 
 

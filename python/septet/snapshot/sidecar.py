@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
+from septet.spaces import Space
 from septet.storage.connection import absolute
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, writer_at
 from septet.storage.tables.entries import purged_at
-from septet.storage.tables.vectors import Space
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,15 @@ from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, utf8
 from septet.ranking.pool import Candidate, json_text, searched_text, tags_of
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import indexing, texts
+from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = [
     "COLUMNS",
     "Row",
+    "any_searchable",
     "checked_row",
     "count",
+    "count_searchable",
     "delete",
     "find",
     "id_of",
@@ -185,6 +188,16 @@ def purged_at(read: Reading) -> int:
 def count(read: Reading) -> int:
     """Return the number of live entries, memories included."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
+
+
+def count_searchable(read: Reading) -> int:
+    """Return the number of live entries, memories apart."""
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE e.live AND {SEARCHABLE}").fetchone()[0])
+
+
+def any_searchable(read: Reading) -> bool:
+    """Say whether there is a live entry that is no memory."""
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: Reading) -> dict[str, int]:
