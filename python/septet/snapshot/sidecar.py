@@ -94,7 +94,7 @@ class Sidecar:
             os.close(self._lock)
             self._lock = None
 
-    def place(self, read: Reading) -> tuple[Path, int] | None:
+    def current_file(self, read: Reading) -> tuple[Path, int] | None:
         """Return the path of what `newest` opens, and its size in bytes."""
         found = self._newest(read)
         return None if found is None else (self.folder / found[2], found[1].size_bytes)

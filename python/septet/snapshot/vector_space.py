@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.snapshot.append_buffer import AppendBuffer
-from septet.snapshot.snapshot import Slots, Snapshot, VectorRows
+from septet.snapshot.arrays import Slots
+from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading
 from septet.storage.tables.fragments import vector_key

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from septet._core import grams, plain_row
@@ -21,6 +22,9 @@ __all__ = [
     "count",
     "count_searchable",
     "delete",
+    "facts",
+    "facts_at",
+    "facts_changed",
     "find",
     "id_of",
     "ids_at",
@@ -38,6 +42,8 @@ __all__ = [
 
 #: An entry on its way in: the columns of `entries` up to ``text_hash``, and whether its creation time was given.
 Row = tuple[Any, ...]
+
+PAGE_ROWS = 5_000
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -124,6 +130,29 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     sql = f"SELECT {COLUMNS} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
     found = {c.row: c for c in map(Candidate._make, read.sql.execute(sql, (json.dumps(list(rows)),)))}
     return [found[r] for r in rows if r in found]
+
+
+def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield pages of facts, expressions over ``entries e``, about every live entry in the order of rows."""
+    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE e.live ORDER BY e.row")
+    while page := cursor.fetchmany(PAGE_ROWS):
+        yield page
+
+
+def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
+    """Return the facts about entries written after a generation, deleted ones included, in the order of rows.
+
+    The first of the facts must be the row.
+    """
+    # Asked for an order, SQLite would walk the whole table to get it; there are few such rows.
+    sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
+    return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
+
+
+def facts_at(read: Reading, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the facts about the entries at the given rows, all of which must exist, in their order."""
+    sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall()
 
 
 def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:

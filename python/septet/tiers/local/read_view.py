@@ -15,8 +15,9 @@ from septet import _core
 from septet.errors import VectorError
 from septet.query.plan import Plan
 from septet.ranking.pool import Pool
+from septet.snapshot.arrays import Mask, Slots
 from septet.snapshot.manager import SnapshotManager
-from septet.snapshot.snapshot import Mask, Slots, Snapshot, VectorRows
+from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, fulltext
