@@ -25,7 +25,7 @@ MAX_FUNCTION_LINES = 60
 
 #: From the ground up; a module may import from its own floor and from those before it.
 FLOORS = (
-    {"errors", "checked", "entry", "vector", "results", "explanation", "_core"},
+    {"errors", "checked", "entry", "vector", "results", "explanation", "spaces", "_core"},
     {"ranking"},
     {"profiles"},
     {"query"},

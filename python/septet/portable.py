@@ -18,8 +18,8 @@ from septet.errors import BatchError, EntryError, SeptetError, StoreError
 from septet.ranking.pool import Candidate
 from septet.storage.store import Reading, Store
 from septet.storage.tables.entries import COLUMNS
+from septet.storage.tables.fragments import vector_key
 from septet.storage.tables.links import Link
-from septet.storage.tables.vectors import key_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ def _records(read: Reading) -> Iterator[dict[str, Any]]:
 def _vectors(read: Reading) -> dict[str, dict[str, str]]:
     """Return the given vectors of each entry as base64 of little-endian float32, by model."""
     sql = (
-        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {key_sql('entry')} "
+        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
         "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
     )
     found: dict[str, dict[str, str]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from septet.storage.tables.vectors import Space
+from septet.spaces import Space
 
 __all__ = ["Optimized", "Stats"]
 

@@ -124,11 +124,11 @@ class Vault(Searchable, Writable):
         """
         if self._store.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
-        from septet.snapshot import maintenance as upkeep
+        from septet.snapshot.optimize import optimize
         from septet.stats import Optimized
 
         terms = "tfidf" in resolve(self._profile).columns
-        made = upkeep.optimize(self._tier.manager, self._store, self._clock(), terms=terms)
+        made = optimize(self._tier.manager, self._store, self._clock(), terms=terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- embedding ---------------------------------------------------------------------------------------------------

@@ -275,7 +275,7 @@ def test_what_lies_beside_a_vault_is_used_where_nothing_may_be_written(at_rest):
     def task():
         with Vault(at_rest, read_only=True) as reader:
             assert reader.search("word 7", query_vector=[1, 7], limit=9).ids == wanted
-            assert reader._tier.manager._newest.postings is not None
+            assert reader._tier.manager.current.postings is not None
 
     as_nobody(task)
     assert [str(p) for p in Path(beside).parent.glob("*.arrays")] == [beside]

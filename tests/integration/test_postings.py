@@ -43,7 +43,7 @@ def built(vault: Vault) -> None:
     patience = threading.Event()
     for _ in range(500):
         vault.search("alpha")
-        newest = vault._tier.manager._newest
+        newest = vault._tier.manager.current
         if newest is not None and newest.postings is not None:
             return
         patience.wait(0.02)
@@ -69,7 +69,7 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
 
 def test_the_first_search_is_answered_by_fts5_and_a_later_one_from_memory(vault):
     first = vault.search("alpha", limit=20)
-    assert vault._tier.manager._newest.postings is None
+    assert vault._tier.manager.current.postings is None
     built(vault)
     later = vault.search("alpha", limit=20)
     assert [(h.id, h.score) for h in later] == [(h.id, h.score) for h in first]

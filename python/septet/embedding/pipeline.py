@@ -17,10 +17,10 @@ from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
+from septet.spaces import Space
 from septet.storage.forks import background
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims, jobs, texts
-from septet.storage.tables.vectors import Space
 
 __all__ = ["CALL_S", "MOST_UNANSWERED", "Pipeline", "Progress", "Work", "uninterrupted"]
 

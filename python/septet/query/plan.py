@@ -14,11 +14,11 @@ from septet.profiles.load import ProfileLike, resolve
 from septet.query.parse import TextQuery, parse
 from septet.ranking.profile import Profile
 from septet.results import Note
+from septet.spaces import Space
 from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
     from septet.query.filters import Filter
-    from septet.storage.tables.vectors import Space
 
 __all__ = ["LEGS", "MEMORY", "Leg", "Mode", "Plan", "QueryEmbedding", "make_plan"]
 

@@ -16,15 +16,16 @@ from septet import _core
 from septet.ranking.pool import searched_text
 from septet.ranking.profile import ColumnWeights
 from septet.snapshot.append_buffer import AppendBuffer
-from septet.snapshot.snapshot import Mask, Slots
+from septet.snapshot.arrays import Mask, Slots
 from septet.storage.store import Reading
+from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = ["Postings", "PostingsBuffers", "agrees"]
 
 COLUMNS = 5
 _TEXTS = (
     "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
-    "JOIN entries e ON e.row = j.value WHERE e.live AND e.kind <> 'memory' ORDER BY j.key"
+    f"JOIN entries e ON e.row = j.value WHERE e.live AND {SEARCHABLE} ORDER BY j.key"
 )
 
 
@@ -60,15 +61,15 @@ class PostingsBuffers:
     """The growing indexes behind successive `Postings`; one thread at a time appends.
 
     Args:
-        counted: postings over the first slots that were counted before, and which of these slots are rows.
+        base: postings over the first slots, and which of these slots are rows of the full-text table.
         with_grams: which of these slots have grams.
     """
 
-    def __init__(self, counted: tuple[Postings, Mask] | None = None, with_grams: Mask | None = None) -> None:
-        self._counted = counted
-        self.entries = _core.TextIndex(COLUMNS) if counted is None else counted[0].entries
-        self.grams = _core.TextIndex(1) if counted is None else counted[0].grams
-        self.spelling = _core.SpellingIndex() if counted is None else counted[0].spelling
+    def __init__(self, base: tuple[Postings, Mask] | None = None, with_grams: Mask | None = None) -> None:
+        self._base = base
+        self.entries = _core.TextIndex(COLUMNS) if base is None else base[0].entries
+        self.grams = _core.TextIndex(1) if base is None else base[0].grams
+        self.spelling = _core.SpellingIndex() if base is None else base[0].spelling
         self.with_grams = AppendBuffer(np.bool_) if with_grams is None else AppendBuffer.of(with_grams)
 
     def __len__(self) -> int:
@@ -88,14 +89,14 @@ class PostingsBuffers:
         self.spelling.append(spelt)
         self.with_grams.append(np.array([bool(g[0]) for g in grams], dtype=np.bool_))
 
-    def counted(self, rows: Mask) -> Postings:
+    def publish(self, rows: Mask) -> Postings:
         """Return the postings over the slots that are rows of the full-text table ``(s,)``."""
         with_grams = self.with_grams.view()
-        if self._counted is not None:
-            # Only what changed since is counted.
-            postings, counted = self._counted
+        if self._base is not None:
+            # Statistics move by what changed since.
+            postings, first = self._base
             before = np.zeros(len(rows), dtype=bool)
-            before[: len(counted)] = counted
+            before[: len(first)] = first
             changed = np.flatnonzero(rows & ~before), np.flatnonzero(before & ~rows)
             return postings.moved(self, np.ones(len(rows), dtype=bool), *changed)
         return Postings(

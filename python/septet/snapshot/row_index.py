@@ -5,12 +5,11 @@ A change of one row moves the index from generation to generation without copyin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from septet.snapshot.snapshot import Mask, Slots
+from septet.snapshot.arrays import Mask, Slots
 
 __all__ = ["RowIndex"]
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
+from septet.spaces import Space
 from septet.storage.connection import absolute
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, writer_at
 from septet.storage.tables.entries import purged_at
-from septet.storage.tables.vectors import Space
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +94,7 @@ class Sidecar:
             os.close(self._lock)
             self._lock = None
 
-    def place(self, read: Reading) -> tuple[Path, int] | None:
+    def current_file(self, read: Reading) -> tuple[Path, int] | None:
         """Return the path of what `newest` opens, and its size in bytes."""
         found = self._newest(read)
         return None if found is None else (self.folder / found[2], found[1].size_bytes)

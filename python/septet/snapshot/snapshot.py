@@ -1,7 +1,7 @@
-"""Snapshot: read-only arrays derived from a store at one generation.
+"""Snapshot: what searches need, as read-only arrays derived from a store at one generation.
 
-Every entry that is written gets a fresh *slot*; the slot it had before dies. Slots only ever grow, in buffers shared by
-successive snapshots, so a change costs what it changes and never disturbs a search that still reads the older snapshot.
+Every entry that is written gets a new *slot*; the slot it had before dies. Slots only ever grow, in buffers shared by
+successive snapshots, so a change costs what it changes and never disturbs a search that still reads an older snapshot.
 """
 
 from __future__ import annotations
@@ -9,26 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.snapshot.arrays import Mask, Pieces, Positions, Slots
+from septet.snapshot.columns import Facts
+from septet.snapshot.postings import Postings
 from septet.snapshot.row_index import RowIndex
 
-if TYPE_CHECKING:
-    from septet.snapshot.postings import Postings
+__all__ = ["FactArrays", "Snapshot", "Terms", "VectorRows"]
 
-__all__ = ["FactArrays", "Mask", "Pieces", "Positions", "Slots", "Snapshot", "Terms", "VectorRows"]
-
+#: Masks of filters that a snapshot remembers.
 MOST_MASKS = 32
-
-Slots = NDArray[np.int64]
-Positions = NDArray[np.int32]
-Mask = NDArray[np.bool_]
-#: Rows ``(v, d)``: the first ones, in memory or in a file, and those that were added since.
-Pieces: TypeAlias = tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]
 
 
 class VectorRows(NamedTuple):
@@ -60,27 +55,27 @@ class VectorRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Terms:
-    """Token counts by slot, and document frequencies over the slots that were valid at one view.
+    """Token counts by slot, and document frequencies over the slots that were valid at one moment.
 
     Attributes:
-        counted: which slots the frequencies cover ``(s,)``; there may be later ones, which are not cut into tokens yet.
-        at: the view, epoch seconds; None when slots came or died since.
+        covered: which slots the frequencies cover ``(s,)``; there may be later ones, whose tokens are not counted yet.
+        at: the moment of validity, epoch seconds; None when slots came or died since.
     """
 
     index: _core.TermIndex
     frequencies: _core.Frequencies
-    counted: Mask
+    covered: Mask
     at: float | None
 
-    def moved(self, counted: Mask, at: float | None) -> Terms:
-        """Return the frequencies over other slots; slots beyond the old mask were not counted."""
-        before = np.zeros(len(counted), dtype=bool)
-        before[: len(self.counted)] = self.counted
-        added, removed = np.flatnonzero(counted & ~before), np.flatnonzero(before & ~counted)
+    def moved(self, covered: Mask, at: float | None) -> Terms:
+        """Return the frequencies over other slots; those beyond the old mask were not covered."""
+        before = np.zeros(len(covered), dtype=bool)
+        before[: len(self.covered)] = self.covered
+        added, removed = np.flatnonzero(covered & ~before), np.flatnonzero(before & ~covered)
         frequencies = self.frequencies
         if len(added) or len(removed):
             frequencies = frequencies.moved(self.index, added, removed)
-        return replace(self, frequencies=frequencies, counted=counted, at=at)
+        return replace(self, frequencies=frequencies, covered=covered, at=at)
 
 
 class FactArrays(NamedTuple):
@@ -108,41 +103,67 @@ class Snapshot:
     """One generation of a store as arrays; immutable.
 
     Attributes:
-        rows: the store's row of each slot ``(s,)``.
-        alive: whether the slot is its entry's current one ``(s,)``.
-        searchable: whether the entry is of a kind that counts in document frequencies (all but memories) ``(s,)``.
-        hidden: how many slots are not both.
-        valid_from, valid_until: epoch seconds, infinite where there is no limit ``(s,)``.
-        bounded: the slots where there is one, dead ones too ``(b,)``; few entries have any.
-        facts: what signals read.
+        columns: the facts about every entry by slot, read-only arrays ``(s,)``; `septet.snapshot.columns.COLUMNS` names
+            them.
+        names: the texts that numbered columns (kind, severity, domain) point into. Later snapshots share it and
+            append to it.
+        hidden: how many slots are dead or not searchable.
+        bounded: the slots whose validity has a limit, dead ones too ``(b,)``; few entries have any.
         index: from rows to slots, moved from the snapshot before; None to make it when it is needed.
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
-        masks: which slots or vectors pass a filter of searches, kept while they may be asked again.
+        masks: which slots or vectors pass a filter, kept while searches may ask again.
     """
 
     generation: int
-    rows: Slots
-    alive: Mask
-    searchable: Mask
+    columns: Facts
+    names: Sequence[str]
     hidden: int
-    valid_from: NDArray[np.float64]
-    valid_until: NDArray[np.float64]
     bounded: Slots
-    facts: FactArrays
     index: RowIndex | None = None
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
     postings: Postings | None = None
     masks: dict[object, Mask] = field(default_factory=dict)
 
+    @property
+    def rows(self) -> Slots:
+        """The store's row of each slot ``(s,)``."""
+        return self.columns["rows"]
+
+    @property
+    def alive(self) -> Mask:
+        """Whether the slot is its entry's current one ``(s,)``."""
+        return self.columns["alive"]
+
+    @property
+    def searchable(self) -> Mask:
+        """Whether the entry is one that both legs search, which memories are not ``(s,)``."""
+        return self.columns["searchable"]
+
+    @property
+    def valid_from(self) -> NDArray[np.float64]:
+        """From when each entry is valid, epoch seconds, -inf without a limit ``(s,)``."""
+        return self.columns["valid_from"]
+
+    @property
+    def valid_until(self) -> NDArray[np.float64]:
+        """Until when each entry is valid, epoch seconds, inf without a limit ``(s,)``."""
+        return self.columns["valid_until"]
+
+    @property
+    def facts(self) -> FactArrays:
+        """What signals read."""
+        columns = {name: self.columns[name] for name in FactArrays._fields if name != "names"}
+        return FactArrays(**columns, names=self.names)
+
     def valid(self, now: float) -> Mask:
-        """Return which slots are alive and valid at a view ``(s,)``."""
+        """Return which slots are alive and valid at a moment ``(s,)``."""
         return self._at(self.alive, now)
 
     def allowed(self, now: float | None) -> Mask | None:
-        """Return which slots a search may find ``(s,)``: alive, searchable, valid at a view; None when all are.
+        """Return which slots a search may find ``(s,)``: alive, searchable, valid at a moment; None when all are.
 
         Args:
             now: None allows those outside their validity too.
@@ -204,8 +225,8 @@ class Snapshot:
         else:
             start = end = np.full(len(slots), np.nan)
         return {
-            "created_at": self.facts.created_at[slots],
-            "updated_at": self.facts.updated_at[slots],
+            "created_at": self.columns["created_at"][slots],
+            "updated_at": self.columns["updated_at"][slots],
             "valid_from": start,
             "valid_until": end,
         }
@@ -214,8 +235,8 @@ class Snapshot:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""
         return self.by_row.find(np.asarray(rows, dtype=np.int64))
 
-    def counted_at(self, now: float) -> bool:
-        """Say whether the document frequencies are those of ``now``: no entry became valid or expired in between."""
+    def has_frequencies_at(self, now: float) -> bool:
+        """Say whether the document frequencies hold at ``now``: no entry became valid or expired in between."""
         if self.terms is None or self.terms.at is None:
             return False
         low, high = sorted((self.terms.at, now))

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.snapshot.append_buffer import AppendBuffer
-from septet.snapshot.snapshot import Slots, Snapshot, VectorRows
+from septet.snapshot.arrays import Slots
+from septet.snapshot.snapshot import Snapshot, VectorRows
+from septet.spaces import Space
 from septet.storage.store import Reading
-from septet.storage.tables.vectors import Space, key_sql
+from septet.storage.tables.fragments import vector_key
 
 __all__ = ["VectorLayer"]
 
@@ -66,7 +68,7 @@ class VectorLayer:
         """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
         sql = (
             "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
-            f"JOIN vectors v ON v.key = {key_sql(self.space.keyed_by)} AND v.space = ? ORDER BY j.key"
+            f"JOIN vectors v ON v.key = {vector_key(self.space.keyed_by)} AND v.space = ? ORDER BY j.key"
         )
         for start in range(0, len(rows), PAGE_ROWS):
             part = slice(start, start + PAGE_ROWS)

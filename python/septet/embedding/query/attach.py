@@ -11,7 +11,7 @@ from septet.embedding.query.query_embedder import Questions
 from septet.errors import SeptetError
 from septet.query.plan import Plan, QueryEmbedding
 from septet.results import Note
-from septet.storage.tables.vectors import Space
+from septet.spaces import Space
 from septet.vector import QueryVector
 
 __all__ = ["answering", "with_questions"]

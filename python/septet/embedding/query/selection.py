@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from septet.results import Note
+from septet.spaces import Space
 from septet.storage.store import Reading
-from septet.storage.tables import texts
+from septet.storage.tables import entries, texts, vectors
 from septet.storage.tables.texts import TextSpace
-from septet.storage.tables.vectors import Space, key_sql
 
 __all__ = ["Selection", "SpaceStatus", "select", "statuses"]
 
@@ -70,9 +70,9 @@ def _fits(one: TextSpace, at_hand: Mapping[str, int | None]) -> bool:
 
 
 def _partial(read: Reading, space: Space) -> Selection:
-    entries, missing = _counts(read, space)
-    cause = f"{space.model} has vectors of {entries} of {entries + missing} entries so far"
-    if entries >= missing:
+    filled, missing = texts.coverage(read, space)
+    cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
+    if filled >= missing:
         return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
     cause += ", and the embedder of the space before is not at hand; searched without vectors"
     return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
@@ -84,7 +84,7 @@ def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tup
         cause = f"the vectors here are of {there}, and no question can be embedded with that; searched without vectors"
         cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
         return (Note("other_model", cause, cure),)
-    if read.sql.execute("SELECT 1 FROM entries WHERE live AND kind <> 'memory' LIMIT 1").fetchone() is None:
+    if not entries.any_searchable(read):
         return ()
     cause = "no entry has a vector yet; searched without vectors"
     return (Note("no_vectors", cause, "give the vault an embedder" if own is None else "call embed()"),)
@@ -98,29 +98,18 @@ def statuses(read: Reading, own: tuple[str, int | None] | None) -> list[SpaceSta
     """
     found = []
     states = {t.space.space: t.state for t in texts.text_spaces(read)}
-    sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
-    for space in [Space._make(row) for row in read.sql.execute(sql).fetchall()]:
+    for space in vectors.all_spaces(read):
         given = space.keyed_by == "entry"
-        entries, missing = _counts(read, space)
+        filled, missing = texts.coverage(read, space)
         state = "active" if given else states[space.space]
-        if state == "left" or (given and not entries):
+        if state == "left" or (given and not filled):
             continue
-        found.append(_status(space.model, space.dimensions, entries, missing, state == "active", given))
+        found.append(_status(space.model, space.dimensions, filled, missing, state == "active", given))
     if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
-        total = read.sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()[0]
+        total = entries.count_searchable(read)
         found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))
     return sorted(found, key=lambda s: (not s.active, -s.entries))
 
 
 def _status(model: str, d: int | None, entries: int, missing: int, active: bool, given: bool) -> SpaceStatus:
     return SpaceStatus(model=model, dimensions=d, entries=entries, missing=missing, active=active, given=given)
-
-
-def _counts(read: Reading, space: Space) -> tuple[int, int]:
-    key = key_sql(space.keyed_by)
-    sql = (
-        f"SELECT count(v.key), count(*) FROM entries e LEFT JOIN vectors v ON v.key = {key} AND v.space = ? "
-        "WHERE e.live AND e.kind <> 'memory'"
-    )
-    entries, total = read.sql.execute(sql, (space.space,)).fetchone()
-    return int(entries), int(total) - int(entries)

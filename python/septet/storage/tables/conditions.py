@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
+from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter
@@ -31,7 +32,7 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
         memories: the condition on kinds for the leg that searches memories, rather than for all others.
     """
     out = {"live": Condition("e.live")}
-    out["kind"] = Condition("e.kind = 'memory'" if memories else "e.kind <> 'memory'")
+    out["kind"] = Condition(MEMORY if memories else SEARCHABLE)
     if not plan.include_expired:
         out["valid"] = validity(plan.now)
     # Whoever asks for memories gets them, also next to entries of certain kinds.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from septet._core import grams, plain_row
@@ -11,13 +12,19 @@ from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, utf8
 from septet.ranking.pool import Candidate, json_text, searched_text, tags_of
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import indexing, texts
+from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = [
     "COLUMNS",
     "Row",
+    "any_searchable",
     "checked_row",
     "count",
+    "count_searchable",
     "delete",
+    "facts",
+    "facts_at",
+    "facts_changed",
     "find",
     "id_of",
     "ids_at",
@@ -35,6 +42,8 @@ __all__ = [
 
 #: An entry on its way in: the columns of `entries` up to ``text_hash``, and whether its creation time was given.
 Row = tuple[Any, ...]
+
+PAGE_ROWS = 5_000
 
 #: The columns of a `Candidate`, in its order.
 COLUMNS = (
@@ -123,6 +132,29 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     return [found[r] for r in rows if r in found]
 
 
+def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield pages of facts, expressions over ``entries e``, about every live entry in the order of rows."""
+    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE e.live ORDER BY e.row")
+    while page := cursor.fetchmany(PAGE_ROWS):
+        yield page
+
+
+def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
+    """Return the facts about entries written after a generation, deleted ones included, in the order of rows.
+
+    The first of the facts must be the row.
+    """
+    # Asked for an order, SQLite would walk the whole table to get it; there are few such rows.
+    sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
+    return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
+
+
+def facts_at(read: Reading, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the facts about the entries at the given rows, all of which must exist, in their order."""
+    sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall()
+
+
 def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`)."""
     sql = (
@@ -185,6 +217,16 @@ def purged_at(read: Reading) -> int:
 def count(read: Reading) -> int:
     """Return the number of live entries, memories included."""
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
+
+
+def count_searchable(read: Reading) -> int:
+    """Return the number of live entries, memories apart."""
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE e.live AND {SEARCHABLE}").fetchone()[0])
+
+
+def any_searchable(read: Reading) -> bool:
+    """Say whether there is a live entry that is no memory."""
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: Reading) -> dict[str, int]:

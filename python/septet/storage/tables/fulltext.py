@@ -11,6 +11,7 @@ from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.cuts import guarded
 from septet.ranking.profile import ColumnWeights
 from septet.storage.store import Reading
+from septet.storage.tables import entries
 from septet.storage.tables.conditions import conditions, conjunction
 
 __all__ = ["TextHits", "counts", "place", "recall", "recall_memories", "score_rows", "taken"]
@@ -81,8 +82,7 @@ def counts(read: Reading, plan: Plan) -> TermCounts:
             )
             given = (found, found)
         holding[term] = int(read.sql.execute(sql, given).fetchone()[0])
-    entries = read.sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()[0]
-    return TermCounts(int(entries), holding)
+    return TermCounts(entries.count_searchable(read), holding)
 
 
 def recall_memories(read: Reading, plan: Plan, take: int) -> list[int]:

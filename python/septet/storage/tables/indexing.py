@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from septet.storage.store import Writing
+from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
 __all__ = ["index", "newest_row", "rows_of", "unindex"]
 
@@ -37,14 +38,14 @@ _TABLES = (
         "entries_fts",
         "id, title, description, context, tags",
         "e.id, e.title, e.description, e.context, e.tags",
-        "e.live AND e.kind <> 'memory'",
+        f"e.live AND {SEARCHABLE}",
     ),
-    _Table("grams_fts", "grams", "e.grams", "e.live AND e.kind <> 'memory' AND e.grams <> ''"),
+    _Table("grams_fts", "grams", "e.grams", f"e.live AND {SEARCHABLE} AND e.grams <> ''"),
     _Table(
         "memories_fts",
         "id, context, summary, topics, grams",
         "e.id, e.title, e.description, e.tags, e.grams",
-        "e.live AND e.kind = 'memory'",
+        f"e.live AND {MEMORY}",
     ),
 )
 

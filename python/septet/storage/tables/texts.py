@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.spaces import Space
 from septet.storage.store import Reading, Writing
-from septet.storage.tables.vectors import Space
+from septet.storage.tables.fragments import SEARCHABLE, vector_key
 
 __all__ = [
     "State",
@@ -18,6 +19,7 @@ __all__ = [
     "add_index",
     "begin",
     "count_missing",
+    "coverage",
     "drop_orphans",
     "emptied_at",
     "empty",
@@ -39,7 +41,7 @@ State: TypeAlias = Literal["filling", "active", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
 #: Memories have a fixed score, no vector could change it.
-_EMBEDDED = "e.live AND e.kind <> 'memory'"
+_EMBEDDED = f"e.live AND {SEARCHABLE}"
 _LACKING = f"{_EMBEDDED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
 
 
@@ -152,6 +154,16 @@ def count_missing(read: Reading | Writing, space: Space | None) -> int:
     """Return how many live texts lack a vector in a space."""
     sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_LACKING}"
     return int(read.sql.execute(sql, (_number(space),)).fetchone()[0])
+
+
+def coverage(read: Reading, space: Space) -> tuple[int, int]:
+    """Return how many live entries, memories apart, have a vector in a space, and how many have none."""
+    sql = (
+        "SELECT count(v.key), count(*) FROM entries e "
+        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_EMBEDDED}"
+    )
+    entries, total = read.sql.execute(sql, (space.space,)).fetchone()
+    return int(entries), int(total) - int(entries)
 
 
 def empty(write: Writing, space: Space, most: int) -> int:

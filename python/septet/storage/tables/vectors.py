@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from septet.entry import utf8
 from septet.errors import EntryError, VectorError
+from septet.spaces import Space
 from septet.storage.store import Reading, Writing
+from septet.storage.tables.fragments import vector_key
 from septet.vector import entry_vector
 
 __all__ = [
     "DEFAULT_MODEL",
     "GivenVectors",
-    "Space",
     "all_spaces",
     "checked",
     "choose",
     "drop_stale",
-    "key_sql",
     "models_of",
     "put",
     "spaces",
@@ -38,16 +38,6 @@ class GivenVectors(NamedTuple):
     entry_id: str
     text_hash: str
     by_model: Mapping[str, NDArray[np.float32]]
-
-
-class Space(NamedTuple):
-    """A model with a dimension, and how many live entries have a vector in it."""
-
-    space: int
-    model: str
-    dimensions: int
-    keyed_by: str
-    entries: int
 
 
 def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
@@ -108,18 +98,18 @@ def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
 
 
 def all_spaces(read: Reading) -> list[Space]:
-    """Return every space, its entries not counted."""
-    return [Space._make(r) for r in read.sql.execute("SELECT space, model, dimensions, keyed_by, 0 FROM spaces")]
+    """Return every space in order of its making, its entries not counted."""
+    sql = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces ORDER BY space"
+    return [Space._make(row) for row in read.sql.execute(sql).fetchall()]
 
 
 def spaces(read: Reading) -> list[Space]:
     """Return all spaces that hold vectors of live entries, the fullest first."""
     found = []
-    for space, model, dimensions, keyed_by in read.sql.execute("SELECT space, model, dimensions, keyed_by FROM spaces"):
-        sql = (
-            f"SELECT count(*) FROM vectors v JOIN entries e ON v.key = {key_sql(keyed_by)} WHERE v.space = ? AND e.live"
-        )
-        found.append(Space(space, model, dimensions, keyed_by, read.sql.execute(sql, (space,)).fetchone()[0]))
+    for space in all_spaces(read):
+        key = vector_key(space.keyed_by)
+        sql = f"SELECT count(*) FROM vectors v JOIN entries e ON v.key = {key} WHERE v.space = ? AND e.live"
+        found.append(space._replace(entries=read.sql.execute(sql, (space.space,)).fetchone()[0]))
     return sorted((s for s in found if s.entries), key=lambda s: (-s.entries, s.space))
 
 
@@ -156,11 +146,6 @@ def models_of(read: Reading, dimensions: int) -> list[str]:
         "AND EXISTS (SELECT 1 FROM vectors v WHERE v.space = s.space) ORDER BY s.model"
     )
     return [r[0] for r in read.sql.execute(sql, (dimensions,))]
-
-
-def key_sql(keyed_by: str) -> str:
-    """Return the SQL expression over ``entries e`` that addresses its vector in a space."""
-    return "e.text_hash || ':' || e.id" if keyed_by == "entry" else "e.text_hash"
 
 
 def _insert(write: Writing, rows: list[tuple[int, str, bytes]]) -> None:

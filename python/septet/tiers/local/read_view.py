@@ -15,12 +15,14 @@ from septet import _core
 from septet.errors import VectorError
 from septet.query.plan import Plan
 from septet.ranking.pool import Pool
+from septet.snapshot.arrays import Mask, Slots
 from septet.snapshot.manager import SnapshotManager
-from septet.snapshot.snapshot import Mask, Slots, Snapshot, VectorRows
+from septet.snapshot.snapshot import Snapshot, VectorRows
+from septet.spaces import Space
 from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, fulltext
 from septet.storage.tables.conditions import chosen
-from septet.storage.tables.vectors import Space, choose
+from septet.storage.tables.vectors import choose
 
 __all__ = ["NO_HITS", "ReadView", "TextHits", "open_read_view"]
 

@@ -1,0 +1,85 @@
+"""The one table of columns: what a snapshot knows of every entry, by slot.
+
+To add a fact that searches can use, add a line to `COLUMNS` (and, for a new column of ``entries``, a migration). The
+query that reads the facts, the buffers, the snapshot and the sidecar all follow this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.storage.tables.fragments import SEARCHABLE
+
+__all__ = ["COLUMNS", "Column", "Facts", "NameTable", "facts_of"]
+
+#: One array per column, all of the same length.
+Facts: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+class Column(NamedTuple):
+    """One fact about every entry.
+
+    Attributes:
+        name: what snapshots and sidecars call it.
+        dtype: of the array.
+        source: the SQL expression over ``entries e`` that gives it.
+        fill: stands in for NULL; None when the source is never NULL.
+        numbered: the source is text; the array holds numbers into the snapshot's `names`.
+        saved: a sidecar holds it. A column that it lacks is read from the store when the sidecar is opened.
+    """
+
+    name: str
+    dtype: type[np.generic]
+    source: str
+    fill: float | str | None = None
+    numbered: bool = False
+    saved: bool = True
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("rows", np.int64, "e.row"),
+    # Whether the slot is its entry's current one: buffers clear it when the entry is written again.
+    Column("alive", np.bool_, "e.live"),
+    Column("searchable", np.bool_, SEARCHABLE),
+    Column("valid_from", np.float64, "e.valid_from", fill=-np.inf),
+    Column("valid_until", np.float64, "e.valid_until", fill=np.inf),
+    Column("created_at", np.float64, "e.created_at"),
+    Column("updated_at", np.float64, "e.updated_at"),
+    Column("kind", np.int32, "e.kind", numbered=True),
+    Column("severity", np.int32, "e.severity", numbered=True),
+    Column("domain", np.int32, "e.domain", numbered=True),
+)
+
+
+class NameTable:
+    """Texts by number, in order of first sight. It only grows, so successive snapshots share it."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = list(names)
+        self._numbers = {name: number for number, name in enumerate(self.names)}
+
+    def number(self, name: str) -> int:
+        """Return the number of a text, a new one the first time."""
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return number
+
+
+def facts_of(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]], names: NameTable) -> dict[str, NDArray[Any]]:
+    """Return rows that were read with the columns' sources as one array per column."""
+    values = zip(*rows) if rows else ((),) * len(columns)
+    return {column.name: _array(column, found, names) for column, found in zip(columns, values)}
+
+
+def _array(column: Column, values: Sequence[Any], names: NameTable) -> NDArray[Any]:
+    if column.fill is not None:
+        values = [column.fill if value is None else value for value in values]
+    if column.numbered:
+        values = [names.number(name) for name in values]
+    return np.array(values, dtype=column.dtype)
