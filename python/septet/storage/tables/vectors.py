@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from septet.entry import utf8
 from septet.errors import EntryError, VectorError
 from septet.storage.store import Reading, Writing
 from septet.vector import entry_vector
+
+if TYPE_CHECKING:
+    from septet.fields import VectorLike
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -50,7 +53,7 @@ class Space(NamedTuple):
     entries: int
 
 
-def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
+def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
     """Return the vectors given for one entry, by model, as float32 rows ``(d,)``.
 
     Args:
