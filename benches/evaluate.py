@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from septet import Profile, Vault
 from septet.profiles import BUILTIN, ProfileLike
-from septet.query.plan import Leg
+from septet.query.options import Leg
 from septet.ranking.fusion import Col, Scale
 from septet.ranking.profile import Adaptive
 

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from septet._core import made_id, text_hash
 from septet.errors import EntryError
+from septet.fields import EntryFields, Severity, Span
 
 __all__ = [
     "CHARS_A_TOKEN",
@@ -31,27 +32,15 @@ __all__ = [
     "utf8",
 ]
 
-SEVERITIES = ("critical", "warning", "suggestion")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 MAX_ID_CHARS = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
-FIELDS = frozenset(
-    "id kind type domain severity title description context tags attrs span "
-    "created_at updated_at valid_from valid_until".split()
-)
+FIELDS = frozenset(EntryFields.__annotations__)
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where an entry's text stands in a file: lines are counted from 1, the last one included."""
-
-    path: str
-    first_line: int
-    last_line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +58,7 @@ class Entry:
     kind: str = "entry"
     type: str = "note"
     domain: str = "general"
-    severity: str = "suggestion"
+    severity: Severity = "suggestion"
     tags: tuple[str, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     created_at: float = 0.0
@@ -299,12 +288,13 @@ def _id(value: object) -> str:
     return text
 
 
-def _severity(value: object) -> str:
+def _severity(value: object) -> Severity:
     if value is None:
         return "suggestion"
-    if not isinstance(value, str) or value not in SEVERITIES:
-        raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
-    return str(value)
+    for known in SEVERITIES:
+        if isinstance(value, str) and value == known:
+            return known
+    raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
 
 
 def _tags(value: object) -> tuple[str, ...]:

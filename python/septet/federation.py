@@ -21,6 +21,7 @@ from septet.vault import Vault
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
+    from septet.fields import Action
 
 __all__ = ["Federation"]
 
@@ -127,7 +128,7 @@ class Federation(Searchable):
         """Return an entry from the highest tier that has it, or None."""
         return next(iter(self.load([id])), None)
 
-    def feedback(self, query: str, id: str, action: str) -> None:
+    def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
 
         Raises:

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from septet.entry import Entry
+from septet.notes import DEGRADING, Note
+
+if TYPE_CHECKING:
+    from septet.fields import Severity
 
 __all__ = ["Hit", "Note", "Results", "TierReport", "hit_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something a search could not do, or did differently: a code to test for, the cause, and the cure."""
-
-    code: str
-    cause: str
-    cure: str = ""
-    tier: str = ""
-
-    def __str__(self) -> str:
-        where = f" [{self.tier}]" if self.tier else ""
-        return f"{self.code}{where}: {self.cause}" + (f" ({self.cure})" if self.cure else "")
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the four fields as a dict."""
-        return {"code": self.code, "cause": self.cause, "cure": self.cure, "tier": self.tier}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +32,7 @@ class Hit:
     score: float
     type: str
     domain: str
-    severity: str
+    severity: Severity
     tags: tuple[str, ...]
     kind: str
     snippet: str
@@ -177,20 +163,3 @@ class Results(Sequence[Hit]):
                 for t in self.tiers
             ],
         }
-
-
-#: Codes of notes that mean: the answer is less than it could be.
-DEGRADING = frozenset(
-    {
-        "bm25_unavailable",
-        "embedding_refused",
-        "embedding_unavailable",
-        "no_embedder",
-        "no_vectors",
-        "other_model",
-        "query_cut",
-        "space_incomplete",
-        "tier_failed",
-        "vector_mismatch",
-    }
-)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.query.plan import Leg, Mode, Plan, make_plan
+from septet.query.options import SearchOptions, complete, takes_options
+from septet.query.plan import Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
 from septet.search.run import run
@@ -22,48 +23,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
     from septet.explanation import Explanation
 
-__all__ = ["SearchOptions", "Searchable"]
-
-
-class SearchOptions(TypedDict, total=False):
-    """The keyword arguments of `Searchable.search`."""
-
-    limit: int | None
-    mode: Mode
-    domain: str | None
-    type: str | None
-    severity: str | None
-    tags: Sequence[str] | None
-    kinds: str | Collection[str] | None
-    where: Mapping[str, Any] | None
-    profile: ProfileLike | None
-    include_memories: bool
-    include_expired: bool
-    min_score: float | None
-    max_tokens: int | None
-    query_vector: Any
-    model: str | None
-    legs: Sequence[Leg] | Leg | None
-
-
-DEFAULTS = SearchOptions(
-    limit=None,
-    mode="full",
-    domain=None,
-    type=None,
-    severity=None,
-    tags=None,
-    kinds=None,
-    where=None,
-    profile=None,
-    include_memories=False,
-    include_expired=False,
-    min_score=None,
-    max_tokens=None,
-    query_vector=None,
-    model=None,
-    legs=None,
-)
+__all__ = ["Searchable"]
 
 
 class Searchable(ABC):
@@ -71,27 +31,8 @@ class Searchable(ABC):
 
     _profile: ProfileLike
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int | None = None,
-        mode: Mode = "full",
-        domain: str | None = None,
-        type: str | None = None,
-        severity: str | None = None,
-        tags: Sequence[str] | None = None,
-        kinds: str | Collection[str] | None = None,
-        where: Mapping[str, Any] | None = None,
-        profile: ProfileLike | None = None,
-        include_memories: bool = False,
-        include_expired: bool = False,
-        min_score: float | None = None,
-        max_tokens: int | None = None,
-        query_vector: Any = None,
-        model: str | None = None,
-        legs: Sequence[Leg] | Leg | None = None,
-    ) -> Results:
+    @takes_options
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
         """Find the entries that answer a question, best first.
 
         Args:
@@ -121,29 +62,10 @@ class Searchable(ABC):
             VectorError: a query vector that fits no vector of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
-        plan = self._plan(
-            query,
-            SearchOptions(
-                limit=limit,
-                mode=mode,
-                domain=domain,
-                type=type,
-                severity=severity,
-                tags=tags,
-                kinds=kinds,
-                where=where,
-                profile=profile,
-                include_memories=include_memories,
-                include_expired=include_expired,
-                min_score=min_score,
-                max_tokens=max_tokens,
-                query_vector=query_vector,
-                model=model,
-                legs=legs,
-            ),
-        )
+        plan = self._plan(query, complete("search", options))
         return run(self._tiers(), self._asked(plan), self._executor())
 
+    @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
         """Say why an entry ranked where it did in a search, or why it did not come back.
 
@@ -158,7 +80,7 @@ class Searchable(ABC):
         # A search needs none of it.
         from septet.search.explain import explain
 
-        return explain(self._tiers(), self._asked(self._plan(query, options)), id)
+        return explain(self._tiers(), self._asked(self._plan(query, complete("explain", options))), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.
@@ -200,14 +122,11 @@ class Searchable(ABC):
 
         return answering(self._embeddings_of())
 
-    def _plan(self, query: str, options: SearchOptions) -> Plan:
-        if unknown := sorted(set(options) - set(DEFAULTS)):
-            raise TypeError(f"unexpected keyword argument {unknown[0]!r}")
-        full = {**DEFAULTS, **options}
-        profile = full["profile"]
+    def _plan(self, query: str, options: Mapping[str, Any]) -> Plan:
+        profile = options["profile"]
         chosen = self._profile if profile is None else profile
         now = float(self._clock())
-        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())  # type: ignore[arg-type]
+        return make_plan(query, now=now, profile=chosen, options=options, embeds=self._embeds())
 
     def _asked(self, plan: Plan) -> Plan:
         """Return the plan with the question embedded for every tier that has vectors."""

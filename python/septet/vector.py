@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import VectorError
@@ -29,7 +29,7 @@ class QueryVector(NamedTuple):
     scan: NDArray[np.float32]
 
 
-def entry_vector(value: Any, name: str) -> NDArray[np.float32]:
+def entry_vector(value: ArrayLike, name: str) -> NDArray[np.float32]:
     """Return an entry's vector as float32 ``(d,)``, otherwise as it was given.
 
     Args:
@@ -47,7 +47,7 @@ def entry_vector(value: Any, name: str) -> NDArray[np.float32]:
     return row
 
 
-def query_vector(value: Any) -> QueryVector:
+def query_vector(value: ArrayLike) -> QueryVector:
     """Return a query vector in both forms.
 
     Raises:
@@ -57,7 +57,7 @@ def query_vector(value: Any) -> QueryVector:
     return QueryVector(row, _unit(row.astype(np.float32), "query_vector"))
 
 
-def _row(value: Any, name: str) -> NDArray[np.float64]:
+def _row(value: ArrayLike, name: str) -> NDArray[np.float64]:
     try:
         row = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

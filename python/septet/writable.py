@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.entry import Entry, as_epoch, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
@@ -18,6 +18,18 @@ from septet.storage.tables.vectors import GivenVectors
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from septet.fields import (
+        Action,
+        EntryChanges,
+        EntryFields,
+        EntryItem,
+        EntryOverrides,
+        MemoryFields,
+        Strings,
+        VectorLike,
+    )
 
 __all__ = ["Progress", "Writable"]
 
@@ -26,7 +38,8 @@ __all__ = ["Progress", "Writable"]
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32 << 20
 
-Progress = Callable[[int, "int | None"], None]
+#: Called with how many are stored so far and the total, None when nobody knows it.
+Progress: TypeAlias = Callable[[int, "int | None"], None]
 
 
 class _Batch:
@@ -51,7 +64,27 @@ class Writable(ABC):
     _store: Store
     _profile: ProfileLike
 
-    def add(self, entry: Entry | None = None, *, vector: Any = None, model: str | None = None, **fields: Any) -> str:
+    @overload
+    def add(
+        self,
+        entry: None = None,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        **fields: Unpack[EntryFields],
+    ) -> str: ...
+    @overload
+    def add(
+        self,
+        entry: Entry,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        **fields: Unpack[EntryOverrides],
+    ) -> str: ...
+    def add(
+        self, entry: Entry | None = None, *, vector: VectorLike | None = None, model: str | None = None, **fields: Any
+    ) -> str:
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
         Args:
@@ -79,7 +112,9 @@ class Writable(ABC):
         self._write(batch)
         return entries.id_of(batch.rows[0])
 
-    def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
+    def add_many(
+        self, items: Iterable[Entry | EntryItem | Mapping[str, object]], *, progress: Progress | None = None
+    ) -> list[str]:
         """Store many entries, five thousand a transaction or 32 MB, and return their ids.
 
         Args:
@@ -114,7 +149,9 @@ class Writable(ABC):
             if progress is not None:
                 progress(len(ids), total)
 
-    def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
+    def update(
+        self, id: str, *, vector: VectorLike | None = None, model: str | None = None, **changes: Unpack[EntryChanges]
+    ) -> Entry:
         """Change some fields of an entry and return it as it is now.
 
         Raises:
@@ -134,14 +171,23 @@ class Writable(ABC):
         return changed.entry
 
     def remember(
-        self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
+        self,
+        context: str,
+        summary: str = "",
+        topics: Strings = (),
+        *,
+        id: str | None = None,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        **fields: Unpack[MemoryFields],
     ) -> str:
         """Store a memory (a session, a lesson, a preference) and return its id.
 
         Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
         """
         named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
-        return self.add(id=id, **{**named, **fields})
+        whole: Any = {**named, **fields, "id": id}
+        return self.add(vector=vector, model=model, **whole)
 
     def delete(self, *ids: str | Iterable[str]) -> int:
         """Delete entries with their links and the vectors given with them, and return how many there were.
@@ -188,7 +234,7 @@ class Writable(ABC):
         with self._store.writing() as write:
             return links.remove(write, *ends)
 
-    def feedback(self, query: str, id: str, action: str) -> None:
+    def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
 
         From 30 counted rows on the weights move; see `weights`.
@@ -226,7 +272,7 @@ class Writable(ABC):
                 ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
                 feedback.restore(write, *ends, row["action"], now)
 
-    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: str | None) -> None:
+    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: Any) -> None:
         row = entries.checked_row(fields, now=self._clock())
         plain = vector is None and model is None
         batch.take(row, {} if plain else stored_vectors.checked(vector, model, entries.id_of(row)))

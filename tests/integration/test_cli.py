@@ -253,7 +253,7 @@ def test_stats_counts(filled):
     ("args", "said"),
     [
         (["search", "x", "--limit", "0"], "limit"),
-        (["search", "x", "--where", "{"], "--where is no JSON"),
+        (["search", "x", "--where", "{"], "--where is not JSON"),
         (["search", "x", "--where", "[]"], "JSON object"),
         (["search", "x", "--where", '{"nope": 1}'], "nope"),
         (["search", "x", "--profile", "nope"], "unknown profile"),

@@ -1,4 +1,7 @@
-"""The commands: data goes to standard output, everything else to standard error."""
+"""The commands: data goes to standard output, everything else to standard error.
+
+Each command imports what it works with: `septet --help` and a mistyped option need none of it.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,25 @@ import json
 import os
 import signal
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import septet
-from septet.cli import demo as demonstration
-from septet.cli import render, settings
 from septet.cli.embedding import doctor, embed, models
-from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
-from septet.embedding.options import EmbeddingOptions
 from septet.errors import (
     EmbeddingConfigError,
     EmbeddingError,
     EntryError,
     EntryNotFound,
-    QueryError,
     SeptetError,
     StoreError,
 )
-from septet.results import Note
-from septet.searchable import SearchOptions
+
+if TYPE_CHECKING:
+    from septet.notes import Note
 
 __all__ = ["app", "run"]
 
@@ -70,26 +68,8 @@ for command in (embed, models, doctor):
     app.command()(command)
 
 
-class Mode(str, Enum):
-    """How much of an entry a search brings."""
-
-    full = "full"
-    scan = "scan"
-
-
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
-Limit = Annotated[int | None, typer.Option("-n", "--limit", help="At most so many results.")]
-Domain = Annotated[str | None, typer.Option(help="Only this domain.")]
-Type = Annotated[str | None, typer.Option("--type", help="Only this type.")]
-Severity = Annotated[str | None, typer.Option(help="Only critical, warning or suggestion.")]
-Tags = Annotated[list[str] | None, typer.Option("-t", "--tag", help="Ranks entries with this tag higher; repeat.")]
-Where = Annotated[str | None, typer.Option(metavar="JSON", help='A filter, as {"tags": {"$in": ["http"]}}.')]
-Profile = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="How to rank.")]
-Memories = Annotated[bool, typer.Option("--memories", help="Search memories too.")]
-Expired = Annotated[bool, typer.Option("--expired", help="Search entries outside their validity too.")]
-MinScore = Annotated[float | None, typer.Option(help="Drop results under this score.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Stop before the results cost more tokens.")]
 
 
 def run() -> int:
@@ -125,7 +105,9 @@ def run() -> int:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"septet {septet.__version__}")
+        from septet import __version__
+
+        print(f"septet {__version__}")
         raise typer.Exit
 
 
@@ -144,6 +126,9 @@ def demo(
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
 ) -> None:
     """Index the documentation of this Python and ask six questions."""
+    from septet.cli import demo as demonstration
+    from septet.cli import render
+
     demonstration.run(render.console(sys.stdout, color=not no_color), path)
 
 
@@ -167,6 +152,9 @@ def add(
 
     Its text is embedded if that is configured; adding waits 3 seconds for it at most, and never fails by it.
     """
+    from septet.cli import settings
+    from septet.embedding.options import EmbeddingOptions
+
     fields: dict[str, Any] = {
         "title": title,
         "description": sys.stdin.read().strip() if description == "-" else description,
@@ -192,6 +180,8 @@ def import_(
     vault: VaultPath = None,
 ) -> None:
     """Store the entries of a JSON-lines file, or of an export."""
+    from septet.cli import render
+
     source: Any = sys.stdin if file == "-" else file
     if file != "-" and not Path(file).is_file():
         raise EntryError(f"{file} cannot be read: there is no such file")
@@ -204,42 +194,21 @@ def import_(
 
 
 @app.command()
+@takes_search_options()
 def search(
     query: Query,
-    limit: Limit = None,
-    mode: Annotated[Mode, typer.Option(help="Whole entries, or light results to choose from.")] = Mode.full,
-    domain: Domain = None,
-    type: Type = None,
-    severity: Severity = None,
-    tag: Tags = None,
-    where: Where = None,
-    profile: Profile = None,
-    memories: Memories = False,
-    expired: Expired = False,
-    min_score: MinScore = None,
-    max_tokens: MaxTokens = None,
+    *,
     explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
+    **options: Any,
 ) -> None:
     """Find the entries that answer a question, best first."""
+    from septet.cli import render, settings
+
     with existing(vault, **settings.find(embedding).embedder) as opened:
-        results = opened.search(
-            query,
-            limit=limit,
-            mode=mode.value,
-            domain=domain,
-            type=type,
-            severity=severity,
-            tags=tag,
-            where=_where(where),
-            profile=profile,
-            include_memories=memories,
-            include_expired=expired,
-            min_score=min_score,
-            max_tokens=max_tokens,
-        )
+        results = opened.search(query, **search_options(options))
     if as_json:
         _print_json(results.to_dict())
     elif results:
@@ -257,6 +226,8 @@ def get(
     vault: VaultPath = None,
 ) -> None:
     """Print whole entries by id."""
+    from septet.cli import render
+
     with existing(vault) as opened:
         found = opened.load(ids)
     if as_json:
@@ -274,40 +245,21 @@ def get(
 
 
 @app.command()
+@takes_search_options("mode")
 def explain(
     query: Query,
     id: Id,
-    limit: Limit = None,
-    domain: Domain = None,
-    type: Type = None,
-    severity: Severity = None,
-    tag: Tags = None,
-    where: Where = None,
-    profile: Profile = None,
-    memories: Memories = False,
-    expired: Expired = False,
-    min_score: MinScore = None,
-    max_tokens: MaxTokens = None,
+    *,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
+    **options: Any,
 ) -> None:
     """Say why an entry ranks where it does, or why it does not."""
-    options = SearchOptions(
-        limit=limit,
-        domain=domain,
-        type=type,
-        severity=severity,
-        tags=tag,
-        where=_where(where),
-        profile=profile,
-        include_memories=memories,
-        include_expired=expired,
-        min_score=min_score,
-        max_tokens=max_tokens,
-    )
+    from septet.cli import render, settings
+
     with existing(vault, **settings.find(embedding).embedder) as opened:
-        found = opened.explain(query, id, **options)
+        found = opened.explain(query, id, **search_options(options))
     if as_json:
         _print_json(found.to_dict())
     else:
@@ -319,7 +271,9 @@ def explain(
 def feedback(
     query: Query,
     id: Id,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.")],
+    action: Annotated[
+        Any, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.", parser=str)
+    ],
     vault: VaultPath = None,
 ) -> None:
     """Record what became of a result.
@@ -334,24 +288,14 @@ def feedback(
 @app.command()
 def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """Count what a vault holds."""
+    from septet.cli import render
+
     with existing(vault) as opened:
         found = opened.stats()
     if as_json:
         _print_json(found.to_dict())
     else:
         render.stats(render.console(sys.stdout), found)
-
-
-def _where(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        parsed = json.loads(text)
-    except ValueError as fault:
-        raise QueryError(f"--where is no JSON: {fault}") from None
-    if not isinstance(parsed, dict):
-        raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
-    return parsed
 
 
 def _attr(text: str) -> tuple[str, Any]:

@@ -6,20 +6,20 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from septet.cli import render
-from septet.cli.catalogue import Catalogue, catalogue
-from septet.cli.checkup import Check, checkup
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
-from septet.cli.settings import default_files, find
-from septet.embedding.report import EmbedReport
 from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from septet.cli.catalogue import Catalogue
+    from septet.cli.checkup import Check
+    from septet.embedding.report import EmbedReport
 
 __all__ = ["doctor", "embed", "models"]
 
@@ -50,6 +50,9 @@ def embed(
     What is made is stored as it comes: stop at any moment, and the next run goes on from there. With another model than
     the vault's, the old vectors answer until the new ones are complete.
     """
+    from septet.cli import render
+    from septet.cli.settings import default_files, find
+
     settings = find(embedding).but(provider, model)
     if not settings.embedder:
         raise EmbeddingConfigError(
@@ -73,6 +76,10 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
 
     Nothing is sent anywhere, and no key is shown.
     """
+    from septet.cli import render
+    from septet.cli.catalogue import catalogue
+    from septet.cli.settings import find
+
     found = catalogue(find(embedding))
     if as_json:
         _print_json(asdict(found))
@@ -91,6 +98,9 @@ def doctor(
 
     One word is sent to the provider, unless --offline. The exit code is that of the first check that failed.
     """
+    from septet.cli import render
+    from septet.cli.checkup import checkup
+
     found = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
     code = next((check.exit_code for check in found if check.state == "fault"), 0)
     if as_json:
@@ -111,11 +121,15 @@ def _told(report: EmbedReport) -> str:
 
 
 def _show_models(out: Console, found: Catalogue) -> None:
+    from rich.text import Text
+
+    from septet.cli.render import harmless
+
     out.print(Text(f"Used here: {found.used or 'none'} ({found.why})", style="bold"))
     out.print(Text("\nLocal models", style="bold"))
     for one in found.local:
         dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
-        out.print(Text(render.harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
+        out.print(Text(harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
     if not found.local:
         out.print(Text(f"  none: {found.no_local}"))
     out.print(Text("\nProviders", style="bold"))
@@ -131,9 +145,13 @@ _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 
 
 def _show_checks(out: Console, found: list[Check]) -> None:
+    from rich.text import Text
+
+    from septet.cli.render import harmless
+
     for check in found:
         line = Text(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", style=_STYLES[check.state])
-        out.print(line.append(render.harmless(check.said), style="default"))
+        out.print(line.append(harmless(check.said), style="default"))
 
 
 def _print_json(data: object) -> None:

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import StoreError
-from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.vault import Vault
 
 __all__ = [
+    "EMBEDDING_VARIABLE",
     "cache_folder",
     "config_folder",
     "default_vault",
@@ -23,6 +26,10 @@ __all__ = [
     "shown",
     "writable",
 ]
+
+
+#: Names the configuration of the embedder, when no option does.
+EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
 
 
 def default_vault() -> Path:
@@ -63,6 +70,8 @@ def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> 
             f"there is no vault at {shown(wanted)}: fill one with `septet add` or `septet import`, or name another "
             f"with --vault FILE; {demo}"
         )
+    from septet.vault import Vault
+
     return Vault(wanted, read_only=read_only, **embedding)
 
 
@@ -75,6 +84,8 @@ def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
     Raises:
         StoreError: the folder cannot be made, or the file not opened.
     """
+    from septet.vault import Vault
+
     wanted = path or default_vault()
     new = not wanted.exists()
     make_folder(wanted)

@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from septet.cli.places import cache_folder, config_folder, shown
+from septet.cli.places import EMBEDDING_VARIABLE, cache_folder, config_folder, shown
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["EMBEDDING_HELP", "VARIABLE", "Settings", "cache_file", "default_files", "find"]
+__all__ = ["Settings", "cache_file", "default_files", "find"]
 
-VARIABLE = "SEPTET_EMBEDDING"
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
-
-EMBEDDING_HELP = "A configuration file, or a provider's name; default ~/.config/septet/config.toml, if it is there."
 
 #: What belongs to a model: another one does not keep it.
 _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query_prefix", "document_prefix"})
@@ -70,7 +67,7 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
         EmbeddingConfigError: they cannot be read or understood.
     """
     env = os.environ if environment is None else environment
-    for given, source in ((named, "--embedding"), (env.get(VARIABLE, "").strip(), VARIABLE)):
+    for given, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
         if given:
             path = Path(given).expanduser()
             return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -139,7 +140,7 @@ class EmbeddingConfig(BaseModel):
         return value
 
 
-ConfigLike: TypeAlias = "str | Path | Mapping[str, Any] | EmbeddingConfig | None"
+ConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | EmbeddingConfig | None"
 
 
 def config_of(source: ConfigLike) -> EmbeddingConfig:
@@ -157,7 +158,7 @@ def config_of(source: ConfigLike) -> EmbeddingConfig:
         return EmbeddingConfig()
     if isinstance(source, EmbeddingConfig):
         return source
-    if isinstance(source, Path) or (isinstance(source, str) and Path(source).suffix in _READERS):
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in _READERS):
         data = _read(Path(source))
         # A file may hold anything else beside the block.
         return _validated(data.get("embedding", data if "provider" in data else {}))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
@@ -21,10 +21,13 @@ from septet.errors import EmbeddingConfigError
 from septet.results import Note
 from septet.storage.store import Store
 
+if TYPE_CHECKING:
+    from septet.embedding.config import EmbeddingConfig
+
 __all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings"]
 
 #: An embedder, or what `embedder_from` makes one of: a configuration, a dict, a file, a provider's name.
-EmbedderLike: TypeAlias = "Embedder | str | os.PathLike[str] | Mapping[str, Any] | Any"
+EmbedderLike: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str] | None"
 CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 
 

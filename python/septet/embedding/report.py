@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from septet.results import Note
+from septet.notes import Note, NoteCode
 
 __all__ = ["EmbedReport", "Tally"]
 
@@ -69,7 +69,7 @@ class Tally:
     refused: set[str] = field(default_factory=set)
     over: Note | None = None
     wants_retry: bool = False
-    causes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    causes: Counter[tuple[NoteCode, str, str]] = field(default_factory=Counter)
     remarks: list[Note] = field(default_factory=list)
 
     @property
@@ -77,7 +77,7 @@ class Tally:
         """Texts that have been dealt with."""
         return self.embedded + self.cached + len(self.failed)
 
-    def fail(self, keys: list[str], code: str, cause: str, cure: str) -> None:
+    def fail(self, keys: list[str], code: NoteCode, cause: str, cure: str) -> None:
         """Count texts that got no vector, and why."""
         self.failed.update(keys)
         self.causes[code, cause, cure] += len(keys)

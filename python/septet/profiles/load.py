@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfileLike", "resolve"]
 
-ProfileLike: TypeAlias = "str | Path | Mapping[str, Any] | Profile"
+#: A profile, or what `resolve` makes one of: a built-in name, a file, a dict.
+ProfileLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Profile"
 
 
 def resolve(profile: ProfileLike) -> Profile:

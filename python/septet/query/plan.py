@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from septet.entry import utf8
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
+from septet.query.options import Leg, Mode
 from septet.query.parse import TextQuery, parse
 from septet.ranking.profile import Profile
 from septet.results import Note
@@ -20,10 +21,7 @@ from septet.vector import QueryVector, query_vector
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
-__all__ = ["LEGS", "MEMORY", "Leg", "Mode", "Plan", "QueryEmbedding", "make_plan"]
-
-Leg: TypeAlias = Literal["text", "vector"]
-Mode: TypeAlias = Literal["full", "scan"]
+__all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
 MEMORY = "memory"

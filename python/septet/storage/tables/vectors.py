@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from septet.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import vector_key
 from septet.vector import entry_vector
+
+if TYPE_CHECKING:
+    from septet.fields import VectorLike
 
 __all__ = [
     "DEFAULT_MODEL",
@@ -40,7 +43,7 @@ class GivenVectors(NamedTuple):
     by_model: Mapping[str, NDArray[np.float32]]
 
 
-def checked(vector: object, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
+def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
     """Return the vectors given for one entry, by model, as float32 rows ``(d,)``.
 
     Args:
