@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
-    from septet.storage.tables.vectors import Space as Space
+    from septet.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
     from septet.writable import Progress as Progress
@@ -144,7 +144,7 @@ else:
         "results": "Hit Results TierReport",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",
-        "storage.tables.vectors": "Space",
+        "spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
         "writable": "Progress",
