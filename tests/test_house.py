@@ -41,6 +41,12 @@ FLOORS = (
 FLOOR_OF = {part: number for number, floor in enumerate(FLOORS) for part in floor}
 #: Machine paths and brands of someone's computer have no place in what is shipped.
 FORBIDDEN = re.compile(r"/(?:work|home|root|Users)/\w|[A-Z]:\\Users|PRIVATE KEY|\b(?:TODO|FIXME|XXX)\b")
+SQL = re.compile(
+    r"\b(SELECT|INSERT( OR REPLACE)? INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA|BEGIN|COMMIT|ROLLBACK|(LEFT )?JOIN|WHERE|"
+    r"ORDER BY|GROUP BY|CREATE|INDEXED BY)\b"
+)
+#: The embedding cache is a database of its own, with a schema of its own: its SQL stands as constants beside it.
+OWN_SQL = PACKAGE / "embedding" / "cache.py"
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 BENCHES = sorted((ROOT / "benches").rglob("*.[pr][ys]"))
 
@@ -245,6 +251,35 @@ def test_rust_has_never_heard_of_python(path):
 @named([*SOURCES, *RUST, STUB, PACKAGE / "storage" / "schema.sql"])
 def test_nothing_of_the_machine_it_was_written_on_is_left(path):
     assert not FORBIDDEN.findall(path.read_text(encoding="utf-8"))
+
+
+def texts_of(tree):
+    """Every string of a module that is no docstring, with what it stands in at the module's level."""
+    for outer in tree.body:
+        bare = {n.value for n in ast.walk(outer) if isinstance(n, ast.Expr)}
+        for node in ast.walk(outer):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in bare:
+                yield node, outer
+
+
+@named(SOURCES)
+def test_all_sql_lives_in_storage(path):
+    if part_of(module_of(path)) == "storage":
+        return
+    found = [(node, outer) for node, outer in texts_of(tree_of(path)) if SQL.search(node.value)]
+    if path == OWN_SQL:
+        found = [(node, outer) for node, outer in found if not isinstance(outer, ast.Assign)]
+    assert not [f"line {node.lineno}: {node.value}" for node, _ in found]
+
+
+def test_what_leaves_memories_out_is_written_once():
+    written = [
+        f"{path.name}:{node.lineno}"
+        for path in SOURCES
+        for node, _ in texts_of(tree_of(path))
+        if re.search(r"kind\s*(<>|!=)\s*'memory'", node.value)
+    ]
+    assert [place.split(":")[0] for place in written] == ["fragments.py"]
 
 
 @named(SOURCES)

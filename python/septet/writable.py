@@ -12,6 +12,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.feedback import Feedback
 from septet.storage.tables.links import Link
 from septet.storage.tables.vectors import GivenVectors
 
@@ -249,7 +250,7 @@ class Writable(ABC):
         with self._store.writing() as write:
             if not entries.find(write, [id]):
                 raise self._missing(id)
-            feedback.record(write, query, id, action, self._clock())
+            feedback.record(write, Feedback(query, id, action, self._clock()))
 
     def reset_feedback(self) -> int:
         """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
@@ -269,8 +270,8 @@ class Writable(ABC):
                     raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = self._clock() if at is None else at
-                ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
-                feedback.restore(write, *ends, row["action"], now)
+                query, entry_id = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
+                feedback.restore(write, Feedback(query, entry_id, row["action"], now))
 
     def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: Any) -> None:
         row = entries.checked_row(fields, now=self._clock())

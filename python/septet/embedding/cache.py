@@ -43,6 +43,24 @@ CREATE TABLE vectors (
 );
 CREATE INDEX vectors_by_use ON vectors (used);
 """
+# The SQL of the cache stands here, not with that of a vault: it is a file of its own with a schema of its own.
+_COUNT = "SELECT count(*) FROM vectors"
+_GET = (
+    "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
+    "AND text IN (SELECT value FROM json_each(?))"
+)
+_PUT = (
+    "INSERT INTO vectors (provider, model, kind, dimensions, text, vector, used) VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET vector = excluded.vector, used = excluded.used"
+)
+_USE = "UPDATE vectors SET used = ? WHERE row = ?"
+_DROP_OLDEST = "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)"
+_OPEN = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL")
+_TABLES = "SELECT count(*) FROM sqlite_master"
+_APPLICATION = "PRAGMA application_id"
+_VERSION = "PRAGMA user_version"
+_BEGIN = "BEGIN IMMEDIATE"
+_MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 
 
 class Made(NamedTuple):
@@ -92,17 +110,13 @@ class EmbeddingCache:
         return tuple(self._notes)
 
     def __len__(self) -> int:
-        found = self._asked("SELECT count(*) FROM vectors", ())
+        found = self._asked(_COUNT, ())
         return int(found[0][0]) if found else 0
 
     def get(self, made: Made, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors ``(d,)`` that are here, by text, and remember that they were used."""
         digests = {_digest(text): text for text in texts}
-        rows = self._asked(
-            "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
-            "AND text IN (SELECT value FROM json_each(?))",
-            (*made, dimensions, json.dumps(list(digests))),
-        )
+        rows = self._asked(_GET, (*made, dimensions, json.dumps(list(digests))))
         found = {}
         for _, digest, blob in rows:
             row = np.frombuffer(blob, dtype="<f4").astype(np.float32, copy=False)
@@ -110,7 +124,7 @@ class EmbeddingCache:
                 found[digests[digest]] = row
         if found:
             used = [(_tick(), row) for row, digest, _ in rows if digests[digest] in found]
-            self._write("UPDATE vectors SET used = ? WHERE row = ?", used)
+            self._write(_USE, used)
         return found
 
     def put(self, made: Made, vectors: Mapping[str, NDArray[np.float32]]) -> None:
@@ -119,11 +133,7 @@ class EmbeddingCache:
             (*made, row.size, _digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
             for text, row in vectors.items()
         ]
-        self._write(
-            "INSERT INTO vectors (provider, model, kind, dimensions, text, vector, used) VALUES (?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET vector = excluded.vector, used = excluded.used",
-            rows,
-        )
+        self._write(_PUT, rows)
 
     def close(self) -> None:
         """Close the file; it is opened again when the cache is used again."""
@@ -154,14 +164,11 @@ class EmbeddingCache:
                 if connection is None or not rows:
                     return
                 with connection:
-                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute(_BEGIN)
                     connection.executemany(sql, rows)
-                    over = connection.execute("SELECT count(*) FROM vectors").fetchone()[0] - self.limit
+                    over = connection.execute(_COUNT).fetchone()[0] - self.limit
                     if over > 0:
-                        connection.execute(
-                            "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)",
-                            (over,),
-                        )
+                        connection.execute(_DROP_OLDEST, (over,))
             except sqlite3.Error as fault:
                 self._fail(fault)
 
@@ -174,8 +181,8 @@ class EmbeddingCache:
         try:
             if _is_foreign(connection):
                 raise sqlite3.DatabaseError("it is a database of another program, or of another version")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            for pragma in _OPEN:
+                connection.execute(pragma)
             _create(connection)
         except BaseException:
             connection.close()
@@ -197,24 +204,24 @@ class EmbeddingCache:
 
 def _is_foreign(connection: sqlite3.Connection) -> bool:
     # In this order: another process may make the cache between the two questions.
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
-        return bool(connection.execute("PRAGMA user_version").fetchone()[0] != 1)
+    tables = connection.execute(_TABLES).fetchone()[0]
+    if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
+        return bool(connection.execute(_VERSION).fetchone()[0] != 1)
     return bool(tables)
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+    if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
         return
     with connection:
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_BEGIN)
         # Another process may have made it while this one waited.
-        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+        if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
             return
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
+        for pragma in _MARK:
+            connection.execute(pragma)
 
 
 def _digest(text: str) -> str:

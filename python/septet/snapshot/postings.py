@@ -5,7 +5,6 @@ Until they are there, or when they do not agree with SQLite, FTS5 answers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,15 +17,11 @@ from septet.ranking.profile import ColumnWeights
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.arrays import Mask, Slots
 from septet.storage.store import Reading
-from septet.storage.tables.fragments import SEARCHABLE
+from septet.storage.tables import indexing
 
 __all__ = ["Postings", "PostingsBuffers", "agrees"]
 
 COLUMNS = 5
-_TEXTS = (
-    "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
-    f"JOIN entries e ON e.row = j.value WHERE e.live AND {SEARCHABLE} ORDER BY j.key"
-)
 
 
 class Postings(NamedTuple):
@@ -80,10 +75,10 @@ class PostingsBuffers:
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
         spelt = [""] * len(rows)
-        for key, *columns, extra in read.sql.execute(_TEXTS, (json.dumps(list(rows)),)):
-            texts[key] = tuple(columns)
-            grams[key] = (extra,)
-            spelt[key] = searched_text(*columns[1:])
+        for at, *columns, extra in indexing.indexed_texts(read, rows):
+            texts[at] = tuple(columns)
+            grams[at] = (extra,)
+            spelt[at] = searched_text(*columns[1:])
         self.entries.append(texts)
         self.grams.append(grams)
         self.spelling.append(spelt)
@@ -110,18 +105,7 @@ class PostingsBuffers:
 
 def agrees(read: Reading, postings: Postings) -> bool:
     """Say whether rows and tokens are those that FTS5 itself has counted."""
-    return _totals(read, "entries_fts") == (postings.entry_rows.rows, postings.entry_rows.tokens) and _totals(
+    entries, grams = postings.entry_rows, postings.gram_rows
+    return indexing.totals(read, "entries_fts") == (entries.rows, entries.tokens) and indexing.totals(
         read, "grams_fts"
-    ) == (postings.gram_rows.rows, postings.gram_rows.tokens)
-
-
-def _totals(read: Reading, table: str) -> tuple[int, int]:
-    """Return rows and tokens from FTS5's record of averages: varints, the rows and then the tokens of each column."""
-    found = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
-    numbers, value = [], 0
-    for byte in bytes(found[0]) if found is not None else b"":
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            numbers.append(value)
-            value = 0
-    return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+    ) == (grams.rows, grams.tokens)

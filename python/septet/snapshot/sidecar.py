@@ -17,7 +17,7 @@ from septet import _core
 from septet.spaces import Space
 from septet.storage.connection import absolute
 from septet.storage.forks import renew_in_children
-from septet.storage.store import Reading, writer_at
+from septet.storage.store import Reading, store_id, writer_at
 from septet.storage.tables.entries import purged_at
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class Stamp(NamedTuple):
 
 def stamped(read: Reading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
     """Return the stamp of a generation that the store had."""
-    found = read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()
-    return Stamp(str(found[0]), generation, writer_at(read, generation), spaces)
+    return Stamp(store_id(read), generation, writer_at(read, generation), spaces)
 
 
 class Sidecar:

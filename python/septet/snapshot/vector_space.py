@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,17 +14,12 @@ from septet.snapshot.arrays import Slots
 from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading
-from septet.storage.tables.fragments import vector_key
+from septet.storage.tables import texts
+from septet.storage.tables import vectors as stored
 
 __all__ = ["VectorLayer"]
 
 PAGE_ROWS = 5_000
-
-# Only vectors of texts come after their entries: those of the caller come with them, and `generation` is 0.
-_LATE = (
-    "SELECT e.row, v.vector FROM vectors v INDEXED BY vectors_by_generation "
-    "JOIN entries e ON e.text_hash = v.key WHERE v.space = ? AND v.generation > 0 AND v.generation > ? AND e.live"
-)
 
 
 class VectorLayer:
@@ -66,26 +60,21 @@ class VectorLayer:
 
     def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
         """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
-        sql = (
-            "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
-            f"JOIN vectors v ON v.key = {vector_key(self.space.keyed_by)} AND v.space = ? ORDER BY j.key"
-        )
         for start in range(0, len(rows), PAGE_ROWS):
             part = slice(start, start + PAGE_ROWS)
-            found = read.sql.execute(sql, (json.dumps(rows[part].tolist()), self.space.space)).fetchall()
-            self._append([blob for _, blob in found], slots[part][[position for position, _ in found]])
+            found = stored.of_rows(read, self.space, rows[part].tolist())
+            self._append([one.vector for one in found], slots[part][[one.at for one in found]])
 
     def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
         """Add the vectors that came after a generation to entries whose slots had none."""
         if self.space.keyed_by != "text":
             return
-        found = read.sql.execute(_LATE, (self.space.space, since))
-        while page := found.fetchmany(PAGE_ROWS):
-            slots = snapshot.slots_of([row for row, _ in page])
+        for page in texts.late_vectors(read, self.space, since):
+            slots = snapshot.slots_of([one.at for one in page])
             # Slots beyond the positions are new ones: `append` has asked for theirs.
             known = (slots >= 0) & (slots < len(self._positions))
             known[known] = self._positions.view()[slots[known]] < 0
-            self._append([blob for (_, blob), wanted in zip(page, known) if wanted], slots[known])
+            self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
 
     def view(self, slots: int) -> VectorRows:
         """Return what was appended so far, for a snapshot of so many slots."""

@@ -14,7 +14,7 @@ from septet.errors import Closed, ReadOnly, StoreError
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, translated
 from septet.storage.forks import renew_in_children
 
-__all__ = ["Reading", "Store", "Writing", "writer_at"]
+__all__ = ["Reading", "Store", "Writing", "store_id", "writer_at"]
 
 IDLE_READERS = 8
 #: Changes of writer that are remembered.
@@ -233,6 +233,11 @@ class Store:
 
 def _generation(sql: sqlite3.Connection) -> int:
     return int(sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+
+
+def store_id(read: Reading) -> str:
+    """Return the id that a store was given when it was made; copies have the same."""
+    return str(read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
 
 
 def writer_at(read: Reading, generation: int) -> str:

@@ -15,7 +15,6 @@ from septet.storage.tables import indexing, texts
 from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = [
-    "COLUMNS",
     "Row",
     "any_searchable",
     "checked_row",
@@ -29,6 +28,7 @@ __all__ = [
     "id_of",
     "ids_at",
     "kinds",
+    "live",
     "purge",
     "purged_at",
     "read_rows",
@@ -46,7 +46,7 @@ Row = tuple[Any, ...]
 PAGE_ROWS = 5_000
 
 #: The columns of a `Candidate`, in its order.
-COLUMNS = (
+_CANDIDATE = (
     "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until"
 )
@@ -120,14 +120,19 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
         EntryError: an id that is no text.
     """
     wanted = [utf8(i, "id") for i in ids]
-    sql = f"SELECT {COLUMNS} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (json.dumps(wanted),))
     return {c.id: c for c in map(Candidate._make, rows)}
 
 
+def live(read: Reading) -> Iterator[Candidate]:
+    """Yield every live entry in the order of rows."""
+    return map(Candidate._make, read.sql.execute(f"SELECT {_CANDIDATE} FROM entries e WHERE e.live ORDER BY e.row"))
+
+
 def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     """Return the entries at the given rows, in that order; rows that are gone are left out."""
-    sql = f"SELECT {COLUMNS} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
+    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
     found = {c.row: c for c in map(Candidate._make, read.sql.execute(sql, (json.dumps(list(rows)),)))}
     return [found[r] for r in rows if r in found]
 

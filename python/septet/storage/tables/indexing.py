@@ -10,13 +10,13 @@ and again. So the buffers have room for the texts of a whole transaction of `Vau
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from septet.storage.store import Writing
+from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
-__all__ = ["index", "newest_row", "rows_of", "unindex"]
+__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "newest_row", "rows_of", "totals", "unindex"]
 
 #: FTS5's buffers: room for the words of some 8,000 entries of 60 words. Its own choice is a megabyte.
 BUFFER_BYTES = 8 << 20
@@ -91,6 +91,50 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
             write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.holds}", (wanted,))
         # In the order of rows: FTS5 empties its buffers when a row does not stand behind the one before.
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.holds} ORDER BY e.row", (after,))
+
+
+class IndexedTexts(NamedTuple):
+    """What the full-text tables hold of one entry.
+
+    Attributes:
+        at: the entry's place among those that were asked for.
+    """
+
+    at: int
+    id: str
+    title: str
+    description: str
+    context: str
+    tags: str
+    grams: str
+
+
+def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
+    """Yield what `entries_fts` and `grams_fts` hold of the given rows; entries that are not in them are left out."""
+    sql = (
+        "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
+        f"JOIN entries e ON e.row = j.value WHERE e.live AND {SEARCHABLE} ORDER BY j.key"
+    )
+    return map(IndexedTexts._make, read.sql.execute(sql, (json.dumps(list(rows)),)))
+
+
+class Totals(NamedTuple):
+    """The rows of a full-text table and the tokens in them."""
+
+    rows: int
+    tokens: int
+
+
+def totals(read: Reading, table: Literal["entries_fts", "grams_fts"]) -> Totals:
+    """Return FTS5's own totals, from its record of averages: varints, the rows and then the tokens of each column."""
+    found = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
+    numbers, value = [], 0
+    for byte in bytes(found[0]) if found is not None else b"":
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return Totals(numbers[0], sum(numbers[1:])) if numbers else Totals(0, 0)
 
 
 def _widen(write: Writing) -> None:

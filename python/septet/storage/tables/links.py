@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from septet.entry import utf8
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
-__all__ = ["Link", "any_links", "checked", "count", "distances", "links_of", "put", "remove"]
+__all__ = ["Link", "all_links", "any_links", "checked", "count", "distances", "links_of", "put", "remove"]
 
 
 class Link(NamedTuple):
@@ -56,6 +56,11 @@ def links_of(read: Reading, entry_id: str) -> list[Link]:
     """Return the links from and to an entry."""
     sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
     return [Link._make(row) for row in read.sql.execute(sql, (entry_id, entry_id))]
+
+
+def all_links(read: Reading) -> Iterator[Link]:
+    """Yield every link."""
+    return map(Link._make, read.sql.execute("SELECT source, target, type, note FROM links"))
 
 
 def count(read: Reading) -> int:

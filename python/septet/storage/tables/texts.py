@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from septet.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import SEARCHABLE, vector_key
+from septet.storage.tables.vectors import StoredVector
 
 __all__ = [
     "State",
@@ -26,6 +27,7 @@ __all__ = [
     "find_space",
     "is_left",
     "lacking",
+    "late_vectors",
     "left_spaces",
     "make_space",
     "missing",
@@ -34,6 +36,8 @@ __all__ = [
     "put",
     "text_spaces",
 ]
+
+PAGE_ROWS = 5_000
 
 #: ``active`` spaces answer searches; one that is ``filling`` will when it holds every text; one that was ``left`` is
 #: kept for no one.
@@ -115,6 +119,18 @@ def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.f
         "INSERT INTO vectors (space, key, vector, generation) VALUES (?, ?, ?, ?) ON CONFLICT (key, space) DO NOTHING",
         [(space.space, key, row.tobytes(), write.generation) for key, row in zip(keys, rows)],
     ).rowcount
+
+
+def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[StoredVector]]:
+    """Yield pages of vectors that came after a generation, by the row of a live entry with that text."""
+    # Vectors that came with their entries have generation 0.
+    found = read.sql.execute(
+        "SELECT e.row, v.vector FROM vectors v INDEXED BY vectors_by_generation "
+        "JOIN entries e ON e.text_hash = v.key WHERE v.space = ? AND v.generation > 0 AND v.generation > ? AND e.live",
+        (space.space, since),
+    )
+    while page := found.fetchmany(PAGE_ROWS):
+        yield [StoredVector._make(row) for row in page]
 
 
 def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> list[tuple[str, str]]:

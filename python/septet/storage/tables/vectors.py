@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_MODEL",
     "GivenVectors",
+    "StoredVector",
     "all_spaces",
     "checked",
     "choose",
     "drop_stale",
+    "given",
     "models_of",
+    "of_rows",
     "put",
     "spaces",
 ]
@@ -41,6 +44,13 @@ class GivenVectors(NamedTuple):
     entry_id: str
     text_hash: str
     by_model: Mapping[str, NDArray[np.float32]]
+
+
+class StoredVector(NamedTuple):
+    """One vector as little-endian float32, and whose it is: a row, or a place among rows that were asked for."""
+
+    at: int
+    vector: bytes
 
 
 def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
@@ -140,6 +150,24 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
     here = ", ".join(f"{s.model} ({s.dimensions})" for s in found)
     asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
     raise VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+
+
+def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
+    """Return the vectors that the entries at the given rows have in a space, by the place of the row, in that order."""
+    sql = (
+        "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
+        f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
+    )
+    return [*map(StoredVector._make, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))]
+
+
+def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
+    """Yield id, model and vector (little-endian float32) of all that callers gave for live entries."""
+    sql = (
+        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {vector_key('entry')} "
+        "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
+    )
+    return read.sql.execute(sql)
 
 
 def models_of(read: Reading, dimensions: int) -> list[str]:

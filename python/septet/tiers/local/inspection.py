@@ -10,8 +10,7 @@ from septet import _core
 from septet.explanation import LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
-from septet.storage.tables import fulltext
-from septet.storage.tables.conditions import conditions
+from septet.storage.tables import candidates, fulltext
 from septet.tiers.local.read_view import ReadView
 
 __all__ = ["filters_passed", "legs_of"]
@@ -19,11 +18,7 @@ __all__ = ["filters_passed", "legs_of"]
 
 def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
     """Return every filter of the search by name, and whether the entry passes it."""
-    named = conditions(view.plan, memories=_as_memory(view, candidate))
-    sql = ", ".join(f"coalesce(({c.sql}), 0)" for c in named.values())
-    values = [v for c in named.values() for v in c.parameters]
-    passed = view.read.sql.execute(f"SELECT {sql} FROM entries e WHERE e.row = ?", (*values, candidate.row)).fetchone()
-    return {name: bool(ok) for name, ok in zip(named, passed) if name != "live"}
+    return candidates.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
 
 
 def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:

@@ -21,6 +21,7 @@ from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, fulltext
+from septet.storage.tables.candidates import rows_where
 from septet.storage.tables.conditions import chosen
 from septet.storage.tables.vectors import choose
 
@@ -71,8 +72,7 @@ class ReadView:
         own = chosen(plan)
         if own is None:
             return allowed
-        sql = f"SELECT e.row FROM entries e WHERE e.live AND {own.sql}"
-        mask = snapshot.mask(own, lambda: [r[0] for r in self.read.sql.execute(sql, own.parameters)])
+        mask = snapshot.mask(own, lambda: rows_where(self.read, own))
         return mask if allowed is None else allowed & mask
 
     @cached_property

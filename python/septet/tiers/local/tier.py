@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -16,8 +15,7 @@ from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.connection import translated
 from septet.storage.store import Store
-from septet.storage.tables import entries, feedback, fulltext, links
-from septet.storage.tables.conditions import conditions, conjunction, validity
+from septet.storage.tables import candidates, entries, feedback, fulltext, links
 from septet.storage.tables.vectors import models_of
 from septet.tiers.local.read_view import NO_HITS, ReadView, TextHits, open_read_view
 from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled
@@ -113,11 +111,7 @@ class LocalSession(NamedTuple):
     @_telling
     def overrides(self, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the store holds, and bring those that pass the filters."""
-        plan = self.view.plan
-        valid = validity(plan.now)
-        sql = f"SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live AND (? OR ({valid.sql}))"
-        given = (json.dumps(list(ids)), plan.include_expired, *valid.parameters)
-        held = frozenset(r[0] for r in self.view.read.sql.execute(sql, given))
+        held = candidates.valid_ids(self.view.read, self.view.plan, ids)
         return Overrides(held, self._pool(self._passing([i for i in ids if i in held])))
 
     @_telling
@@ -143,9 +137,7 @@ class LocalSession(NamedTuple):
 
     def _passing(self, ids: Sequence[str]) -> list[int]:
         """Return the rows of those ids that exist and pass every filter, in the order of the ids."""
-        passing = conjunction(conditions(self.view.plan))
-        sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
-        return [r[0] for r in self.view.read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]
+        return candidates.passing_rows(self.view.read, self.view.plan, ids)
 
     def _notes(self, hits: TextHits) -> list[Note]:
         name, view = self.tier.name, self.view
