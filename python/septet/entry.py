@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from septet._core import made_id, text_hash
 from septet.errors import EntryError
@@ -23,12 +23,15 @@ __all__ = [
     "Draft",
     "Entry",
     "Span",
+    "StoredEntry",
     "as_epoch",
     "checked_attrs",
     "checked_span",
     "draft",
-    "entry_of",
+    "entries_of",
+    "previews",
     "revise",
+    "tags_of",
     "utf8",
 ]
 
@@ -120,20 +123,48 @@ class _Filling:
 
     __slots__ = Entry.__slots__
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        (
-            self.id, self.title, self.description, self.context, self.kind, self.type, self.domain, self.severity,
-            self.tags, self.attrs, self.created_at, self.updated_at, self.valid_from, self.valid_until, self.span,
-        ) = values  # fmt: skip
+
+#: A row of the store: its number, and the fields of an entry; tags and attrs are JSON text.
+StoredEntry: TypeAlias = tuple[
+    int, str, str, str, str, str, str, str, str, str, str,
+    "str | None", "int | None", "int | None", float, float, "float | None", "float | None",
+]  # fmt: skip
 
 
-def entry_of(*values: Any) -> Entry:
-    """Return the entry with these fields, all of them and in their order, unchecked."""
-    filled: Any = _Filling(values)
-    # Both have the same slots, so the one can become the other.
-    filled.__class__ = Entry
-    made: Entry = filled
+def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
+    """Return rows of the store as entries, unchecked."""
+    made = []
+    for (
+        _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
+        path, first_line, last_line, created_at, updated_at, valid_from, valid_until,
+    ) in rows:  # fmt: skip
+        entry: Any = _Filling()
+        entry.id, entry.title, entry.description, entry.context = id, title, description, context
+        entry.kind, entry.type, entry.domain, entry.severity = kind, type, domain, severity
+        entry.tags = tuple(tags_of(tags_json))
+        entry.attrs = {} if attrs_json == "{}" else json.loads(attrs_json)
+        entry.created_at, entry.updated_at = created_at, updated_at
+        entry.valid_from, entry.valid_until = valid_from, valid_until
+        entry.span = None if path is None else Span(path, first_line or 1, last_line or 1)
+        # Both have the same slots, so the one can become the other.
+        entry.__class__ = Entry
+        made.append(entry)
     return made
+
+
+def previews(entries: Iterable[Entry]) -> list[tuple[str, int]]:
+    """Return the snippet and the token estimate of each entry."""
+    return [(entry.snippet, entry.token_estimate) for entry in entries]
+
+
+def tags_of(tags_json: str) -> list[str]:
+    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same."""
+    if tags_json == "[]":
+        return []
+    if "\\" in tags_json:
+        found: list[str] = json.loads(tags_json)
+        return found
+    return tags_json[2:-2].split('","')
 
 
 #: Free text that entries of the documented vault carry beside the three indexed fields; counted in the estimate.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from septet.entry import Entry
+from septet.entry import Entry, previews
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
     from septet.fields import Severity
 
-__all__ = ["Hit", "Note", "Results", "TierReport", "hit_of"]
+__all__ = ["Hit", "Note", "Results", "TierReport", "hits_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,19 +72,24 @@ class _Filling:
 
     __slots__ = Hit.__slots__
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        (
-            self.id, self.title, self.score, self.type, self.domain, self.severity, self.tags, self.kind, self.snippet,
-            self.token_estimate, self.tier, self.breakdown, self.signals, self.entry,
-        ) = values  # fmt: skip
+
+#: What ranking says of a hit: its score, its tier, weight x signal and raw signals.
+Scored: TypeAlias = tuple[float, str, Mapping[str, float], Mapping[str, "float | None"]]
 
 
-def hit_of(*values: Any) -> Hit:
-    """Return the hit with these fields, all of them and in their order."""
-    filled: Any = _Filling(values)
-    filled.__class__ = Hit
-    made: Hit = filled
-    return made
+def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -> tuple[Hit, ...]:
+    """Return ranked entries as hits, with the whole entries if they are wanted."""
+    hits = []
+    for entry, (score, tier, breakdown, signals), (snippet, tokens) in zip(entries, scored, previews(entries)):
+        hit: Any = _Filling()
+        hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
+        hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
+        hit.snippet, hit.token_estimate, hit.tier = snippet, tokens, tier
+        hit.breakdown, hit.signals = breakdown, signals
+        hit.entry = entry if full else None
+        hit.__class__ = Hit
+        hits.append(hit)
+    return tuple(hits)
 
 
 @dataclass(frozen=True, slots=True)

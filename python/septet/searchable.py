@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.query.options import SearchOptions, complete, takes_options
+from septet.query.options import DEFAULTS, SearchOptions, takes_options, unknown_option
 from septet.query.plan import Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
@@ -62,8 +62,8 @@ class Searchable(ABC):
             VectorError: a query vector that fits no vector of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
-        plan = self._plan(query, complete("search", options))
-        return run(self._tiers(), self._asked(plan), self._executor())
+        plan = self._plan(query, options)
+        return run(self._tiers(), [self._asked(plan)], self._executor())[0]
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
@@ -80,7 +80,7 @@ class Searchable(ABC):
         # A search needs none of it.
         from septet.search.explain import explain
 
-        return explain(self._tiers(), self._asked(self._plan(query, complete("explain", options))), id)
+        return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights of the signals that a search would use now, and why they are what they are.
@@ -122,7 +122,10 @@ class Searchable(ABC):
 
         return answering(self._embeddings_of())
 
-    def _plan(self, query: str, options: Mapping[str, Any]) -> Plan:
+    def _plan(self, query: str, given: Mapping[str, Any], method: str = "search") -> Plan:
+        options = {**DEFAULTS, **given}
+        if len(options) != len(DEFAULTS):
+            raise unknown_option(method, given)
         profile = options["profile"]
         chosen = self._profile if profile is None else profile
         now = float(self._clock())

@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyString, PyTuple};
 
 use super::pool::Pool;
-use super::search::{FactRules, Ranking};
+use super::ranking::{FactRules, Ranking};
 use super::{Doubles, Input, Integers, Vector, array, integers};
 use crate::facts::{self, Fading, Times};
 use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};

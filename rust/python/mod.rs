@@ -16,6 +16,7 @@ mod entries;
 mod fts;
 mod fusion;
 mod pool;
+mod ranking;
 mod search;
 mod terms;
 mod vectors;
@@ -157,7 +158,9 @@ mod _core {
     #[pymodule_export]
     use super::pool::Pool;
     #[pymodule_export]
-    use super::search::{Corpus, FactRules, NameTable, Ranking, Selection, query_terms};
+    use super::ranking::{FactRules, Ranking};
+    #[pymodule_export]
+    use super::search::{Corpus, NameTable, Selection, query_terms};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,

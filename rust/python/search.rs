@@ -1,12 +1,14 @@
-//! Recall and ranking over one snapshot.
+//! Recall over one snapshot.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use numpy::prelude::*;
-use numpy::{Element, PyArray1, PyArray2, PyReadonlyArray1, PyUntypedArray};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArray};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
@@ -131,7 +133,7 @@ impl Corpus {
         look: i64,
         guard: Option<(i64, i64)>,
         weights: Vector<'_, f64>,
-        columns: u8,
+        columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
         selection: Option<&Bound<'_, Selection>>,
         threads: i64,
@@ -144,7 +146,7 @@ impl Corpus {
             look: count("look", look)?,
             guard: guard.transpose()?,
             weights: weights.slice()?,
-            columns: columns_of(columns),
+            columns: columns_of(&columns)?,
             selection: selection.map(|selection| &selection.get().0),
             tier,
         };
@@ -167,7 +169,7 @@ impl Corpus {
         slots: Vector<'_, i64>,
         tier: u32,
         weights: Vector<'_, f64>,
-        columns: u8,
+        columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
     ) -> PyResult<Pool> {
         let request = search::Request {
@@ -175,7 +177,7 @@ impl Corpus {
             look: 0,
             guard: None,
             weights: weights.slice()?,
-            columns: columns_of(columns),
+            columns: columns_of(&columns)?,
             selection: None,
             tier,
         };
@@ -216,9 +218,8 @@ impl Corpus {
 }
 
 fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array<T>> {
-    let array = columns
-        .get_item(name)?
-        .ok_or_else(|| pyo3::exceptions::PyValueError::new_err(format!("the column {name} is missing")))?;
+    let array =
+        columns.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the column {name} is missing")))?;
     // The checks of an argument: dtype, dimensions, layout.
     let _: Vector<'_, T> = array.extract()?;
     Ok(array.cast_into::<PyUntypedArray>()?.cast_into::<PyArray1<T>>()?.unbind())
@@ -244,150 +245,16 @@ fn query_of<'a>((text, terms, grams, vector, found): &'a QueryParts<'_>) -> PyRe
     Ok(search::Query { text, terms, grams: *grams, vector: vector.transpose()?, found: found.transpose()? })
 }
 
-/// The columns to fill as bits, in the order of `_core.pyi`.
-fn columns_of(bits: u8) -> search::Columns {
-    let on = |bit: u8| bits & (1 << bit) != 0;
-    search::Columns { bm25: on(0), tfidf: on(1), trigram: on(2), cosine: on(3) }
-}
-
-/// How facts about an entry become signals.
-#[pyclass(frozen, module = "septet._core")]
-pub(super) struct FactRules(pub(super) search::FactRules);
-
-#[pymethods]
-impl FactRules {
-    #[new]
-    #[pyo3(signature = (severity, *, half_life_s, ramp))]
-    fn new(severity: std::collections::HashMap<String, f64>, half_life_s: f64, ramp: f64) -> Self {
-        Self(search::FactRules::new(severity, half_life_s, ramp))
-    }
-}
-
-/// A pool with its scores.
-#[pyclass(frozen, module = "septet._core")]
-pub(super) struct Ranking {
-    names: Vec<Py<PyString>>,
-    found: search::Ranking,
-}
-
-/// Position, tier, row, score, breakdown and raw signals; of a memory (position -1, -2, …) the first and the score.
-type Placed<'py> = (i64, i64, i64, f64, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
-
-#[pymethods]
-impl Ranking {
-    /// The pool, with the columns that were added.
-    #[getter]
-    fn pool(&self) -> Pool {
-        Pool(self.found.pool.clone())
-    }
-
-    /// The names of the signals.
-    #[getter]
-    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.names)
-    }
-
-    /// The scores `(m,)`.
-    #[getter]
-    fn scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.found.scored.scores)
-    }
-
-    /// Candidates, best first `(m,)`.
-    #[getter]
-    fn order<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        super::integers(py, &self.found.scored.order)
-    }
-
-    /// Raw signals `(c, m)`.
-    #[getter]
-    fn signals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.matrix(py, &self.found.scored.signals)
-    }
-
-    /// Weight times signal `(c, m)`.
-    #[getter]
-    fn contributions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.matrix(py, &self.found.scored.contributions)
-    }
-
-    /// The weights as they counted `(c,)`.
-    #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.found.scored.weights)
-    }
-
-    /// The weights by signal.
-    fn named_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.named(py, self.found.scored.weights.iter().map(|&weight| Some(weight)))
-    }
-
-    /// Weight times signal of candidates, by signal.
-    fn breakdowns<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        positions.into_iter().map(|at| self.breakdown(py, self.checked(at)?)).collect()
-    }
-
-    /// The signals of candidates; None where unknown.
-    fn raw<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        positions.into_iter().map(|at| self.known(py, self.checked(at)?)).collect()
-    }
-
-    /// Return the best candidates, and memories of a fixed score among them.
-    #[pyo3(signature = (limit=None, *, least=None, memories=0, memory_score=0.0))]
-    fn best<'py>(
-        &self,
-        py: Python<'py>,
-        limit: Option<usize>,
-        least: Option<f64>,
-        memories: usize,
-        memory_score: f64,
-    ) -> PyResult<Vec<Placed<'py>>> {
-        let fixed = search::Fixed { count: memories, score: memory_score };
-        let placed = |(placed, score): (search::Placed, f64)| match placed {
-            search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None)),
-            search::Placed::Candidate(at) => {
-                let (tier, row) = (self.found.pool.tiers()[at], self.found.pool.rows()[at]);
-                let (breakdown, raw) = (self.breakdown(py, at)?, self.known(py, at)?);
-                Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw)))
-            }
-        };
-        self.found.best(limit, least, fixed).into_iter().map(placed).collect()
-    }
-}
-
-impl Ranking {
-    pub(super) fn new(names: Vec<Py<PyString>>, found: search::Ranking) -> Self {
-        Self { names, found }
-    }
-
-    fn checked(&self, at: usize) -> PyResult<usize> {
-        let len = self.found.scored.scores.len();
-        let out_of_range = crate::Error::OutOfRange { what: "candidate", index: at as i64, len };
-        if at < len { Ok(at) } else { Err(out_of_range.into()) }
-    }
-
-    fn breakdown<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
-        self.named(py, self.of(&self.found.scored.contributions, at).map(Some))
-    }
-
-    fn known<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
-        self.named(py, self.of(&self.found.scored.signals, at).map(|x| (!x.is_nan()).then_some(x)))
-    }
-
-    fn of<'a>(&self, matrix: &'a [f64], at: usize) -> impl Iterator<Item = f64> + use<'a> {
-        let m = self.found.scored.scores.len();
-        matrix.iter().skip(at).step_by(m.max(1)).copied()
-    }
-
-    fn named<'py>(&self, py: Python<'py>, values: impl Iterator<Item = Option<f64>>) -> PyResult<Bound<'py, PyDict>> {
-        let named = PyDict::new(py);
-        for (name, value) in self.names.iter().zip(values) {
-            named.set_item(name, value)?;
+fn columns_of(names: &HashSet<String>) -> PyResult<search::Columns> {
+    let mut columns = search::Columns::default();
+    for name in names {
+        match name.as_str() {
+            "bm25" => columns.bm25 = true,
+            "tfidf" => columns.tfidf = true,
+            "trigram" => columns.trigram = true,
+            "cosine" => columns.cosine = true,
+            _ => return Err(PyValueError::new_err(format!("{name:?} is no column of the corpus"))),
         }
-        Ok(named)
     }
-
-    fn matrix<'py>(&self, py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        PyArray1::from_slice(py, values).reshape([self.names.len(), self.found.scored.scores.len()])
-    }
+    Ok(columns)
 }

@@ -57,13 +57,12 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
             plan = vault._plan(query, {"limit": 20, **options})
             with open_read_view(vault._store, vault._tier.manager, plan) as view:
                 assert view.snapshot.postings is not None
-                found, wanted = view.text(20), fulltext.recall(view.read, plan, 20)
-                rows = view.snapshot.rows[found.slots].tolist()
-                assert (rows, found.scores.tolist()) == (wanted.rows, wanted.scores), (query, options)
-                pool = view.pool(0, found.slots)
-                if "bm25" in plan.fill:
+                assert not view.needs_fts5(plan)
+                ((pool, _),), wanted = view.recall(0, 1), fulltext.recall(view.read, plan, plan.candidates)
+                assert pool.rows == wanted.rows, (query, options)
+                if "bm25" in plan.corpus_columns:
                     assert pool.columns["bm25"].tolist() == wanted.scores
-            matched += len(rows)
+            matched += len(pool)
     assert matched > 100
 
 

@@ -132,10 +132,10 @@ def test_the_mask_of_a_deleted_entry_is_made_once_for_all_searches(vault):
     vault.delete("b5")
     assert "b5" not in nearest(vault, 5, 1)
     snapshot = vault._tier.manager.current
-    masks = dict(snapshot.masks)
-    assert [mask.sum() for mask in masks.values()] == [9], "ten vectors, one of them dead"
+    made = dict(snapshot.selections)
+    assert snapshot.mask(None).sum() == 9 and len(made) == 1, "ten entries, one of them dead"
     assert "b5" not in nearest(vault, 5, 1)
-    assert vault._tier.manager.current is snapshot and snapshot.masks == masks
+    assert vault._tier.manager.current is snapshot and snapshot.selections == made
 
 
 def test_frequencies_are_counted_again_when_an_edge_is_passed_and_not_in_between():

@@ -6,6 +6,7 @@ import pytest
 
 from septet import Federation, StoreError, Vault
 from septet.tiers.local.tier import LocalSession
+from septet.tiers.protocol import Standing
 
 NOW = 1_760_000_000.0
 
@@ -63,14 +64,14 @@ def test_an_entry_and_a_memory_of_one_id_come_back_once():
 
 def test_links_that_cannot_be_read_are_a_note(monkeypatch):
     agent, team = vault_of({"id": "a", "title": "alpha"}), vault_of({"id": "b", "title": "alpha"})
-    read = LocalSession.linked
+    read = LocalSession.standing
 
-    def broken(self: LocalSession) -> bool:
+    def broken(self: LocalSession) -> Standing:
         if self.tier.name == "team":
             raise StoreError("the disk is gone")
         return read(self)
 
-    monkeypatch.setattr(LocalSession, "linked", broken)
+    monkeypatch.setattr(LocalSession, "standing", broken)
     with Federation({"agent": agent, "team": team}) as federation:
         results = federation.search("alpha")
         assert sorted(results.ids) == ["a", "b"]

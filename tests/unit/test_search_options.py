@@ -6,7 +6,7 @@ import re
 import pytest
 
 from septet import Federation, SearchOptions, Vault
-from septet.query.options import DEFAULTS, OPTIONS, complete, takes_options
+from septet.query.options import DEFAULTS, OPTIONS, takes_options
 
 NAMES = list(SearchOptions.__annotations__)
 
@@ -51,8 +51,11 @@ def test_options_follow_the_query_by_name_only():
 
 
 def test_a_plan_gets_every_option_and_those_given_win():
-    assert complete("search", {}) == DEFAULTS
-    assert complete("search", {"limit": 3, "mode": "scan"}) == {**DEFAULTS, "limit": 3, "mode": "scan"}
+    with Vault(":memory:") as vault:
+        plan = vault._plan("alpha", {})
+        assert (plan.limit, plan.mode, plan.include_expired) == (None, "full", False)
+        plan = vault._plan("alpha", {"limit": 3, "mode": "scan", "include_expired": True})
+        assert (plan.limit, plan.mode, plan.include_expired) == (3, "scan", True)
 
 
 def test_a_method_keeps_what_it_takes_beside_the_options():

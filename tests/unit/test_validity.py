@@ -1,4 +1,4 @@
-"""An entry is valid from ``valid_from`` on and until just before ``valid_until``, by whatever road a search finds it."""
+"""An entry is valid from ``valid_from`` on and until just before ``valid_until``, however a search finds it."""
 
 import math
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
+BOTH_LEGS: frozenset[str] = frozenset(LEGS)
 MEMORY = "memory"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
@@ -41,23 +42,23 @@ class Plan(NamedTuple):
 
     Attributes:
         limit: as the caller named it, None for the profile's default.
-        taken: candidates each leg of each tier takes.
+        candidates: how many each leg of each tier takes.
         filters: by name; every candidate passes all of them, whichever leg found it.
         now: the moment validity and decay are judged at, epoch seconds.
         vector: the question as a vector, or None.
         space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
         asked: by tier, the question as an embedder gave it.
         notes: what there is to say before any tier is asked.
-        fill: corpus columns that the profile reads.
+        corpus_columns: the columns that the profile reads and a tier fills.
         comparable: several tiers are asked, so that corpus scores must be brought to one scale.
-        asks_ids: candidates must be known by their ids, because several tiers may hold the same.
+        needs_ids: candidates must be known by their ids, because several tiers may hold the same.
     """
 
     query: TextQuery
     profile: Profile
     mode: Mode
     limit: int | None
-    taken: int
+    candidates: int
     filters: Mapping[str, Filter]
     now: float
     include_expired: bool
@@ -72,9 +73,9 @@ class Plan(NamedTuple):
     notes: tuple[Note, ...] = ()
     min_score: float | None = None
     max_tokens: int | None = None
-    fill: frozenset[str] = frozenset()
+    corpus_columns: frozenset[str] = frozenset()
     comparable: bool = False
-    asks_ids: bool = False
+    needs_ids: bool = False
 
     @property
     def asks_text(self) -> bool:
@@ -93,8 +94,8 @@ class Plan(NamedTuple):
         return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
 
     @property
-    def wanted(self) -> int:
-        """The limit that counts."""
+    def most_hits(self) -> int:
+        """The limit in use."""
         return self.profile.cuts.limit if self.limit is None else self.limit
 
 
@@ -112,76 +113,72 @@ def make_plan(
     """
     if not isinstance(query, str):
         raise QueryError(f"query is {type(query).__name__}: wanted text")
-    chosen = resolve(profile)
-    limit = _count("limit", options["limit"])
+    chosen = profile if isinstance(profile, Profile) else resolve(profile)
+    cuts = chosen.cuts
+    limit, max_tokens = options["limit"], options["max_tokens"]
+    limit = None if limit is None else _count("limit", limit)
     mode = options["mode"]
     if mode not in ("full", "scan"):
         raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
     min_score = options["min_score"]
     if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
         raise QueryError(f"min_score is {min_score!r}: wanted a number")
-    given = options["query_vector"]
+    for name in ("include_expired", "include_memories"):
+        if not isinstance(options[name], bool):
+            raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
+    kinds = () if options["kinds"] is None else _kinds(options["kinds"])
+    given, tags, model = options["query_vector"], options["tags"], options["model"]
     return Plan(
         query=parse(query, chosen.text),
         profile=chosen,
         mode=mode,
         limit=limit,
-        taken=chosen.cuts.candidates(chosen.cuts.limit if limit is None else limit),
-        filters=_filters(options),
+        candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum),
+        filters=_filters(options, kinds),
         now=now,
-        include_expired=_flag("include_expired", options),
-        include_memories=_flag("include_memories", options) or MEMORY in _kinds(options["kinds"]),
-        legs=_legs(options, embeds),
-        tags=_texts("tags", options["tags"]),
+        include_expired=options["include_expired"],
+        include_memories=options["include_memories"] or MEMORY in kinds,
+        legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
+        tags=() if tags is None else _texts("tags", tags),
         domain=options["domain"],
         vector=None if given is None else query_vector(given),
-        model=None if options["model"] is None else utf8(options["model"], "model", QueryError),
+        model=None if model is None else utf8(model, "model", QueryError),
         min_score=min_score,
-        max_tokens=_count("max_tokens", options["max_tokens"]),
-        fill=chosen.columns & {"bm25", "tfidf", "trigram", "cosine"},
+        max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
+        corpus_columns=chosen.corpus_columns,
     )
 
 
-def _filters(options: Mapping[str, Any]) -> dict[str, Filter]:
-    if all(options[name] is None for name in ("domain", "type", "severity", "kinds", "where")):
+def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Filter]:
+    where, equal = options["where"], ("domain", "type", "severity")
+    named = [name for name in equal if options[name] is not None]
+    if where is None and not named and not kinds:
         return {}
     # Most searches come without a filter.
     from septet.query.filters import Compare, compare_text, parse_where
 
     out: dict[str, Filter] = {}
-    for name in ("domain", "type", "severity"):
+    for name in named:
         value = options[name]
-        if value is None:
-            continue
         if not isinstance(value, str):
             raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
         out[name] = compare_text(name, value)
-    kinds = _kinds(options["kinds"])
     if kinds:
         out["kinds"] = Compare("kind", "$in", kinds)
-    if options["where"] is not None:
-        out.update(parse_where(options["where"]))
+    if where is not None:
+        out.update(parse_where(where))
     return out
-
-
-def _flag(name: str, options: Mapping[str, Any]) -> bool:
-    value = options[name]
-    if not isinstance(value, bool):
-        raise QueryError(f"{name} is {value!r}: wanted True or False")
-    return value
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:
     listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
-    if kinds is not None and not listed:
+    if not listed:
         raise QueryError("kinds is empty: wanted at least one kind, or None")
     return listed
 
 
 def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
     legs = options["legs"]
-    if legs is None:
-        return frozenset(LEGS)
     wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
     if not wanted or wanted - frozenset(LEGS):
         raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
@@ -191,17 +188,13 @@ def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
 
 
 def _texts(name: str, values: object) -> tuple[str, ...]:
-    """Return a collection of texts as a tuple; None is an empty one."""
-    if values is None:
-        return ()
+    """Return a collection of texts as a tuple."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise QueryError(f"{name} is {values!r}: wanted a list of strings")
     return tuple(utf8(v, name, QueryError) for v in values)
 
 
-def _count(name: str, value: object) -> int | None:
-    if value is None:
-        return None
+def _count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
     return min(int(value), MOST)

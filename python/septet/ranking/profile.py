@@ -6,6 +6,9 @@ from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from septet import _core
 from septet.checked import Bounds, Checked
 from septet.ranking.fusion import Expression, Missing, formula, names
@@ -17,6 +20,10 @@ Row: TypeAlias = Literal["text", "hybrid"]
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
 COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", "tags", "domain", "graph"})
 
+
+#: Those that need the corpus.
+CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "cosine"})
+SECONDS_A_DAY = 86_400.0
 
 #: A number from 0 to 1.
 Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
@@ -34,6 +41,11 @@ class ColumnWeights(Checked):
     description: NotNegative = 1.0
     context: NotNegative = 1.0
     tags: NotNegative = 1.0
+
+    @cached_property
+    def array(self) -> NDArray[np.float64]:
+        """The weights in the order of the columns ``(5,)``."""
+        return np.array([self.id, self.title, self.description, self.context, self.tags], dtype=np.float64)
 
 
 class TextRules(Checked):
@@ -61,6 +73,11 @@ class Facts(Checked):
     severity: dict[str, Share] = field(default_factory=lambda: {"critical": 1.0, "warning": 0.7, "suggestion": 0.4})
     half_life_days: Positive = 365.0
     ramp: Annotated[float, Bounds(gt=0, le=1)] = 0.25
+
+    @cached_property
+    def rules(self) -> _core.FactRules:
+        """These facts in the form in which they are evaluated."""
+        return _core.FactRules(self.severity, half_life_s=self.half_life_days * SECONDS_A_DAY, ramp=self.ramp)
 
 
 class Graph(Checked):
@@ -94,10 +111,6 @@ class Cuts(Checked):
     guard_below: Count = 50
     confident_score: float | None = None
     confident_limit: AtLeastOne = 3
-
-    def candidates(self, limit: int) -> int:
-        """Return how many candidates each leg of each tier takes for a limit."""
-        return max(self.factor * limit, self.minimum)
 
 
 class Adaptive(Checked):
@@ -161,6 +174,16 @@ class Profile(Checked):
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
         return frozenset().union(*(names(e) for e in self.signals.values()))
+
+    @cached_property
+    def signal_names(self) -> tuple[str, ...]:
+        """The names of the signals, in the order of a hit's breakdown."""
+        return tuple(self.signals)
+
+    @cached_property
+    def corpus_columns(self) -> frozenset[str]:
+        """The columns that the signals read and a tier fills: those that need the corpus."""
+        return self.columns & CORPUS_COLUMNS
 
     @cached_property
     def formula(self) -> _core.Formula:

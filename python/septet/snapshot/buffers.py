@@ -85,7 +85,8 @@ class Buffers:
         columns = self._views()
         if hidden is None:
             hidden = len(self) - int(np.count_nonzero(columns["alive"] & columns["searchable"]))
-        return Snapshot(generation, MappingProxyType(columns), self.names.names, hidden, self.bounded.view())
+        names = self.names
+        return Snapshot(generation, MappingProxyType(columns), names.names, names.native, hidden, self.bounded.view())
 
     def _views(self) -> dict[str, NDArray[Any]]:
         return {name: buffer.view() for name, buffer in self.columns.items()}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from septet import _core
 from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = ["COLUMNS", "Column", "Facts", "NameTable", "facts_of"]
@@ -60,6 +61,9 @@ class NameTable:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = list(names)
+        #: The same names, as searches read them.
+        self.native = _core.NameTable()
+        self.native.extend(self.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def number(self, name: str) -> int:
@@ -68,6 +72,7 @@ class NameTable:
         if number is None:
             number = self._numbers[name] = len(self.names)
             self.names.append(name)
+            self.native.extend([name])
         return number
 
 

@@ -50,6 +50,8 @@ class SnapshotManager:
         # Not a method of its own: every search asks several times.
         self.remembered = Answers().remembered
         self.mistrusted = False
+        #: A snapshot for which nothing was due.
+        self._settled: Snapshot | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -114,7 +116,12 @@ class SnapshotManager:
         The first search of a process starts nothing: a command that asks once has nothing to gain.
         """
         self._searches += 1
-        if self._searches < 2 or self._schedule.busy or self.due() is None:
+        current = self.current
+        if self._searches < 2 or self._schedule.busy or current is self._settled:
+            return
+        if self.due() is None:
+            # What may become due comes with another snapshot.
+            self._settled = current
             return
         with self._lock:
             due = self.due()

@@ -20,10 +20,10 @@ from septet.snapshot.columns import Facts
 from septet.snapshot.postings import Postings
 from septet.snapshot.row_index import RowIndex
 
-__all__ = ["FactArrays", "Snapshot", "Terms", "VectorRows"]
+__all__ = ["Snapshot", "Terms", "VectorRows"]
 
-#: Masks of filters that a snapshot remembers.
-MOST_MASKS = 32
+#: Selections that a snapshot remembers.
+MOST_SELECTIONS = 32
 
 
 class VectorRows(NamedTuple):
@@ -78,26 +78,6 @@ class Terms:
         return replace(self, frequencies=frequencies, covered=covered, at=at)
 
 
-class FactArrays(NamedTuple):
-    """What signals read of every entry, by slot ``(s,)``: times in epoch seconds, texts as numbers into ``names``."""
-
-    created_at: NDArray[np.float64]
-    updated_at: NDArray[np.float64]
-    kind: NDArray[np.int32]
-    severity: NDArray[np.int32]
-    domain: NDArray[np.int32]
-    names: Sequence[str]
-
-    def texts(self, slots: Slots) -> dict[str, list[str]]:
-        """Return kind, severity and domain of each slot ``(m,)``."""
-        names = self.names
-        return {
-            "kind": [names[i] for i in self.kind[slots].tolist()],
-            "severity": [names[i] for i in self.severity[slots].tolist()],
-            "domain": [names[i] for i in self.domain[slots].tolist()],
-        }
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Snapshot:
     """One generation of a store as arrays; immutable.
@@ -113,19 +93,21 @@ class Snapshot:
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
-        masks: which slots or vectors pass a filter, kept while searches may ask again.
+        labels: the names, as searches read them.
+        selections: which slots pass a filter, kept while searches may ask again.
     """
 
     generation: int
     columns: Facts
     names: Sequence[str]
+    labels: _core.NameTable
     hidden: int
     bounded: Slots
     index: RowIndex | None = None
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
     postings: Postings | None = None
-    masks: dict[object, Mask] = field(default_factory=dict)
+    selections: dict[object, _core.Selection] = field(default_factory=dict)
 
     @property
     def rows(self) -> Slots:
@@ -152,26 +134,9 @@ class Snapshot:
         """Until when each entry is valid, epoch seconds, inf without a limit ``(s,)``."""
         return self.columns["valid_until"]
 
-    @property
-    def facts(self) -> FactArrays:
-        """What signals read."""
-        columns = {name: self.columns[name] for name in FactArrays._fields if name != "names"}
-        return FactArrays(**columns, names=self.names)
-
     def valid(self, now: float) -> Mask:
         """Return which slots are alive and valid at a moment ``(s,)``."""
         return self._at(self.alive, now)
-
-    def allowed(self, now: float | None) -> Mask | None:
-        """Return which slots a search may find ``(s,)``: alive, searchable, valid at a moment; None when all are.
-
-        Args:
-            now: None allows those outside their validity too.
-        """
-        usual = self._usual
-        if now is None or not len(self.bounded):
-            return usual
-        return self._at(self.alive & self.searchable if usual is None else usual, now)
 
     def _at(self, mask: Mask, now: float) -> Mask:
         """Return a mask without the slots that are outside their validity."""
@@ -181,55 +146,51 @@ class Snapshot:
             mask[bounded] &= (self.valid_from[bounded] <= now) & (self.valid_until[bounded] > now)
         return mask
 
-    @cached_property
-    def _usual(self) -> Mask | None:
-        return self.alive & self.searchable if self.hidden else None
+    def selection(
+        self, now: float | None, key: object = None, rows: Callable[[], Sequence[int]] | None = None
+    ) -> _core.Selection | None:
+        """Return which slots a search may return, None when it may return all; remembered while it may be asked again.
 
-    def mask(self, key: object, rows: Callable[[], Sequence[int]]) -> Mask:
-        """Return which slots a filter lets pass ``(s,)``, asking for its rows only the first time."""
+        Args:
+            now: the moment at which entries must be valid; None allows those outside their validity too.
+            key: what the filter of the caller is remembered by.
+            rows: returns the store's rows that pass it; None without a filter.
+        """
+        # Between two edges the same entries are valid.
+        edges = None if now is None or not len(self.bounded) else int(np.searchsorted(self._edges, now, "right"))
+        if rows is None and edges is None and not self.hidden:
+            return None
+        found = self.selections.get((key, edges))
+        if found is None:
+            found = _core.Selection(self.mask(now, rows))
+            if len(self.selections) >= MOST_SELECTIONS:
+                self.selections.clear()
+            self.selections[key, edges] = found
+        return found
 
-        def passing() -> Mask:
-            found = np.zeros(len(self.rows), dtype=bool)
-            slots = self.slots_of(rows())
-            found[slots[slots >= 0]] = True
-            return found
-
-        return self._kept(key, passing)
+    def mask(self, now: float | None, rows: Callable[[], Sequence[int]] | None = None) -> Mask:
+        """Return which slots a search may return ``(s,)``; see `selection`."""
+        mask = self.alive & self.searchable
+        if now is not None:
+            mask = self._at(mask, now)
+        if rows is None:
+            return mask
+        passing = np.zeros(len(self.rows), dtype=bool)
+        slots = self.slots_of(rows())
+        passing[slots[slots >= 0]] = True
+        return mask & passing
 
     def rows_allowed(self, space: int, allowed: Mask | None) -> Mask | None:
         """Return which vectors of a space are of allowed slots ``(v,)``; None for all."""
-        if allowed is None:
-            return None
-        slots = self.vectors[space].slots
-        if allowed is not self._usual:
-            return allowed[slots]
-        # Every search without a filter asks for this one.
-        return self._kept(("usual", space), lambda: allowed[slots])
+        return None if allowed is None else allowed[self.vectors[space].slots]
 
-    def _kept(self, key: object, make: Callable[[], Mask]) -> Mask:
-        found = self.masks.get(key)
-        if found is None:
-            found = make()
-            found.flags.writeable = False
-            if len(self.masks) >= MOST_MASKS:
-                self.masks.clear()
-            self.masks[key] = found
-        return found
-
-    def times(self, slots: Slots) -> dict[str, NDArray[np.float64]]:
-        """Return the four times of each slot ``(m,)``, NaN where the entry has none."""
-        if len(self.bounded):
-            start, end = self.valid_from[slots], self.valid_until[slots]
-            start[start == -np.inf] = np.nan
-            end[end == np.inf] = np.nan
-        else:
-            start = end = np.full(len(slots), np.nan)
-        return {
-            "created_at": self.columns["created_at"][slots],
-            "updated_at": self.columns["updated_at"][slots],
-            "valid_from": start,
-            "valid_until": end,
-        }
+    @cached_property
+    def corpus(self) -> _core.Corpus:
+        """The arrays and indexes in the form in which they are searched."""
+        postings, terms = self.postings, self.terms
+        text = None if postings is None else (*postings,)
+        counts = None if terms is None else (terms.index, terms.frequencies)
+        return _core.Corpus(dict(self.columns), self.labels, text=text, terms=counts)
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
         """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""

@@ -13,7 +13,7 @@ from typing import Any
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.migrations import OLDEST, steps
 
-__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "translated"]
+__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
 
 MEMORY = ":memory:"
 SCHEMA_VERSION = 3
@@ -184,7 +184,7 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as fault:
-        raise _meaning(fault, path) from fault
+        raise store_error(fault, path) from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:
@@ -207,7 +207,8 @@ def _unopenable(path: str, text: str) -> StoreError:
     return StoreError(f"{path} cannot be opened ({text}): check its permissions")
 
 
-def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
+def store_error(fault: sqlite3.Error, path: str) -> StoreError:
+    """Return SQLite's error as Septet's, naming the file and what to do."""
     text = str(fault)
     if re.search(r"not a database|malformed", text):
         return NotAVault(

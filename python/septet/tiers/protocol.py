@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import VectorError
@@ -15,11 +14,11 @@ from septet.results import Note
 if TYPE_CHECKING:
     from septet.explanation import LegReport
 
-__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "Session", "Tier"]
+__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "Session", "Standing", "Tier"]
 
 
 class Recalled(NamedTuple):
-    """What one tier found.
+    """What one tier found for one query.
 
     Attributes:
         pool: candidates with the columns that need the corpus; full-text order first, then what vectors added.
@@ -39,6 +38,13 @@ class Recalled(NamedTuple):
     notes: Sequence[Note]
 
 
+class Standing(NamedTuple):
+    """What ranking needs to know of a tier, whatever the query: feedback rows by action, and whether it holds links."""
+
+    feedback: Mapping[str, int]
+    linked: bool
+
+
 class Neighbours(NamedTuple):
     """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
 
@@ -47,7 +53,7 @@ class Neighbours(NamedTuple):
 
 
 class Overrides(NamedTuple):
-    """Which of some ids a tier holds (live and valid), and those of them that pass the filters, as candidates."""
+    """Ids of lower tiers that a tier holds too (live and valid), and its copies that pass the filters."""
 
     ids: frozenset[str]
     pool: Pool
@@ -62,7 +68,9 @@ class Inspected(NamedTuple):
 
 
 class Session(Protocol):
-    """One search in one tier: everything is read at one generation.
+    """One search in one tier, for a batch of queries: everything is read at one generation.
+
+    A query is named by its place in the batch.
 
     Raises:
         SeptetError: from every method, when the tier fails.
@@ -72,29 +80,33 @@ class Session(Protocol):
     def generation(self) -> int:
         """The generation that is read."""
 
-    def feedback(self) -> Mapping[str, int]:
-        """Count the feedback rows by action."""
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the tier."""
 
-    def recall(self) -> Recalled:
-        """Return the candidates for the plan, all of which pass its filters."""
+    def recall(self, threads: int) -> Sequence[Recalled]:
+        """Return the candidates of each query, all of which pass the filters.
 
-    def linked(self) -> bool:
-        """Say whether the tier holds links at all."""
+        Args:
+            threads: how many may work on the queries.
+        """
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
 
-    def neighbours(self, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
 
-    def overrides(self, ids: Sequence[str]) -> Overrides:
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
         """Return whole candidates in the order of the rows."""
 
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return how an entry fares, or None when the tier does not hold it."""
+        """Return how an entry fares for the first query, or None when the tier does not hold it."""
+
+    def close(self) -> None:
+        """End the search."""
 
 
 class Tier(Protocol):
@@ -108,11 +120,12 @@ class Tier(Protocol):
     def priority(self) -> float:
         """Of entries with the same id, the one of the tier with the highest priority wins."""
 
-    def open(self, plan: Plan, place: int) -> AbstractContextManager[Session]:
+    def open(self, plans: Sequence[Plan], place: int) -> Session:
         """Begin a search.
 
         Args:
-            place: the tier's place among those that are asked; its candidates carry it.
+            plans: one for each query; they differ in query and query vector only.
+            place: the tier's place among those that are searched; its candidates carry it.
 
         Raises:
             SeptetError: the tier fails.

@@ -65,7 +65,7 @@ def place(read: Reading, plan: Plan, row: int) -> tuple[int | None, int, float |
 
 def taken(plan: Plan, matches: int) -> int:
     """Return how many of the matches become candidates: all of them when the small-corpus guard fires."""
-    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.taken, matches)
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.candidates, matches)
 
 
 def counts(read: Reading, plan: Plan) -> TermCounts:

@@ -41,7 +41,7 @@ def _as_memory(view: ReadView, candidate: Candidate) -> bool:
 def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     plan, read = view.plan, view.read
     if not plan.query.terms:
-        return LegReport("text", False, None, 0, plan.taken, None, "no term is left of the query")
+        return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
     rank, of, score = fulltext.place(read, plan, candidate.row)
     asked = list(dict.fromkeys(plan.query.terms))
     hit = [t for t in asked if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
@@ -59,21 +59,21 @@ def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegRepo
     rows = fulltext.recall_memories(view.read, plan, -1) if plan.asks_text else []
     rank = rows.index(candidate.row) + 1 if candidate.row in rows and passes else None
     detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
-    return LegReport("memories", rank is not None, rank, len(rows), plan.taken, None, detail)
+    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
 
 
 def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     vectors, plan = view.vectors, view.plan
     if vectors is None or plan.vector is None or view.space is None:
         cause = "the vault holds no vectors" if view.mismatch is None else str(view.mismatch)
-        return LegReport("vector", False, None, 0, plan.taken, None, cause)
-    allowed = view.rows_allowed
-    of = len(vectors.slots) if allowed is None else int(np.count_nonzero(allowed))
+        return LegReport("vector", False, None, 0, plan.candidates, None, cause)
+    allowed = view.mask()[vectors.slots]
+    of = int(np.count_nonzero(allowed))
     at = vectors.at(view.snapshot.slots_of([candidate.row]))
     if at[0] < 0:
-        return LegReport("vector", False, None, of, plan.taken, None, f"no vector of model {view.space.model!r}")
+        return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {view.space.model!r}")
     own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
     order, _ = vectors.nearest(plan.vector.scan, of, allowed)
     place = np.flatnonzero(order == at[0])
     rank = int(place[0]) + 1 if len(place) and passes else None
-    return LegReport("vector", True, rank, of, plan.taken, own, f"cosine {own:.4f}")
+    return LegReport("vector", True, rank, of, plan.candidates, own, f"cosine {own:.4f}")

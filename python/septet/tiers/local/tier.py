@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
-from septet import _core
 from septet.errors import StoreError
 from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
-from septet.storage.connection import translated
+from septet.spaces import Space
+from septet.storage.connection import store_error
 from septet.storage.store import Store
-from septet.storage.tables import candidates, entries, feedback, fulltext, links
-from septet.storage.tables.vectors import models_of
-from septet.tiers.local.read_view import NO_HITS, ReadView, TextHits, open_read_view
-from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled
+from septet.storage.tables import entries
+from septet.tiers.local.read_view import ReadView, open_read_view
+from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled, Standing
 
 __all__ = ["LocalSession", "LocalTier"]
 
 _Method = TypeVar("_Method", bound=Callable[..., object])
-_Answer = TypeVar("_Answer")
 
 
 class LocalTier(NamedTuple):
@@ -34,92 +33,115 @@ class LocalTier(NamedTuple):
     store: Store
     manager: SnapshotManager
 
-    @contextmanager
-    def open(self, plan: Plan, place: int) -> Iterator[LocalSession]:
+    def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
-        with open_read_view(self.store, self.manager, plan.of_tier(self.name)) as view:
-            yield LocalSession(self, place, view)
+        plans = [plan.of_tier(self.name) if plan.asked else plan for plan in plans]
+        try:
+            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans))
+        except sqlite3.Error as fault:
+            raise store_error(fault, self.store.path) from fault
+        except OSError as fault:
+            raise _file_error(fault) from fault
 
 
-def _telling(method: _Method) -> _Method:
+def _translated(method: _Method) -> _Method:
     """Let a method raise SQLite's errors and a file's as Septet's, so that one tier can fail and the others answer."""
 
     @wraps(method)
-    def told(session: LocalSession, *arguments: object) -> object:
-        with translated(session.tier.store.path):
-            try:
-                return method(session, *arguments)
-            except OSError as fault:
-                cure = "search again; if it comes back, remove the folder, which is made anew"
-                raise StoreError(f"a file in the folder of arrays cannot be read: {fault} ({cure})") from fault
+    def translated(session: LocalSession, *arguments: object) -> object:
+        try:
+            return method(session, *arguments)
+        except sqlite3.Error as fault:
+            raise store_error(fault, session.tier.store.path) from fault
+        except OSError as fault:
+            raise _file_error(fault) from fault
 
-    return told  # type: ignore[return-value]
+    return translated  # type: ignore[return-value]
 
 
-class LocalSession(NamedTuple):
-    """One search in one store, inside one read transaction (see `Session`)."""
+def _file_error(fault: OSError) -> StoreError:
+    cure = "search again; if it comes back, remove the folder, which is made anew"
+    return StoreError(f"a file in the folder of arrays cannot be read: {fault} ({cure})")
 
-    tier: LocalTier
-    place: int
-    view: ReadView
 
-    @property
-    def generation(self) -> int:
-        """The generation that is read."""
-        return self.view.read.generation
+class LocalSession:
+    """A batch of queries over one store, inside one read transaction (see `Session`)."""
 
-    @_telling
-    def feedback(self) -> Mapping[str, int]:
-        """Count the feedback rows by action."""
-        return self._remembered("feedback", lambda: feedback.counts(self.view.read))
+    __slots__ = ("generation", "place", "tier", "view")
 
-    @_telling
-    def recall(self) -> Recalled:
-        """Return the candidates for the plan."""
+    def __init__(self, tier: LocalTier, place: int, view: ReadView) -> None:
+        self.tier, self.place, self.view = tier, place, view
+        #: The generation that is read.
+        self.generation = view.read.generation
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.view.close()
+
+    @_translated
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the store."""
+        return self.view.remembered("standing", self._standing)
+
+    def _standing(self) -> Standing:
+        from septet.storage.tables import feedback, links
+
+        return Standing(feedback.counts(self.view.read), links.any_links(self.view.read))
+
+    @_translated
+    def recall(self, threads: int) -> Sequence[Recalled]:
+        """Return the candidates of each query."""
         view = self.view
-        hits, matches = _text(view)
-        return Recalled(
-            pool=view.pool(self.place, _core.unite(hits.slots, view.nearest()), hits),
-            matches=matches,
-            with_vectors=view.space is not None,
-            mismatch=view.mismatch,
-            memories=_memories(view),
-            counts=fulltext.counts(view.read, view.plan) if view.plan.comparable else None,
-            notes=self._notes(hits),
-        )
+        found = view.recall(self.place, threads)
+        notes = self._notes()
+        return [
+            Recalled(
+                pool,
+                matches,
+                view.space is not None and plan.vector is not None,
+                view.mismatch,
+                self._memories(plan) if plan.include_memories else (),
+                self._counts(plan) if plan.comparable else None,
+                notes,
+            )
+            for plan, (pool, matches) in zip(view.plans, found)
+        ]
 
-    @_telling
-    def linked(self) -> bool:
-        """Say whether the store holds links at all."""
-        return self._remembered("linked", lambda: links.any_links(self.view.read))
-
-    @_telling
+    @_translated
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
         return entries.ids_at(self.view.read, rows)
 
-    @_telling
-    def neighbours(self, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+    @_translated
+    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors."""
-        if not self.linked():
+        if not self.standing().linked:
             return Neighbours({}, EMPTY)
-        graph = self.view.plan.profile.graph
+        from septet.storage.tables import candidates, links
+
+        plan = self.view.plans[query]
+        graph = plan.profile.graph
         distances = links.distances(self.view.read, anchors, len(graph.proximity))
         fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
-        return Neighbours(distances, self._pool(self._passing(fresh)[: graph.most_pulled]))
+        passing = candidates.passing_rows(self.view.read, plan, fresh)
+        return Neighbours(distances, self._pool(query, passing[: graph.most_pulled]))
 
-    @_telling
-    def overrides(self, ids: Sequence[str]) -> Overrides:
+    @_translated
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the store holds, and bring those that pass the filters."""
-        held = candidates.valid_ids(self.view.read, self.view.plan, ids)
-        return Overrides(held, self._pool(self._passing([i for i in ids if i in held])))
+        from septet.storage.tables import candidates
 
-    @_telling
+        read, plan = self.view.read, self.view.plans[query]
+        held = candidates.valid_ids(read, plan, ids)
+        passing = candidates.passing_rows(read, plan, [i for i in ids if i in held])
+        return Overrides(held, self._pool(query, passing))
+
+    @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
         """Return whole candidates in the order of the rows."""
         return entries.read_rows(self.view.read, rows)
 
-    @_telling
+    @_translated
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
         # A search needs none of it.
@@ -131,56 +153,46 @@ class LocalSession(NamedTuple):
         filters = filters_passed(self.view, candidate)
         return Inspected(candidate, filters, legs_of(self.view, candidate, filters))
 
-    def _pool(self, rows: Sequence[int]) -> Pool:
-        pool = self.view.pool(self.place, self.view.snapshot.slots_of(rows))
-        return pool if "id" in pool.facts else pool.with_facts({"id": entries.ids_at(self.view.read, rows)})
+    def _pool(self, query: int, rows: Sequence[int]) -> Pool:
+        pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
+        return pool if pool.ids is not None else pool.with_ids(entries.ids_at(self.view.read, rows))
 
-    def _passing(self, ids: Sequence[str]) -> list[int]:
-        """Return the rows of those ids that exist and pass every filter, in the order of the ids."""
-        return candidates.passing_rows(self.view.read, self.view.plan, ids)
+    def _memories(self, plan: Plan) -> list[Candidate]:
+        if not plan.asks_text:
+            return []
+        from septet.storage.tables import fulltext
 
-    def _notes(self, hits: TextHits) -> list[Note]:
-        name, view = self.tier.name, self.view
+        return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
+
+    def _counts(self, plan: Plan) -> TermCounts:
+        from septet.storage.tables import fulltext
+
+        return fulltext.counts(self.view.read, plan)
+
+    def _notes(self) -> list[Note]:
+        name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
         notes = []
-        if hits.fallback:
+        if view.fallback:
             cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
             notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", name))
-        if self.tier.manager.mistrusted:
+        if manager.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
-        if self.tier.manager.damaged:
+        if manager.damaged:
             cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
             notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
-        if view.plan.asks_vectors and view.space is None and view.mismatch is None:
+        space = view.space
+        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", name))
-        space = view.space
-        if space is not None and view.plan.model is None:
-            models = self._remembered(("models", space.dimensions), lambda: models_of(view.read, space.dimensions))
-            others = [m for m in models if m != space.model]
-            if others:
-                cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
-                notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
+        if space is not None and plan.model is None and (others := self._other_models(space)):
+            cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
+            notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
         return notes
 
-    def _remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
-        return self.tier.manager.remembered(self.view.read, key, ask)
+    def _other_models(self, space: Space) -> list[str]:
+        from septet.storage.tables.vectors import models_of
 
-
-def _text(view: ReadView) -> tuple[TextHits, int]:
-    """Return the best candidates by full text, and the matches seen before they were cut."""
-    plan = view.plan
-    if not plan.asks_text:
-        return NO_HITS, 0
-    # To know whether the small-corpus guard fires, look far enough to count.
-    take = plan.taken if plan.limit is not None else max(plan.taken, plan.profile.cuts.guard_below)
-    hits = view.text(take)
-    matches = len(hits.slots)
-    kept = fulltext.taken(plan, matches)
-    return hits._replace(slots=hits.slots[:kept], scores=hits.scores[:kept]), matches
-
-
-def _memories(view: ReadView) -> list[Candidate]:
-    if not view.plan.include_memories or not view.plan.asks_text:
-        return []
-    return entries.read_rows(view.read, fulltext.recall_memories(view.read, view.plan, view.plan.taken))
+        read, dimensions = self.view.read, space.dimensions
+        models = self.view.remembered(("models", dimensions), lambda: models_of(read, dimensions))
+        return [model for model in models if model != space.model]
