@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from septet import _core
+from septet.errors import StoreError
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.checkpoint import restore
 from septet.snapshot.columns import Column
@@ -88,8 +89,9 @@ class SidecarState:
         spaces = [space for space in stamp.spaces if space in known]
         try:
             buffers, snapshot = restore(file, stamp.generation, spaces, table, read)
-        except (OSError, ValueError):
-            # Its table of contents was whole, so this was a sidecar; now it is damaged or cannot be read.
+        except (OSError, ValueError, StoreError):
+            # Its table of contents was whole, so this was a sidecar; now it is damaged, cannot be read, or names rows
+            # that the store does not have.
             self.give_up()
             return None
         whole = {column.name for column in table if column.saved} <= set(file.names())
