@@ -14,7 +14,7 @@ from septet.ranking.adaptive import Weights, weights_of
 from septet.ranking.bm25_scale import factors
 from septet.ranking.cuts import budgeted, guarded
 from septet.ranking.pool import Candidate, Pool
-from septet.ranking.profile import Row
+from septet.ranking.profile import WeightSet
 from septet.ranking.score import Scored, score
 from septet.ranking.signals import fact_columns, graph_column
 from septet.results import Hit, Note, Results, hit_of
@@ -98,8 +98,8 @@ def rank(asked: FederatedSearch, pool: Executor | None = None) -> Ranking:
     recall(asked, pool)
     hybrid = any(r.with_vectors for _, _, r in asked.answers)
     _check_vectors(asked, hybrid)
-    row: Row = "hybrid" if hybrid else "text"
-    weights = weights_of(plan.profile, row, _feedback(asked))
+    chosen: WeightSet = "hybrid" if hybrid else "text"
+    weights = weights_of(plan.profile, chosen, _feedback(asked))
     found = _merged(asked, [r.pool for _, _, r in asked.answers])
     scored = score(_with_facts(found, plan), plan.profile, weights.values)
     if len(found) and "graph" in plan.profile.columns:
