@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.arrays import Slots
-from septet.snapshot.columns import COLUMNS, Column, Facts, NameTable, facts_of
+from septet.snapshot.columns import COLUMNS, Column, ColumnArrays, NameTable, facts_of
 from septet.snapshot.postings import PostingsBuffers
 from septet.snapshot.snapshot import Snapshot
 from septet.snapshot.vector_space import VectorLayer
@@ -24,7 +24,7 @@ class Buffers:
 
     Args:
         table: the columns to keep.
-        columns: arrays to begin with, one per column; they may lie in a file.
+        columns: arrays to begin with, one per column; they may be mapped from a file.
         names: what their numbered columns point into.
     """
 
@@ -55,11 +55,11 @@ class Buffers:
         """The SQL expressions whose values `facts` takes, in order."""
         return [column.source for column in self.table]
 
-    def facts(self, rows: Sequence[tuple[Any, ...]]) -> Facts:
+    def facts(self, rows: Sequence[tuple[Any, ...]]) -> ColumnArrays:
         """Return rows that were read with `sources` as one array per column."""
         return facts_of(self.table, rows, self.names)
 
-    def append(self, facts: Facts) -> Slots:
+    def append(self, facts: ColumnArrays) -> Slots:
         """Add a slot for every live entry and return the new slots."""
         first = len(self)
         self.bounded.append(_bounded(facts) + first)
@@ -70,7 +70,7 @@ class Buffers:
     def kill(self, slots: Slots) -> None:
         """Mark slots as dead: their entries were written again or deleted."""
         if len(slots):
-            # A new array, not the old one written to: older snapshots still read that.
+            # A new array, because older snapshots still read the old one.
             alive = self.columns["alive"].view().copy()
             alive[slots] = False
             self.columns["alive"] = AppendBuffer.of(alive)
@@ -91,5 +91,5 @@ class Buffers:
         return {name: buffer.view() for name, buffer in self.columns.items()}
 
 
-def _bounded(facts: Facts) -> Slots:
+def _bounded(facts: ColumnArrays) -> Slots:
     return np.flatnonzero((facts["valid_from"] != -np.inf) | (facts["valid_until"] != np.inf))

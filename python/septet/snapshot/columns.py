@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from septet.storage.tables.fragments import SEARCHABLE
 
-__all__ = ["COLUMNS", "Column", "Facts", "NameTable", "facts_of"]
+__all__ = ["COLUMNS", "Column", "ColumnArrays", "NameTable", "facts_of"]
 
 #: One array per column, all of the same length.
-Facts: TypeAlias = Mapping[str, NDArray[Any]]
+ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class Column(NamedTuple):

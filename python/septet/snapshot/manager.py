@@ -168,7 +168,7 @@ class SnapshotManager:
             postings = restored_postings(file, frozen.alive & frozen.searchable)
             found = [restored_vectors(file, layer.space, len(frozen.rows)) for layer in checkpoint.layers]
             for layer, (rows, base) in zip(checkpoint.layers, found):
-                layer.move(rows, base)
+                layer.replace_by_file(rows, base)
             buffers.postings = postings
             vectors = {number: layer.view(len(current.rows)) for number, layer in buffers.vectors.items()}
             terms = current.terms if checkpoint.terms is None else restored_terms(file)

@@ -120,17 +120,17 @@ def row_of(draft: Draft) -> EntryRow:
 def upsert(write: Writing, rows: Sequence[EntryRow]) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
     known = indexing.rows_of(write, [row.id for row in rows])
-    newest = indexing.newest_row(write)
+    last = indexing.last_row(write)
     indexing.unindex(write, known)
     write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
-    indexing.index(write, known, after=newest, expected=len(rows))
+    indexing.index(write, known, after=last, expected=len(rows))
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     """Return the live entries with the given ids, by id.
 
     Raises:
-        EntryError: an id that is no text.
+        EntryError: an id is not text.
     """
     wanted = [utf8(i, "id") for i in ids]
     sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
@@ -165,7 +165,7 @@ def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tup
 
     The first of the facts must be the row.
     """
-    # Asked for an order, SQLite would walk the whole table to get it; there are few such rows.
+    # Sorted here: ordered by SQLite, the query would walk the whole table.
     sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
@@ -229,19 +229,19 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 
 
 def purge(write: Writing) -> int:
-    """Remove deleted rows for good, and vectors of texts that no entry has any more; return how many rows."""
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
     texts.drop_orphans(write)
-    newest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
-    if newest is None:
+    latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
+    if latest is None:
         return 0
-    # A row that is gone cannot tell what became of it: whoever has not seen it deleted must begin anew.
+    # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
     sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
-    write.sql.execute(sql, (newest,))
+    write.sql.execute(sql, (latest,))
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 
 def purged_at(read: Reading) -> int:
-    """Return the generation at which the last one of the rows that were purged was deleted, 0 when none was."""
+    """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
     found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
     return 0 if found is None else int(found[0])
 
@@ -257,7 +257,7 @@ def count_searchable(read: Reading) -> int:
 
 
 def any_searchable(read: Reading) -> bool:
-    """Say whether there is a live entry that is no memory."""
+    """Say whether there is a live entry that is not a memory."""
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
 
 
@@ -267,7 +267,7 @@ def kinds(read: Reading) -> dict[str, int]:
 
 
 def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
-    # Callers take the answer in the order of the rows: one that is missing would shift all behind it.
+    # Callers match the answer to the rows by position: a missing one would shift all others.
     if len(found) != len(rows):
         raise StoreError(
             f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "

@@ -31,7 +31,7 @@ Column: TypeAlias = NDArray[np.float64]
 
 
 class TextHits(NamedTuple):
-    """Slots and their BM25 scores ``(m,)``, best first; see `septet.storage.tables.fulltext.TextHits`."""
+    """Slots and their BM25 scores ``(m,)``, best first; see `septet.storage.tables.fulltext.FtsRows`."""
 
     slots: Slots
     scores: Column

@@ -176,7 +176,7 @@ def _text(view: ReadView) -> tuple[TextHits, int]:
     take = plan.taken if plan.limit is not None else max(plan.taken, plan.profile.cuts.guard_below)
     hits = view.text(take)
     matches = len(hits.slots)
-    kept = fulltext.taken(plan, matches)
+    kept = fulltext.candidate_count(plan, matches)
     return hits._replace(slots=hits.slots[:kept], scores=hits.scores[:kept]), matches
 
 
