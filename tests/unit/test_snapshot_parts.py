@@ -1,6 +1,8 @@
 """Parts behind a snapshot manager: answers by generation, the schedule, numbered names, columns."""
 
+import sqlite3
 import threading
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -88,15 +90,27 @@ def test_the_task_of_a_closed_store_does_not_run():
 
 def test_names_have_numbers_in_order_of_first_sight():
     names = NameTable(["entry", "chunk"])
-    assert [names.number(name) for name in ("chunk", "memory", "entry", "memory")] == [1, 2, 0, 2]
+    assert names.numbers(["chunk", "memory", "entry", "memory"]) == [1, 2, 0, 2]
     assert names.names == ["entry", "chunk", "memory"]
 
 
-def test_null_becomes_what_the_column_says():
-    columns = (Column("line", np.int32, "?", fill=-1), Column("path", np.int32, "?", fill="", numbered=True))
+@pytest.mark.parametrize(
+    ("fill", "null"), [(-1, -1), (0.5, 0.5), (-np.inf, -np.inf), (np.inf, np.inf), ("", ""), ("none", "none")]
+)
+def test_null_becomes_what_the_column_says(fill, null):
+    column = Column("any", np.float64, "e.value", fill=fill)
+    with closing(sqlite3.connect(":memory:")) as sql:
+        sql.execute("CREATE TABLE entries (value)")
+        sql.executemany("INSERT INTO entries VALUES (?)", [(None,), (7,)])
+        found = [value for (value,) in sql.execute(f"SELECT {column.expression} FROM entries e ORDER BY rowid")]
+    assert found == [null, 7]
+
+
+def test_texts_become_numbers_and_every_array_has_its_type():
+    columns = (Column("line", np.int32, "?"), Column("path", np.int32, "?", numbered=True))
     names = NameTable()
-    facts = facts_of(columns, [(None, "b"), (7, None), (None, "b")], names)
-    assert facts["line"].tolist() == [-1, 7, -1]
+    facts = facts_of(columns, [(3, "b"), (7, ""), (5, "b")], names)
+    assert facts["line"].tolist() == [3, 7, 5]
     assert [names.names[i] for i in facts["path"]] == ["b", "", "b"]
     assert {name: str(values.dtype) for name, values in facts.items()} == {"line": "int32", "path": "int32"}
 

@@ -37,6 +37,7 @@ class SnapshotManager:
         current: the snapshot that was published last; None before the first search.
         remembered: see `Answers.remembered`.
         mistrusted: postings were found to differ from FTS5's totals: FTS5 answers from then on.
+        damaged: a sidecar was found to be damaged, and was removed.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
@@ -50,6 +51,9 @@ class SnapshotManager:
         # Not a method of its own: every search asks several times.
         self.remembered = Answers().remembered
         self.mistrusted = False
+        self.damaged = False
+        #: The snapshot with which nothing was due; nothing becomes due before another one is published.
+        self._settled: Snapshot | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -61,11 +65,6 @@ class SnapshotManager:
     def sidecar(self) -> Sidecar | None:
         """Where arrays are kept from process to process."""
         return self._sidecar.sidecar
-
-    @property
-    def damaged(self) -> bool:
-        """Whether the content of a sidecar was found to be damaged; it was removed."""
-        return self._sidecar.damaged
 
     @property
     def restored(self) -> bool:
@@ -94,7 +93,13 @@ class SnapshotManager:
             None when another thread has moved on to a later generation: begin the transaction again.
         """
         current = self.current
-        if current is not None and self._serves(current, read, now, terms, space):
+        if (
+            current is not None
+            and current.generation == read.generation
+            and (not terms or current.has_frequencies_at(now))
+            and (space is None or space.space in current.vectors)
+            and (current.postings is not None or self._buffers.postings is None)
+        ):
             return current
         with self._lock:
             current = self.current
@@ -106,6 +111,8 @@ class SnapshotManager:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
                 self._reset()
                 raise
+            finally:
+                self.damaged = self._sidecar.damaged
             return self.current
 
     def schedule(self, store: Store) -> None:
@@ -114,7 +121,11 @@ class SnapshotManager:
         The first search of a process starts nothing: a command that asks once has nothing to gain.
         """
         self._searches += 1
-        if self._searches < 2 or self._schedule.busy or self.due() is None:
+        current = self.current
+        if self._searches < 2 or self._schedule.busy or current is None or current is self._settled:
+            return
+        if self.due() is None:
+            self._settled = current
             return
         with self._lock:
             due = self.due()
@@ -212,14 +223,7 @@ class SnapshotManager:
             if known is not None and known.file is file:
                 self._reset()
                 self._sidecar.give_up()
-
-    def _serves(self, current: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
-        return (
-            current.generation == read.generation
-            and (not terms or current.has_frequencies_at(now))
-            and (space is None or space.space in current.vectors)
-            and (current.postings is not None or self._buffers.postings is None)
-        )
+                self.damaged = True
 
     def _completed(self, old: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None) -> Snapshot:
         """Return a snapshot of the generation that is read, with everything that is asked for."""

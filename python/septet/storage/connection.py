@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
@@ -178,13 +178,23 @@ def _at_rest(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.R_OK) and (not log.exists() or log.stat().st_size == 0)
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Raise SQLite's errors as Septet's, which name the file and what to do."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        raise _meaning(fault, path) from fault
+class translated:
+    """Raises SQLite's errors as Septet's, which name the file and what to do."""
+
+    # A class, because a generator would take twice as many calls, several times in every search.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(fault, sqlite3.Error):
+            raise _meaning(fault, self._path) from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:
