@@ -101,9 +101,9 @@ def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) ->
         try:
             record = json.loads(line)
         except ValueError as fault:
-            raise EntryError(f"line {number} is no JSON: {fault}") from None
+            raise EntryError(f"line {number} is not JSON: {fault}") from None
         if not isinstance(record, dict):
-            raise EntryError(f"line {number} is no JSON object")
+            raise EntryError(f"line {number} is not a JSON object")
         kind = record.pop("record", "entry")
         if kind == "entry":
             if isinstance(record.get("vector"), dict):
@@ -112,7 +112,7 @@ def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) ->
         elif kind in _NEEDED and all(isinstance(record.get(f), str) for f in _NEEDED[kind]):
             rest.append((kind, record))
         else:
-            raise EntryError(f"line {number} is no entry, link or feedback")
+            raise EntryError(f"line {number} is not an entry, a link or feedback")
 
 
 def _decoded(lines: Iterable[str]) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
     try:
         return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
     except ValueError:
-        raise EntryError(f"line {line} has a vector that is no base64 of float32") from None
+        raise EntryError(f"line {line} has a vector that is not base64 of float32") from None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.feedback import Feedback
 from septet.storage.tables.links import Link
 from septet.storage.tables.vectors import GivenVectors
@@ -47,15 +48,15 @@ class _Batch:
     """What one transaction stores: rows of entries, and the vectors given with them."""
 
     def __init__(self) -> None:
-        self.rows: list[entries.Row] = []
+        self.rows: list[EntryRow] = []
         self.vectors: list[GivenVectors] = []
         self.size_bytes = 0
 
-    def take(self, row: entries.Row, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    def take(self, row: EntryRow, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         self.rows.append(row)
-        self.size_bytes += entries.size_of(row)
+        self.size_bytes += row.size
         if vectors:
-            self.vectors.append(GivenVectors(entries.id_of(row), entries.text_hash_of(row), vectors))
+            self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
             self.size_bytes += sum(v.nbytes for v in vectors.values())
 
 
@@ -111,7 +112,7 @@ class Writable(ABC):
         batch = _Batch()
         self._gather(batch, fields, vector, model)
         self._write(batch)
-        return entries.id_of(batch.rows[0])
+        return batch.rows[0].id
 
     def add_many(
         self, items: Iterable[Entry | EntryItem | Mapping[str, object]], *, progress: Progress | None = None
@@ -146,7 +147,7 @@ class Writable(ABC):
                 self._write(batch)
             except SeptetError as fault:
                 raise _stopped(len(ids), len(ids), fault) from fault
-            ids += map(entries.id_of, batch.rows)
+            ids += [row.id for row in batch.rows]
             if progress is not None:
                 progress(len(ids), total)
 
@@ -276,7 +277,7 @@ class Writable(ABC):
     def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: Any) -> None:
         row = entries.checked_row(fields, now=self._clock())
         plain = vector is None and model is None
-        batch.take(row, {} if plain else stored_vectors.checked(vector, model, entries.id_of(row)))
+        batch.take(row, {} if plain else stored_vectors.checked(vector, model, row.id))
 
     @abstractmethod
     def _written(self) -> None:
@@ -289,7 +290,7 @@ class Writable(ABC):
 
     def _store_batch(self, write: Writing, batch: _Batch) -> None:
         # Of an id that comes twice the last text counts, and only vectors given for that text.
-        hashes = {entries.id_of(row): entries.text_hash_of(row) for row in batch.rows}
+        hashes = {row.id: row.text_hash for row in batch.rows}
         stored_vectors.drop_stale(write, hashes)
         entries.upsert(write, batch.rows)
         given = [one for one in batch.vectors if hashes[one.entry_id] == one.text_hash]

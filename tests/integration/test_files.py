@@ -118,7 +118,7 @@ def test_a_vault_of_a_newer_schema_is_refused_and_left_alone(path):
 def test_an_empty_file_becomes_a_vault_but_not_when_it_is_only_read(tmp_path):
     path = tmp_path / "empty.db"
     path.touch()
-    with pytest.raises(NotAVault, match="holds no vault"):
+    with pytest.raises(NotAVault, match="contains no vault"):
         Vault(path, read_only=True)
     assert path.stat().st_size == 0
     with Vault(path) as vault:

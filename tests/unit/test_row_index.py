@@ -54,5 +54,16 @@ def test_many_changes_are_folded_into_the_arrays(monkeypatch):
     assert many.slots.tolist() == [0, 11, 5, 6, 7, 8, 9, 10]
 
 
+@pytest.mark.parametrize("few", [0, 1_000], ids=["folded in", "beside"])
+def test_the_last_row_written_again_and_again_has_its_latest_slot(monkeypatch, few):
+    monkeypatch.setattr(row_index, "FEW", few)
+    index = RowIndex.of(numbers([1, 2, 3]), np.ones(3, dtype=bool))
+    for slot in range(3, 9):
+        index = index.moved(numbers([3]), numbers([slot]))
+        assert index.find(numbers([1, 2, 3, 4])).tolist() == [0, 1, slot, -1]
+        rows = [*index.rows.tolist(), *index.late_rows.tolist()]
+        assert len(rows) <= 4, "one place in the arrays, and one beside them"
+
+
 def test_an_empty_index_knows_no_row():
     assert RowIndex.of(numbers([]), np.zeros(0, dtype=bool)).find(numbers([1, 2])).tolist() == [-1, -1]

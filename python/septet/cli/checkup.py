@@ -159,7 +159,7 @@ def _sidecar(path: Path) -> Check:
     store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
-            found, place, now = sidecar.newest(read), sidecar.current_file(read), read.generation
+            found, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
     except StoreError as fault:
         return Check("sidecar", "fault", str(fault), {"path": None}, _STORE)
     finally:

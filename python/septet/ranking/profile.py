@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from septet import _core
 from septet.checked import Bounds, Checked
 from septet.ranking.fusion import Expression, Missing, formula, names
 
-__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "Row", "TextRules"]
+__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "TextRules", "WeightSet"]
 
-Row: TypeAlias = Literal["text", "hybrid"]
+#: Which of a profile's sets of weights counts: without vectors, or with them.
+WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
 COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", "tags", "domain", "graph"})
@@ -118,7 +119,7 @@ class Adaptive(Checked):
 
     Attributes:
         values: what one row of each action counts; actions not named here are not counted.
-        text, hybrid: the signals that move, in each row of weights; they keep their proportion to each other.
+        text, hybrid: the signals that move, in each set of weights; they keep their proportion to each other.
         fixed: signals that stay as they are; all others are rescaled so that the weights sum to 1.
     """
 
@@ -146,7 +147,7 @@ class Profile(Checked):
     description: str = ""
     text: TextRules = field(default_factory=TextRules.known)
     signals: Annotated[dict[str, Expression], Bounds(min_length=1)]
-    weights: dict[Row, dict[str, float]]
+    weights: dict[WeightSet, dict[str, float]]
     missing: Missing = "zero"
     facts: Facts = field(default_factory=Facts.known)
     graph: Graph = field(default_factory=Graph.known)
@@ -156,12 +157,12 @@ class Profile(Checked):
     memory_score: float = 0.5
 
     def __post_init__(self) -> None:
-        for row in ("text", "hybrid"):
-            weights = self.weights.get(row)
+        for name in get_args(WeightSet):
+            weights = self.weights.get(name)
             if weights is None or set(weights) != set(self.signals):
-                raise ValueError(f"weights.{row} must name exactly the signals {sorted(self.signals)}")
+                raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
             if any(w < 0 for w in weights.values()) or sum(weights.values()) <= 0:
-                raise ValueError(f"weights.{row} must be 0 or more, and not all 0")
+                raise ValueError(f"weights.{name} must be 0 or more, and not all 0")
         if unknown := self.columns - COLUMNS:
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
         rule = self.adaptive

@@ -12,7 +12,7 @@ from septet.query.plan import Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import budgeted, guarded
 from septet.ranking.pool import Candidate
-from septet.ranking.profile import Row
+from septet.ranking.profile import WeightSet
 from septet.ranking.score import rank
 from septet.results import Note, Results, hits_of
 from septet.search.federated import FederatedSearch
@@ -76,7 +76,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     """Rank every candidate of a query and cut by score, guard and limit."""
     plan, answers = search.plans[query], search.answers
     recalled = [answer.recalled[query] for answer in answers]
-    mode: Row = "text"
+    mode: WeightSet = "text"
     for found in recalled:
         if found.with_vectors:
             mode = "hybrid"
@@ -139,7 +139,7 @@ def parts(one: Ranked, placed: Placed) -> tuple[dict[str, float], dict[str, floa
     return breakdown, signals
 
 
-def _mismatches(search: FederatedSearch, query: int, mode: Row) -> list[Note]:
+def _mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
     """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
     notes = []
     for place, _, recalled, _ in search.answers:

@@ -1,1 +1,1 @@
-"""Arrays derived from a store at one generation: made, kept up to date, written to a sidecar and opened from it."""
+"""Arrays derived from a store at one generation: built, kept up to date, saved to a sidecar and opened from it."""

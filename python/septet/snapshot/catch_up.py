@@ -10,7 +10,7 @@ import numpy as np
 from septet import _core
 from septet.snapshot.arrays import Slots
 from septet.snapshot.buffers import Buffers
-from septet.snapshot.columns import Facts
+from septet.snapshot.columns import ColumnArrays
 from septet.snapshot.postings import agrees
 from septet.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
@@ -48,13 +48,14 @@ def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None
     return _extended(old, buffers, read, changed)
 
 
-def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: Facts) -> Snapshot:
+def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArrays) -> Snapshot:
     """Kill the slots of changed rows and give the live ones new slots at the end, in every layer."""
     rows, alive = changed["rows"], changed["alive"]
-    gone, fresh = old.slots_of(rows), buffers.append({name: values[alive] for name, values in changed.items()})
+    written = changed if alive.all() else {name: values[alive] for name, values in changed.items()}
+    gone, fresh = old.slots_of(rows), buffers.append(written)
     gone = gone[gone >= 0]
     buffers.kill(gone)
-    newly_hidden = np.count_nonzero(old.searchable[gone]) + np.count_nonzero(~changed["searchable"][alive])
+    newly_hidden = np.count_nonzero(old.searchable[gone]) + np.count_nonzero(~written["searchable"])
     snapshot = buffers.publish(read.generation, old.hidden + int(newly_hidden))
     slots = np.full(len(rows), -1, dtype=np.int64)
     slots[alive] = fresh

@@ -157,7 +157,7 @@ def _columns(
         if column.name not in found:
             # Dead slots are never asked for: their rows may be gone.
             own = np.zeros(len(rows), dtype=column.dtype)
-            given = entries.facts_at(read, [column.source], rows[alive].tolist())
+            given = entries.facts_at(read, [column.expression], rows[alive].tolist())
             own[alive] = facts_of([column], given, names)[column.name]
             found[column.name] = own
     return found

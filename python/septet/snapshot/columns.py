@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.storage.tables.fragments import SEARCHABLE
 
-__all__ = ["COLUMNS", "Column", "Facts", "NameTable", "facts_of"]
+__all__ = ["COLUMNS", "Column", "ColumnArrays", "NameTable", "facts_of"]
 
 #: One array per column, all of the same length.
-Facts: TypeAlias = Mapping[str, NDArray[Any]]
+ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class Column(NamedTuple):
@@ -39,6 +39,14 @@ class Column(NamedTuple):
     fill: float | str | None = None
     numbered: bool = False
     saved: bool = True
+
+    @property
+    def expression(self) -> str:
+        """The SQL expression that is never NULL."""
+        if self.fill is None:
+            return self.source
+        text = f"'{self.fill}'" if isinstance(self.fill, str) else repr(self.fill).replace("inf", "9e999")
+        return f"coalesce({self.source}, {text})"
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -66,25 +74,23 @@ class NameTable:
         self.native.extend(self.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
-    def number(self, name: str) -> int:
-        """Return the number of a text, a new one the first time."""
-        number = self._numbers.get(name)
-        if number is None:
-            number = self._numbers[name] = len(self.names)
-            self.names.append(name)
-            self.native.extend([name])
-        return number
+    def numbers(self, names: Iterable[str]) -> list[int]:
+        """Return the number of each text, a new one the first time."""
+        known, out = self._numbers, []
+        for name in names:
+            number = known.get(name)
+            if number is None:
+                number = known[name] = len(self.names)
+                self.names.append(name)
+                self.native.extend([name])
+            out.append(number)
+        return out
 
 
 def facts_of(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]], names: NameTable) -> dict[str, NDArray[Any]]:
-    """Return rows that were read with the columns' sources as one array per column."""
-    values = zip(*rows) if rows else ((),) * len(columns)
-    return {column.name: _array(column, found, names) for column, found in zip(columns, values)}
-
-
-def _array(column: Column, values: Sequence[Any], names: NameTable) -> NDArray[Any]:
-    if column.fill is not None:
-        values = [column.fill if value is None else value for value in values]
-    if column.numbered:
-        values = [names.number(name) for name in values]
-    return np.array(values, dtype=column.dtype)
+    """Return rows that were read with the columns' expressions as one array per column."""
+    values: Iterable[Sequence[Any]] = zip(*rows) if rows else ((),) * len(columns)
+    found: dict[str, NDArray[Any]] = {}
+    for column, own in zip(columns, values):
+        found[column.name] = np.array(names.numbers(own) if column.numbered else own, dtype=column.dtype)
+    return found

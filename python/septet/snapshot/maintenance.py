@@ -110,7 +110,7 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
 
     def needed() -> bool:
         with background, store.reading() as read:
-            found = sidecar.newest(read)
+            found = sidecar.latest(read)
         return found is None or not checkpoint.is_in(*found)
 
     def fill(to: _core.ArrayWriter) -> None:

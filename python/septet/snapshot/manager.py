@@ -37,6 +37,7 @@ class SnapshotManager:
         current: the snapshot that was published last; None before the first search.
         remembered: see `Answers.remembered`.
         mistrusted: postings were found to differ from FTS5's totals: FTS5 answers from then on.
+        damaged: a sidecar was found to be damaged, and was removed.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
@@ -50,7 +51,8 @@ class SnapshotManager:
         # Not a method of its own: every search asks several times.
         self.remembered = Answers().remembered
         self.mistrusted = False
-        #: A snapshot for which nothing was due.
+        self.damaged = False
+        #: The snapshot with which nothing was due; nothing becomes due before another one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)
 
@@ -63,11 +65,6 @@ class SnapshotManager:
     def sidecar(self) -> Sidecar | None:
         """Where arrays are kept from process to process."""
         return self._sidecar.sidecar
-
-    @property
-    def damaged(self) -> bool:
-        """Whether the content of a sidecar was found to be damaged; it was removed."""
-        return self._sidecar.damaged
 
     @property
     def restored(self) -> bool:
@@ -96,7 +93,13 @@ class SnapshotManager:
             None when another thread has moved on to a later generation: begin the transaction again.
         """
         current = self.current
-        if current is not None and self._serves(current, read, now, terms, space):
+        if (
+            current is not None
+            and current.generation == read.generation
+            and (not terms or current.has_frequencies_at(now))
+            and (space is None or space.space in current.vectors)
+            and (current.postings is not None or self._buffers.postings is None)
+        ):
             return current
         with self._lock:
             current = self.current
@@ -108,6 +111,8 @@ class SnapshotManager:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
                 self._reset()
                 raise
+            finally:
+                self.damaged = self._sidecar.damaged
             return self.current
 
     def schedule(self, store: Store) -> None:
@@ -117,10 +122,9 @@ class SnapshotManager:
         """
         self._searches += 1
         current = self.current
-        if self._searches < 2 or self._schedule.busy or current is self._settled:
+        if self._searches < 2 or self._schedule.busy or current is None or current is self._settled:
             return
         if self.due() is None:
-            # What may become due comes with another snapshot.
             self._settled = current
             return
         with self._lock:
@@ -175,7 +179,7 @@ class SnapshotManager:
             postings = restored_postings(file, frozen.alive & frozen.searchable)
             found = [restored_vectors(file, layer.space, len(frozen.rows)) for layer in checkpoint.layers]
             for layer, (rows, base) in zip(checkpoint.layers, found):
-                layer.move(rows, base)
+                layer.replace_by_file(rows, base)
             buffers.postings = postings
             vectors = {number: layer.view(len(current.rows)) for number, layer in buffers.vectors.items()}
             terms = current.terms if checkpoint.terms is None else restored_terms(file)
@@ -219,14 +223,7 @@ class SnapshotManager:
             if known is not None and known.file is file:
                 self._reset()
                 self._sidecar.give_up()
-
-    def _serves(self, current: Snapshot, read: Reading, now: float, terms: bool, space: Space | None) -> bool:
-        return (
-            current.generation == read.generation
-            and (not terms or current.has_frequencies_at(now))
-            and (space is None or space.space in current.vectors)
-            and (current.postings is not None or self._buffers.postings is None)
-        )
+                self.damaged = True
 
     def _completed(self, old: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None) -> Snapshot:
         """Return a snapshot of the generation that is read, with everything that is asked for."""

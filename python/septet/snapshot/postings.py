@@ -1,6 +1,6 @@
-"""Postings: FTS5's tables and the spelling of texts as arrays, built in the background, proven by FTS5's own totals.
+"""Postings: FTS5's tables and the spelling of texts as arrays, built in the background, checked by FTS5's own totals.
 
-Until they are there, or when they do not agree with SQLite, FTS5 answers.
+FTS5 answers until they are built, and when they differ from its totals.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Postings(NamedTuple):
     def parts(
         self, weights: ColumnWeights, *, grams: bool
     ) -> list[tuple[_core.TextIndex, _core.Statistics, NDArray[np.float64]]]:
-        """Return what `_core.bm25_top_k` ranks over: the entries, and the grams if they are asked."""
+        """Return what `_core.bm25_top_k` ranks over: the entries, and the grams if a query needs them."""
         w = np.array([weights.id, weights.title, weights.description, weights.context, weights.tags], dtype=np.float64)
         found = [(self.entries, self.entry_rows, w)]
         if grams and self.gram_rows.rows:
@@ -44,7 +44,11 @@ class Postings(NamedTuple):
         return found
 
     def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
-        """Return the postings after slots were added and others died; ``searchable`` says which slots are rows."""
+        """Return the postings after slots were added and others died.
+
+        Args:
+            searchable: which slots are rows of the full-text table ``(s,)``.
+        """
         with_grams = buffers.with_grams.view()
         return self._replace(
             entry_rows=self.entry_rows.moved(self.entries, added[searchable[added]], removed[searchable[removed]]),
@@ -71,7 +75,7 @@ class PostingsBuffers:
         return len(self.with_grams)
 
     def append(self, read: Reading, rows: Sequence[int]) -> None:
-        """Add a slot for each of the store's rows; those that are gone, or memories, get an empty one."""
+        """Add a slot for each of the store's rows; deleted entries and memories get an empty one."""
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
         spelt = [""] * len(rows)
@@ -88,7 +92,7 @@ class PostingsBuffers:
         """Return the postings over the slots that are rows of the full-text table ``(s,)``."""
         with_grams = self.with_grams.view()
         if self._base is not None:
-            # Statistics move by what changed since.
+            # The statistics move by what changed since.
             postings, first = self._base
             before = np.zeros(len(rows), dtype=bool)
             before[: len(first)] = first
@@ -104,7 +108,7 @@ class PostingsBuffers:
 
 
 def agrees(read: Reading, postings: Postings) -> bool:
-    """Say whether rows and tokens are those that FTS5 itself has counted."""
+    """Say whether rows and tokens equal FTS5's own totals."""
     entries, grams = postings.entry_rows, postings.gram_rows
     return indexing.totals(read, "entries_fts") == (entries.rows, entries.tokens) and indexing.totals(
         read, "grams_fts"

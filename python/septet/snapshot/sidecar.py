@@ -1,8 +1,8 @@
-"""Sidecar: what is derived from a store, as one mapped file in a folder beside it.
+"""Sidecar: the arrays derived from a store, as one mapped file in a folder beside it.
 
-A sidecar is written under a name of its own, completed, and renamed; it is never changed. Its stamp says which view
-of which store it was made from; one that does not fit is ignored, and removed when the next is written. Whoever has one
-open keeps it: on POSIX systems a file stays until the last process lets go of it.
+A sidecar is written under a temporary name, completed and renamed; it never changes. Its stamp says which generation of
+which store it was made from; one that does not fit is ignored, and removed when another is written. A process that has
+one open can go on using it: on POSIX systems a removed file exists until the last process closes it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
-#: Counts up with every change of what is kept: columns, tokenizer, codes, scaling of vectors.
+#: Goes up when a part changes its meaning: tokenizer, codes, scaling of vectors, a column.
 FORMAT = 2
 SUFFIX = ".arrays"
 PART = ".part"
 
 
 class Stamp(NamedTuple):
-    """The view that arrays were made from.
+    """Which state of which store arrays were made from.
 
     Attributes:
         store: the store's own id.
-        writer: who wrote this generation. A copy of the store that went its own way has the same id, and the same
-            generation in time, but from another writer.
-        spaces: the spaces whose vectors are there.
+        writer: who wrote this generation. A copy of the store that was changed separately has the same id and, in time,
+            the same generation, but from another writer.
+        spaces: the spaces whose vectors the sidecar has.
     """
 
     store: str
@@ -47,13 +47,17 @@ class Stamp(NamedTuple):
     spaces: tuple[Space, ...]
 
     def to_bytes(self) -> bytes:
-        """Return the stamp as it is written."""
+        """Return the stamp as a sidecar stores it."""
         spaces = [list(space) for space in self.spaces]
         return json.dumps([FORMAT, self.store, self.generation, self.writer, spaces]).encode()
 
     @classmethod
     def from_bytes(cls, text: bytes) -> Stamp:
-        """Read a stamp; a ValueError for one of another format, or none."""
+        """Read a stamp.
+
+        Raises:
+            ValueError: it is none, or of another format.
+        """
         match json.loads(text):
             case [int(number), str(store), int(generation), str(writer), list(spaces)] if number == FORMAT:
                 return cls(store, generation, writer, tuple(_space(space) for space in spaces))
@@ -61,18 +65,18 @@ class Stamp(NamedTuple):
 
 
 def stamped(read: Reading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
-    """Return the stamp of a generation that the store had."""
+    """Return the stamp of a generation of the store, the present or an earlier one."""
     return Stamp(store_id(read), generation, writer_at(read, generation), spaces)
 
 
 class Sidecar:
-    """The folder beside a store. Threads and processes may share it: one writes at a time, anyone reads."""
+    """The folder of sidecars beside a store. Threads and processes may share it: one writes at a time, all read."""
 
     def __init__(
         self, store: str, *, read_only: bool = False, step: Callable[[str], None] = lambda _name: None
     ) -> None:
         """Name the store's file; ``step`` is called before each step of writing, and may raise to stop it."""
-        # A relative path means the folder of today.
+        # A relative path stays relative to the working directory of this moment.
         self._store = absolute(store)
         self._folder = f"{self._store}.septet"
         self.read_only = read_only
@@ -82,28 +86,28 @@ class Sidecar:
 
     @property
     def folder(self) -> Path:
-        """Where sidecars lie."""
+        """The folder beside the store."""
         from pathlib import Path
 
         return Path(self._folder)
 
     def after_fork(self) -> None:
-        """Let go of the parent's turn to write, or it would last as long as this child."""
+        """Close the inherited lock, or the parent's would last as long as this child."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def current_file(self, read: Reading) -> tuple[Path, int] | None:
-        """Return the path of what `newest` opens, and its size in bytes."""
-        found = self._newest(read)
+        """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
+        found = self._latest(read)
         return None if found is None else (self.folder / found[2], found[1].size_bytes)
 
-    def newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
-        """Open the newest sidecar that was made from this store, at this generation or before; None without any."""
-        found = self._newest(read)
+    def latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
+        """Open the latest sidecar made from this store at this generation or an earlier one; None without any."""
+        found = self._latest(read)
         return None if found is None else found[:2]
 
-    def _newest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
+    def _latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
         purged = None
         for generation, name in self._files():
             if generation > read.generation:
@@ -112,7 +116,7 @@ class Sidecar:
                 file = _core.ArrayFile(f"{self._folder}/{name}")
                 stamp = Stamp.from_bytes(file.stamp)
             except (OSError, ValueError):
-                # Cut, foreign, of another format, or removed by the one who wrote a newer one.
+                # Cut short, foreign, of another format, or removed by the writer of a later one.
                 continue
             purged = purged_at(read) if purged is None else purged
             if purged <= stamp.generation <= read.generation and stamp == stamped(read, stamp.generation, stamp.spaces):
@@ -127,11 +131,12 @@ class Sidecar:
         *,
         wait: bool = False,
     ) -> _core.ArrayFile | None:
-        """Write a sidecar in place of all others and open it.
+        """Write a sidecar, remove all others, and open it; None when it is not needed, or another writer is at work.
 
         Args:
-            needed: asked when nobody else writes any more: whether there is none as good as this.
-            wait: for another thread or process that writes one; else nothing is written then.
+            fill: writes the columns.
+            needed: whether no sidecar is as good as this one; called when no other process is writing.
+            wait: for another thread or process that is writing.
 
         Raises:
             OSError: the folder takes no writes, or the disk is full; nothing is left behind.
@@ -141,8 +146,8 @@ class Sidecar:
         mode = folder.with_suffix("").stat().st_mode & 0o666
         with suppress(FileExistsError):
             folder.mkdir(mode=mode | (mode & 0o444) >> 2)
-        with self._turn(wait) as mine:
-            if not mine or not needed():
+        with self._locked(wait) as locked:
+            if not locked or not needed():
                 return None
             self._clean(PART)
             name = f"{stamp.generation}-{os.urandom(6).hex()}{SUFFIX}"
@@ -159,7 +164,7 @@ class Sidecar:
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
-            # Before the turn is given back: the next writer removes it.
+            # Before the lock is released: another writer would remove the file.
             written = _core.ArrayFile(folder / name)
             self.step("clean")
             self._clean(SUFFIX, but=name)
@@ -167,12 +172,12 @@ class Sidecar:
             return written
 
     def drop(self) -> None:
-        """Remove every sidecar: one of them was damaged."""
+        """Remove every sidecar, because one of them is damaged."""
         with suppress(OSError):
             self._clean(SUFFIX)
 
     def _files(self) -> list[tuple[int, str]]:
-        """Return the names of the files that may be sidecars, the newest first, by generation."""
+        """Return generation and name of the files that may be sidecars, the latest first."""
         try:
             names = [name for name in _names(self._folder) if name.endswith(SUFFIX)]
         except OSError:
@@ -186,8 +191,8 @@ class Sidecar:
                 (self.folder / name).unlink(missing_ok=True)
 
     @contextmanager
-    def _turn(self, wait: bool) -> Iterator[bool]:
-        """Take the turn to write, and say whether it was free. The system gives it back when a process dies."""
+    def _locked(self, wait: bool) -> Iterator[bool]:
+        """Take the lock of writers, and say whether it was free. The system releases it when a process dies."""
         import fcntl
 
         lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -217,4 +222,4 @@ def _space(values: Any) -> Space:
     match values:
         case [int(), str(), int(), str(), int()]:
             return Space(*values)
-    raise ValueError("a space is none")
+    raise ValueError("the stamp names a space that is none")

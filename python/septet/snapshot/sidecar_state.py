@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from septet import _core
+from septet.errors import StoreError
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.checkpoint import restore
 from septet.snapshot.columns import Column
@@ -17,9 +18,9 @@ from septet.storage.tables.vectors import all_spaces
 
 __all__ = ["GROWN_SLOTS", "LEAST_SLOTS", "Coverage", "SidecarState"]
 
-#: A sidecar is written anew when more slots than this have come, and more than a tenth of what it covers.
+#: A new sidecar is written when more slots than this were added, and more than a tenth of what the old one covers.
 GROWN_SLOTS = 1_024
-#: A store with fewer gets no sidecar by itself: its arrays are made as quickly as they are opened.
+#: A store with fewer slots gets no sidecar in the background: building its arrays is as fast as opening them.
 LEAST_SLOTS = 2_000
 
 
@@ -55,7 +56,7 @@ class Coverage(NamedTuple):
         return cls(file, len(snapshot.rows), _term_slots(snapshot), numbers, frozenset(unverified))
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
-        """Say whether so much has come that a new sidecar is worth writing: more than a tenth."""
+        """Say whether so much was added, more than a tenth, that a new sidecar is worth writing."""
         enough = max(GROWN_SLOTS, self.slots // 10)
         added = 0 if self.file is None else max((layer.added for layer in buffers.vectors.values()), default=0)
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
@@ -66,9 +67,9 @@ class SidecarState:
     """The sidecar of a manager; every change is made under the manager's lock.
 
     Attributes:
-        sidecar: None when arrays are kept in memory only.
+        sidecar: None when arrays stay in memory.
         coverage: None when the arrays came from no sidecar and went into none.
-        damaged: a sidecar's content was found to be damaged, and was removed.
+        damaged: a sidecar was found to be damaged, and was removed.
         unwritable: why no sidecar can be written.
     """
 
@@ -80,7 +81,7 @@ class SidecarState:
 
     def restore(self, read: Reading, table: Sequence[Column]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar, of this generation or an earlier one; None without one that is sound."""
-        found = None if self.sidecar is None or self.damaged else self.sidecar.newest(read)
+        found = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
         if found is None:
             return None
         stamp, file = found
@@ -88,8 +89,9 @@ class SidecarState:
         spaces = [space for space in stamp.spaces if space in known]
         try:
             buffers, snapshot = restore(file, stamp.generation, spaces, table, read)
-        except (OSError, ValueError):
-            # Its table of contents was whole, so this was a sidecar; now it is damaged or cannot be read.
+        except (OSError, ValueError, StoreError):
+            # Its table of contents was whole, so this was a sidecar; now it is damaged, cannot be read, or names rows
+            # that the store does not have.
             self.give_up()
             return None
         whole = {column.name for column in table if column.saved} <= set(file.names())

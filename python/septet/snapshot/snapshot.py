@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.snapshot.arrays import Mask, Pieces, Positions, Slots
-from septet.snapshot.columns import Facts
+from septet.snapshot.columns import ColumnArrays
 from septet.snapshot.postings import Postings
 from septet.snapshot.row_index import RowIndex
 
@@ -48,7 +48,7 @@ class VectorRows(NamedTuple):
     def at(self, slots: Slots) -> Slots:
         """Return the position of each slot's vector ``(m,)``, -1 where it has none."""
         at = self.positions[slots].astype(np.int64)
-        # A slot of -1 is an entry this generation does not hold; as an index it would mean the last.
+        # A slot of -1 is an entry that this generation lacks; as an index it would mean the last.
         at[slots < 0] = -1
         return at
 
@@ -89,7 +89,7 @@ class Snapshot:
             append to it.
         hidden: how many slots are dead or not searchable.
         bounded: the slots whose validity has a limit, dead ones too ``(b,)``; few entries have any.
-        index: from rows to slots, moved from the snapshot before; None to make it when it is needed.
+        index: from rows to slots, moved from the snapshot before; None until it is needed.
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
@@ -98,7 +98,7 @@ class Snapshot:
     """
 
     generation: int
-    columns: Facts
+    columns: ColumnArrays
     names: Sequence[str]
     labels: _core.NameTable
     hidden: int
@@ -109,27 +109,29 @@ class Snapshot:
     postings: Postings | None = None
     selections: dict[object, _core.Selection] = field(default_factory=dict)
 
-    @property
+    # Cached, so that a search reads them without a call.
+
+    @cached_property
     def rows(self) -> Slots:
         """The store's row of each slot ``(s,)``."""
         return self.columns["rows"]
 
-    @property
+    @cached_property
     def alive(self) -> Mask:
         """Whether the slot is its entry's current one ``(s,)``."""
         return self.columns["alive"]
 
-    @property
+    @cached_property
     def searchable(self) -> Mask:
         """Whether the entry is one that both legs search, which memories are not ``(s,)``."""
         return self.columns["searchable"]
 
-    @property
+    @cached_property
     def valid_from(self) -> NDArray[np.float64]:
         """From when each entry is valid, epoch seconds, -inf without a limit ``(s,)``."""
         return self.columns["valid_from"]
 
-    @property
+    @cached_property
     def valid_until(self) -> NDArray[np.float64]:
         """Until when each entry is valid, epoch seconds, inf without a limit ``(s,)``."""
         return self.columns["valid_until"]
@@ -193,7 +195,7 @@ class Snapshot:
         return _core.Corpus(dict(self.columns), self.labels, text=text, terms=counts)
 
     def slots_of(self, rows: Sequence[int] | Slots) -> Slots:
-        """Return the slot of each of the store's rows ``(m,)``, -1 for rows this generation does not hold."""
+        """Return the slot of each of the store's rows ``(m,)``, -1 for rows that this generation lacks."""
         return self.by_row.find(np.asarray(rows, dtype=np.int64))
 
     def has_frequencies_at(self, now: float) -> bool:

@@ -27,7 +27,7 @@ class VectorLayer:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        #: Rows in a file, mapped, and what searches read them from; `_rows` are those added since.
+        #: Rows mapped from a file, and what searches read them through; `_rows` were added since.
         self._base: NDArray[np.float32] = np.empty((0, space.dimensions), dtype=np.float32)
         self._read: NDArray[np.float32] | _core.FileRows = self._base
         self._rows = AppendBuffer(np.float32, space.dimensions)
@@ -38,15 +38,15 @@ class VectorLayer:
 
     @classmethod
     def of(cls, space: Space, rows: VectorRows, base: NDArray[np.float32]) -> VectorLayer:
-        """Begin with rows that lie in a file, all of them in ``base``."""
+        """Begin with rows in a file, all of them mapped as ``base``."""
         layer = cls(space)
         layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
         layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
         layer._placed = len(rows.slots)
         return layer
 
-    def move(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
-        """Go on with rows in a file, and their codes, in place of the same rows in memory."""
+    def replace_by_file(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
+        """Use rows and codes of a file in place of the same rows in memory."""
         first = len(self._base)
         rest = AppendBuffer(np.float32, self.space.dimensions)
         rest.append(self._rows.view()[len(base) - first :])
@@ -55,7 +55,7 @@ class VectorLayer:
 
     @property
     def added(self) -> int:
-        """The number of rows that lie in no file."""
+        """The number of rows that are in no file."""
         return len(self._rows)
 
     def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
@@ -71,20 +71,20 @@ class VectorLayer:
             return
         for page in texts.late_vectors(read, self.space, since):
             slots = snapshot.slots_of([one.at for one in page])
-            # Slots beyond the positions are new ones: `append` has asked for theirs.
+            # Slots beyond the positions are new: `append` has read their vectors.
             known = (slots >= 0) & (slots < len(self._positions))
             known[known] = self._positions.view()[slots[known]] < 0
             self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
 
     def view(self, slots: int) -> VectorRows:
-        """Return what was appended so far, for a snapshot of so many slots."""
+        """Return what was appended so far, for a snapshot with ``slots`` slots."""
         known, placed = len(self._positions), self._slots.view()[self._placed :]
         numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
         fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
         fresh[placed[~is_late] - known] = numbers[~is_late]
         self._positions.append(fresh)
         if is_late.any():
-            # A new array, not the old one written to: an older snapshot still reads that.
+            # A new array, because an older snapshot still reads the old one.
             positions = self._positions.view().copy()
             positions[placed[is_late]] = numbers[is_late]
             self._positions = AppendBuffer.of(positions)
@@ -92,7 +92,7 @@ class VectorLayer:
         return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions.view())
 
     def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the first rows ``(count, d)`` in two pieces, to be copied as a whole."""
+        """Return the first rows ``(count, d)`` in two pieces."""
         return self._base[:count], self._rows.view()[: max(0, count - len(self._base))]
 
     def _append(self, blobs: Sequence[Any], slots: Slots) -> None:

@@ -12,7 +12,7 @@ __all__ = ["full_text_faults"]
 
 #: Each table, and the entries that have a row in it.
 _TABLES = {"entries_fts": f"e.live AND {SEARCHABLE}", "memories_fts": f"e.live AND {MEMORY}", "grams_fts": None}
-#: A check is no reason to keep a writer waiting, or to wait long for one.
+#: A check must not keep a writer waiting, nor wait long for one.
 _BUSY_TIMEOUT_S = 1.0
 
 

@@ -16,7 +16,7 @@ from septet.storage.forks import renew_in_children
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
 IDLE_READERS = 8
-#: Changes of writer that are remembered.
+#: Changes of writer that a store remembers.
 WRITERS = 4_096
 #: How long closing waits for reads that other threads have not finished.
 CLOSE_WAIT_S = 10.0
@@ -58,12 +58,12 @@ class Store:
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
-        # A relative path means the folder of today, also for connections opened after a change of folder.
+        # A relative path keeps its meaning for connections opened after a change of the working directory.
         self._file = path if path == MEMORY else absolute(path)
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        #: Under which the store signs the generations it writes, and the last one.
+        #: The name under which this store signs generations that it writes, and the last of them.
         self._name = os.urandom(16).hex()
         self._last_written = -1
         self._renew_locks()
@@ -83,14 +83,14 @@ class Store:
         """Close every connection; reads of other threads finish first. Closing twice is fine."""
         with self._write_lock, self._returned:
             self._closed = True
-            # Whoever closes last removes SQLite's log, and the caller may expect that to be us.
+            # The last connection that closes removes SQLite's log, and the caller may expect this one to.
             self._returned.wait_for(lambda: not set(self._readers) - {threading.get_ident()}, CLOSE_WAIT_S)
             for connection in (self._writer, *self._idle):
                 connection.close()
             self._idle.clear()
 
     def after_fork(self) -> None:
-        """Make the locks anew in a forked child; connections are replaced when the first is needed."""
+        """Replace the locks in a forked child; connections are replaced when one is needed."""
         self._renew_locks()
         self._last_written = -1
 
@@ -176,7 +176,7 @@ class Store:
 
     @contextmanager
     def bookkeeping(self) -> Iterator[Writing]:
-        """Open a write transaction that leaves the generation as it is: no snapshot depends on what it writes."""
+        """Open a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         with self._transaction() as sql:
             yield Writing(sql, _generation(sql))
 
@@ -288,9 +288,9 @@ def store_id(read: Reading) -> str:
 
 
 def writer_at(read: Reading, generation: int) -> str:
-    """Return who wrote a generation; empty where nobody signed it.
+    """Return who wrote a generation; empty where it is unknown.
 
-    Two copies of a store that went their own ways have the same generations, from different writers.
+    Two copies of a store that were changed separately have the same generations, from different writers.
     """
     sql = "SELECT value FROM meta WHERE key BETWEEN 'writer:' AND ? ORDER BY key DESC LIMIT 1"
     found = read.sql.execute(sql, (_signature(generation),)).fetchone()
@@ -302,7 +302,7 @@ def _signature(generation: int) -> str:
 
 
 def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
-    """Remember who writes from this generation on, and forget the changes of writer before the last few thousand."""
+    """Record who writes from this generation on, and drop the changes of writer before the last few thousand."""
     sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_signature(generation), name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))

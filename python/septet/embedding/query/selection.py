@@ -54,7 +54,7 @@ def select(read: Reading, own: str | None, at_hand: Mapping[str, int | None]) ->
         own: the model of the vault's embedder; None when it has none.
         at_hand: models that questions can be embedded with, and their dimensions as far as they are known.
     """
-    held = [t for t in texts.text_spaces(read) if t.held and t.state != "left"]
+    held = [t for t in texts.text_spaces(read) if t.has_vectors and t.state != "left"]
     for wanted in ([own] if own is not None else [], at_hand):
         for one in held:
             if one.state == "active" and one.space.model in wanted and _fits(one, at_hand):

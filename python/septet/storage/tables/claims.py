@@ -1,4 +1,4 @@
-"""Claims: which texts a process is having embedded at the moment, so that no other pays for them too."""
+"""Claims: which texts a process is having embedded now, so that no other process pays for them too."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _numbers = count(1)
 
 
 def new_owner() -> str:
-    """Return a name for someone in this process who claims texts; no other has it, here or elsewhere."""
+    """Return a name that is unique, here and on other machines, under which this process claims texts."""
     return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())} {next(_numbers)}"
 
 
@@ -31,7 +31,7 @@ def claimed(read: Reading, model: str, owner: str, keys: Sequence[str], now: flo
 
 
 def claim(write: Writing, model: str, owner: str, keys: Sequence[str], now: float, until: float) -> list[str]:
-    """Claim texts until a moment, and return those that nobody else has claimed."""
+    """Claim texts until a time (epoch seconds), and return those that nobody else has claimed."""
     write.sql.execute("DELETE FROM claims WHERE until <= ?", (now,))
     write.sql.executemany(
         "INSERT INTO claims (model, key, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (model, key) "
@@ -54,9 +54,9 @@ def release(write: Writing, owner: str) -> None:
 
 
 def drop_dead(write: Writing) -> int:
-    """Free what processes of this machine claimed that are no more, and return how many texts.
+    """Remove the claims of processes of this machine that have ended, and return how many texts that frees.
 
-    Those of other machines are free when their time is over.
+    Claims of other machines expire.
     """
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims")]
     dead = [(owner,) for owner in owners if is_dead(owner)]
@@ -64,7 +64,7 @@ def drop_dead(write: Writing) -> int:
 
 
 def is_dead(owner: str) -> bool:
-    """Say whether an owner was a process of this machine that is no more."""
+    """Say whether an owner was a process of this machine that has ended."""
     machine, pid, started, _ = owner.rsplit(" ", 3)
     if machine != _machine(os.getpid()) or sys.platform == "win32":
         return False
@@ -73,15 +73,15 @@ def is_dead(owner: str) -> bool:
     except ProcessLookupError:
         return True
     except OSError:
-        # It is there, and somebody else's.
+        # The process exists and belongs to another user.
         return False
-    # A number may be another process's by now.
+    # The number may belong to another process by now.
     return _started(int(pid)) != started
 
 
 @cache
 def _machine(_process: int) -> str:
-    """Return what tells apart sets of process numbers: the machine, since it was started, and the container."""
+    """Return what process numbers are relative to: the machine since its last boot, and the container."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -90,9 +90,9 @@ def _machine(_process: int) -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process was started, as its system counts; an empty mark where that cannot be read."""
+    """Return when a process was started, in the system's own units; ``?`` where that cannot be read."""
     try:
-        # The name stands in brackets and may hold anything; the twentieth field behind it is the start.
+        # The name is in brackets and may contain anything; the twentieth field after it is the start.
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return "?"

@@ -26,7 +26,7 @@ class Condition(NamedTuple):
 
 
 def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
-    """Return everything a candidate has to pass, by name.
+    """Return every condition that a candidate must pass, by name.
 
     Args:
         memories: the condition on kinds for the leg that searches memories, rather than for all others.
@@ -35,7 +35,7 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     out["kind"] = Condition(MEMORY if memories else SEARCHABLE)
     if not plan.include_expired:
         out["valid"] = validity(plan.now)
-    # Whoever asks for memories gets them, also next to entries of certain kinds.
+    # A caller who asks for memories gets them, even when `kinds` names other kinds.
     out.update((name, _translate(f)) for name, f in plan.filters.items() if not (memories and name == "kinds"))
     return out
 
@@ -97,7 +97,7 @@ def _compare(item: Compare) -> Condition:
         values = item.value if isinstance(item.value, tuple) else (item.value,)
         return _joined((_compare(replace(item, operator="$eq", value=v)) for v in values), " AND ", "1")
     if item.field == "tags" or item.field.startswith("attrs."):
-        return _comparejson_text(item)
+        return _compare_json(item)
     column = f"e.{item.field}"
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
@@ -114,7 +114,7 @@ def _compare(item: Compare) -> Condition:
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
 
 
-def _comparejson_text(item: Compare) -> Condition:
+def _compare_json(item: Compare) -> Condition:
     """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
     arguments, parameters = _json_arguments(item.field)
     if item.operator == "$exists":
@@ -134,13 +134,13 @@ def _comparejson_text(item: Compare) -> Condition:
 def _json_arguments(field: str) -> tuple[str, tuple[object, ...]]:
     if field == "tags":
         return "e.tags", ()
-    # SQLite compares a path with the names as they stand in the JSON text, so they are escaped in the same way.
+    # SQLite compares a path with the names in the JSON text as written there, so they are escaped in the same way.
     path = "$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:])
     return "e.attrs, ?", (path,)
 
 
 def _members(operator: str, values: Sequence[object]) -> list[Condition]:
-    """Compare one member ``j``; JSON's booleans are no numbers, and text is not ordered with numbers."""
+    """Compare one member ``j``; JSON's booleans are not numbers, and text is not ordered with numbers."""
     truths = [v for v in values if isinstance(v, bool)]
     texts = [v for v in values if isinstance(v, str)]
     numbers = [v for v in values if not isinstance(v, (bool, str))]

@@ -6,17 +6,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from septet._core import grams, plain_row
 from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, tags_of, utf8
+from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import indexing, texts
 from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = [
-    "Row",
+    "EntryRow",
     "any_searchable",
     "checked_row",
     "count",
@@ -26,7 +27,6 @@ __all__ = [
     "facts_at",
     "facts_changed",
     "find",
-    "id_of",
     "ids_at",
     "kinds",
     "live",
@@ -34,15 +34,12 @@ __all__ = [
     "purged_at",
     "read_rows",
     "row_of",
-    "size_of",
     "tags_at",
-    "text_hash_of",
     "texts_at",
     "upsert",
 ]
 
-#: An entry on its way in: the columns of `entries` up to ``text_hash``, and whether its creation time was given.
-Row = tuple[Any, ...]
+_Found = TypeVar("_Found")
 
 PAGE_ROWS = 5_000
 
@@ -52,73 +49,89 @@ _CANDIDATE = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until"
 )
 
+
+class EntryRow(NamedTuple):
+    """An entry on its way in: columns of the table ``entries``, and whether the caller gave its creation time.
+
+    `_core.plain_row` makes these values in this order.
+    """
+
+    id: str
+    kind: str
+    type: str
+    domain: str
+    severity: str
+    title: str
+    description: str
+    context: str
+    tags: str
+    grams: str
+    attrs: str
+    path: str | None
+    first_line: int | None
+    last_line: int | None
+    created_at: float
+    updated_at: float
+    valid_from: float | None
+    valid_until: float | None
+    text_hash: str
+    created_given: bool
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the texts and attrs take: their characters."""
+        return len(self.title) + len(self.description) + len(self.context) + len(self.attrs)
+
+
+_STORED = EntryRow._fields[:-1]
+_GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
+_REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
 # On conflict the row is updated, never replaced: a replaced row would get another number.
 # A revived entry (live = 0) starts a new life, so it takes the new creation time.
-_UPSERT = """
-INSERT INTO entries (id, kind, type, domain, severity, title, description, context, tags, grams, attrs, path,
-    first_line, last_line, created_at, updated_at, valid_from, valid_until, text_hash, live, generation)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?19, 1, ?21)
+_UPSERT = f"""
+INSERT INTO entries ({", ".join(_STORED)}, live, generation)
+VALUES ({", ".join(f"?{n}" for n in range(1, _GIVEN))}, 1, ?{_GENERATION})
 ON CONFLICT (id) DO UPDATE SET
-    kind = excluded.kind, type = excluded.type, domain = excluded.domain, severity = excluded.severity,
-    title = excluded.title, description = excluded.description, context = excluded.context, tags = excluded.tags,
-    grams = excluded.grams, attrs = excluded.attrs, path = excluded.path, first_line = excluded.first_line,
-    last_line = excluded.last_line,
-    created_at = CASE WHEN ?20 OR NOT entries.live THEN excluded.created_at
-                      ELSE min(entries.created_at, excluded.updated_at) END,
-    updated_at = excluded.updated_at, valid_from = excluded.valid_from, valid_until = excluded.valid_until,
-    text_hash = excluded.text_hash, live = 1, generation = excluded.generation
+    {", ".join(f"{name} = excluded.{name}" for name in (*_REPLACED, "live", "generation"))},
+    created_at = CASE WHEN ?{_GIVEN} OR NOT entries.live THEN excluded.created_at
+                      ELSE min(entries.created_at, excluded.updated_at) END
 """
 
 
-def checked_row(fields: Mapping[str, Any], *, now: float) -> Row:
-    """Return the row of an entry whose fields pass `draft`; plain ones need no more than a look.
+def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
+    """Return the row of an entry whose fields pass `draft`; plain ones take a short cut.
 
     Raises:
         EntryError: as `draft`.
     """
     row = plain_row(fields, now, _attrs_json, _span_columns)
-    return row_of(draft(fields, now=now)) if row is None else row
+    return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
 
 
-def row_of(draft: Draft) -> Row:
+def row_of(draft: Draft) -> EntryRow:
     """Return the row of a checked entry."""
     e = draft.entry
-    return (
+    return EntryRow(
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
         json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
         e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
     )  # fmt: skip
 
 
-def id_of(row: Row) -> str:
-    """Return the id of a row."""
-    return str(row[0])
-
-
-def text_hash_of(row: Row) -> str:
-    """Return the digest of a row's text."""
-    return str(row[18])
-
-
-def size_of(row: Row) -> int:
-    """Return about how many bytes a row's texts and attrs are: their characters."""
-    return len(row[5]) + len(row[6]) + len(row[7]) + len(row[10])
-
-
-def upsert(write: Writing, rows: Sequence[Row]) -> None:
+def upsert(write: Writing, rows: Sequence[EntryRow]) -> None:
     """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
-    known = indexing.rows_of(write, [id_of(row) for row in rows])
-    newest = indexing.newest_row(write)
+    known = indexing.rows_of(write, [row.id for row in rows])
+    last = indexing.last_row(write)
     indexing.unindex(write, known)
     write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
-    indexing.index(write, known, after=newest, expected=len(rows))
+    indexing.index(write, known, after=last, expected=len(rows))
 
 
 def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     """Return the live entries with the given ids, by id.
 
     Raises:
-        EntryError: an id that is no text.
+        EntryError: an id is not text.
     """
     wanted = [utf8(i, "id") for i in ids]
     sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
@@ -132,12 +145,14 @@ def live(read: Reading) -> Iterator[Candidate]:
 
 
 def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
-    """Return the entries at the given rows, in that order; rows that are gone are left out."""
-    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
+    """Return the live entries at the given rows, in that order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
     # No function of Python is called for each row: a search reads ten.
-    made = map(tuple.__new__, repeat(Candidate), read.sql.execute(sql, (_json_list(rows),)))
-    found = {candidate.row: candidate for candidate in made}
-    return [found[r] for r in rows if r in found]
+    return _all_of(rows, [*map(tuple.__new__, repeat(Candidate), read.sql.execute(sql, (_json_list(rows),)))])
 
 
 def _json_list(rows: Iterable[int]) -> str:
@@ -156,36 +171,47 @@ def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tup
 
     The first of the facts must be the row.
     """
-    # Asked for an order, SQLite would walk the whole table to get it; there are few such rows.
+    # Sorted here: ordered by SQLite, the query would walk the whole table.
     sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
 
 def facts_at(read: Reading, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return the facts about the entries at the given rows, all of which must exist, in their order."""
+    """Return the facts about the entries at the given rows, in their order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
     sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-    return read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall()
+    return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
 
 
 def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
-    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`)."""
-    sql = (
-        "SELECT e.title, e.description, e.context, e.tags "
-        "FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-    )
-    return [searched_text(*texts) for texts in read.sql.execute(sql, (json.dumps(list(rows)),))]
+    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
+    return [searched_text(*texts) for texts in found]
 
 
 def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the entries at the given rows."""
-    sql = "SELECT e.id FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-    return [r[0] for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
+    """Return the ids of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
 
 
 def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
-    """Return the tags of the entries at the given rows."""
-    sql = "SELECT e.tags FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
-    return [tags_of(r[0]) for r in read.sql.execute(sql, (json.dumps(list(rows)),))]
+    """Return the tags of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
 
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:
@@ -209,19 +235,19 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
 
 
 def purge(write: Writing) -> int:
-    """Remove deleted rows for good, and vectors of texts that no entry has any more; return how many rows."""
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
     texts.drop_orphans(write)
-    newest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
-    if newest is None:
+    latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
+    if latest is None:
         return 0
-    # A row that is gone cannot tell what became of it: whoever has not seen it deleted must begin anew.
+    # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
     sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
-    write.sql.execute(sql, (newest,))
+    write.sql.execute(sql, (latest,))
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 
 def purged_at(read: Reading) -> int:
-    """Return the generation at which the last one of the rows that were purged was deleted, 0 when none was."""
+    """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
     found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
     return 0 if found is None else int(found[0])
 
@@ -237,13 +263,23 @@ def count_searchable(read: Reading) -> int:
 
 
 def any_searchable(read: Reading) -> bool:
-    """Say whether there is a live entry that is no memory."""
+    """Say whether there is a live entry that is not a memory."""
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: Reading) -> dict[str, int]:
     """Return the number of live entries by kind."""
     return dict(read.sql.execute("SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"))
+
+
+def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise StoreError(
+            f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "
+            "it was changed by another program than Septet; open the vault again"
+        )
+    return found
 
 
 def _attrs_json(value: object) -> str:

@@ -14,18 +14,18 @@ from septet.storage.store import Reading
 from septet.storage.tables import entries
 from septet.storage.tables.conditions import conditions, conjunction
 
-__all__ = ["TextHits", "counts", "place", "recall", "recall_memories", "score_rows", "taken"]
+__all__ = ["FtsRows", "Rank", "candidate_count", "counts", "rank_of", "recall", "recall_memories", "score_rows"]
 
 
-#: What SQLite says when a build has no `bm25()` or its host forbids it.
+#: SQLite's errors when a build has no `bm25()` or its host forbids it.
 _MISSING = ("no such function: bm25", "not authorized to use function: bm25")
 
 
-class TextHits(NamedTuple):
-    """Rows and their scores (BM25 turned positive, higher is better), best first.
+class FtsRows(NamedTuple):
+    """Rows and their scores (BM25 made positive, higher is better), best first.
 
     Attributes:
-        fallback: True when ``bm25()`` was missing and FTS5's default rank, all columns equal, stood in.
+        fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
     """
 
     rows: list[int]
@@ -33,14 +33,27 @@ class TextHits(NamedTuple):
     fallback: bool
 
 
-def recall(read: Reading, plan: Plan, take: int) -> TextHits:
-    """Return the best ``take`` rows for a plan's terms among those that pass its filters; ties by row."""
+class Rank(NamedTuple):
+    """The place of a row among all matches.
+
+    Attributes:
+        rank: from 1; None when the row does not match.
+        matches: how many rows match under the filters.
+    """
+
+    rank: int | None
+    matches: int
+    score: float | None
+
+
+def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
+    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row."""
     passing = conjunction(conditions(plan))
     return _ranked(
         read,
         plan,
         f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY t.score DESC, t.row LIMIT ?",
-        (*passing.parameters, take),
+        (*passing.parameters, limit),
     )
 
 
@@ -52,19 +65,19 @@ def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, floa
     return dict(zip(found.rows, found.scores))
 
 
-def place(read: Reading, plan: Plan, row: int) -> tuple[int | None, int, float | None]:
-    """Return the rank of a row among all matches under the filters (from 1), their number, and the row's score."""
+def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
+    """Return where a row ranks among all matches that pass the filters."""
     score = score_rows(read, plan, [row]).get(row)
     passing = conjunction(conditions(plan))
     found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
     if score is None:
-        return None, len(found.rows), None
+        return Rank(None, len(found.rows), None)
     before = sum(1 for r, s in zip(found.rows, found.scores) if s > score or (s == score and r < row))
-    return before + 1, len(found.rows), score
+    return Rank(before + 1, len(found.rows), score)
 
 
-def taken(plan: Plan, matches: int) -> int:
-    """Return how many of the matches become candidates: all of them when the small-corpus guard fires."""
+def candidate_count(plan: Plan, matches: int) -> int:
+    """Return how many of the matches become candidates: all of them when the small-corpus guard applies."""
     return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.candidates, matches)
 
 
@@ -85,29 +98,29 @@ def counts(read: Reading, plan: Plan) -> TermCounts:
     return TermCounts(entries.count_searchable(read), holding)
 
 
-def recall_memories(read: Reading, plan: Plan, take: int) -> list[int]:
+def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
     """Return the best memories for a plan's terms by FTS5's default rank."""
     passing = conjunction(conditions(plan, memories=True))
     sql = (
         "SELECT e.row FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
         f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY rank, e.row LIMIT ?"
     )
-    return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, take))]
+    return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, limit))]
 
 
 def _ranked(
     read: Reading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
-) -> TextHits:
+) -> FtsRows:
     with_grams = plan.query.grams and _any_grams(read)
     weights = plan.profile.text.weights
     try:
         rows = _run(read, plan.query.match, _bm25(weights), with_grams, tail, parameters, only)
-        return TextHits(*rows, fallback=False)
+        return FtsRows(*rows, fallback=False)
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
     rows = _run(read, plan.query.match, "-rank", with_grams, tail, parameters, only)
-    return TextHits(*rows, fallback=True)
+    return FtsRows(*rows, fallback=True)
 
 
 def _run(
@@ -119,7 +132,7 @@ def _run(
     parameters: Sequence[object],
     only: Sequence[int] | None,
 ) -> tuple[list[int], list[float]]:
-    # The plus keeps FTS5 from looking the rows up one by one: each look-up would count every term's documents anew.
+    # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     one = (match,) if only is None else (match, *only)
     matches = f"SELECT rowid AS row, {score} AS score FROM entries_fts WHERE entries_fts MATCH ?{inside}"

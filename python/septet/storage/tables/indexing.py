@@ -1,4 +1,4 @@
-"""Keeping the full-text tables equal to `entries`: what is about to change leaves them, what was written enters them.
+"""Keeping the full-text tables equal to `entries`: rows leave before they change and enter after they were written.
 
 Triggers would do the same, but FTS5 flushes its buffers to disk at every savepoint, and SQLite opens one for each row a
 trigger fires on: loading was 2.4 times slower. One statement a batch keeps the buffers.
@@ -16,21 +16,21 @@ from typing import Literal, NamedTuple
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
-__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "newest_row", "rows_of", "totals", "unindex"]
+__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "last_row", "rows_of", "totals", "unindex"]
 
-#: FTS5's buffers: room for the words of some 8,000 entries of 60 words. Its own choice is a megabyte.
+#: FTS5's buffers: room for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20
-#: A transaction of fewer entries does not fill a megabyte as a rule, and need not ask for more.
+#: A transaction of fewer entries rarely fills a megabyte and needs no more.
 MANY = 1_000
 
 
 class _Table(NamedTuple):
-    """A full-text table: its columns, the expressions over ``entries e`` that fill them, and the rows it holds."""
+    """A full-text table: its columns, the expressions over ``entries e`` that fill them, and which rows it has."""
 
     name: str
     columns: str
     values: str
-    holds: str
+    condition: str
 
 
 _TABLES = (
@@ -56,31 +56,31 @@ def rows_of(write: Writing, ids: Sequence[str]) -> list[int]:
     return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
-def newest_row(write: Writing) -> int:
-    """Return the last row, 0 without any; every row inserted after this stands behind it."""
+def last_row(write: Writing) -> int:
+    """Return the last row, 0 without any; every row inserted later has a higher number."""
     return int(write.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
 def unindex(write: Writing, rows: Sequence[int]) -> None:
-    """Take rows out of the full-text tables; call it before their text changes."""
+    """Remove rows from the full-text tables; call it before their text changes."""
     if not rows:
         return
     wanted = json.dumps(rows)
     for t in _TABLES:
         write.sql.execute(
             f"INSERT INTO {t.name} ({t.name}, rowid, {t.columns}) SELECT 'delete', e.row, {t.values} "
-            f"FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.holds}",
+            f"FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}",
             (wanted,),
         )
 
 
 def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> None:
-    """Put rows into the full-text tables; call it after `unindex` and the write.
+    """Add rows to the full-text tables; call it after `unindex` and the write.
 
     Args:
-        rows: those that were there before.
-        after: what `newest_row` was before; every row behind it is new.
-        expected: about how many rows that makes.
+        rows: those that existed before.
+        after: what `last_row` was before; every row with a higher number is new.
+        expected: about how many new rows there are.
     """
     if expected >= MANY:
         _widen(write)
@@ -88,16 +88,16 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
     for t in _TABLES:
         into = f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} FROM"
         if rows:
-            write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.holds}", (wanted,))
-        # In the order of rows: FTS5 empties its buffers when a row does not stand behind the one before.
-        write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.holds} ORDER BY e.row", (after,))
+            write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (wanted,))
+        # In the order of rows: FTS5 flushes its buffers when a row's number is lower than the one before.
+        write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
 
 
 class IndexedTexts(NamedTuple):
     """What the full-text tables hold of one entry.
 
     Attributes:
-        at: the entry's place among those that were asked for.
+        at: the position of the entry's row in the list given.
     """
 
     at: int
@@ -138,7 +138,7 @@ def totals(read: Reading, table: Literal["entries_fts", "grams_fts"]) -> Totals:
 
 
 def _widen(write: Writing) -> None:
-    """Give the full-text tables larger buffers, once and for good: the setting lies in the file."""
+    """Give the full-text tables larger buffers; the setting is stored in the file."""
     for t in _TABLES:
         found = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
         if found is None or found[0] != BUFFER_BYTES:

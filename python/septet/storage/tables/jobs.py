@@ -1,4 +1,4 @@
-"""Jobs: what a provider is embedding over hours, so that whoever opens the vault next can collect it.
+"""Jobs: batches that a provider embeds over hours, recorded so that a later process can collect them.
 
 The texts of a job are claimed in the job's own name, which no process has: a crash leaves them claimed.
 """
@@ -34,16 +34,16 @@ def owner_of(job: int) -> str:
     return f"{_OWNERS} {job} - -"
 
 
-def make(write: Writing, model: str, place: str, name: str, owner: str, now: float, until: float) -> int:
-    """Note a job that is going to be submitted and return its number.
+def make(write: Writing, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
+    """Record a job before it is submitted and return its number.
 
     Args:
-        place: the address it will lie at: another one does not know it.
-        owner: the process that looks after it, until a moment.
+        address: of the provider that gets it; no other address knows the job.
+        owner: the process that looks after it, until a time (epoch seconds).
     """
     made = write.sql.execute(
         "INSERT INTO jobs (model, place, name, owner, until, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (model, place, name, owner, until, now),
+        (model, address, name, owner, until, now),
     ).lastrowid
     assert made is not None
     return made
@@ -54,26 +54,26 @@ def submitted(write: Writing, job: int, batch: str) -> None:
     write.sql.execute("UPDATE jobs SET batch = ? WHERE job = ?", (batch, job))
 
 
-def take(write: Writing, model: str, place: str, owner: str, now: float, until: float) -> list[Job]:
+def take(write: Writing, model: str, address: str, owner: str, now: float, until: float) -> list[Job]:
     """Take over the jobs of a model that no living process looks after, the oldest first."""
     sql = "SELECT DISTINCT owner FROM jobs WHERE until > ? AND owner <> ''"
-    held = [r[0] for r in write.sql.execute(sql, (now,))]
+    owners = [r[0] for r in write.sql.execute(sql, (now,))]
     write.sql.executemany(
-        "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in held if claims.is_dead(other)]
+        "UPDATE jobs SET owner = '' WHERE owner = ?", [(other,) for other in owners if claims.is_dead(other)]
     )
     sql = "SELECT job, name, batch FROM jobs WHERE model = ? AND place = ? AND (owner = '' OR until <= ?) ORDER BY job"
-    found = [Job._make(row) for row in write.sql.execute(sql, (model, place, now)).fetchall()]
+    found = [Job._make(row) for row in write.sql.execute(sql, (model, address, now)).fetchall()]
     write.sql.executemany("UPDATE jobs SET owner = ?, until = ? WHERE job = ?", [(owner, until, j.job) for j in found])
     return found
 
 
 def renew(write: Writing, owner: str, until: float) -> None:
-    """Go on looking after jobs until a later moment."""
+    """Look after jobs until a later time."""
     write.sql.execute("UPDATE jobs SET until = ? WHERE owner = ?", (until, owner))
 
 
 def let_go(write: Writing, owner: str) -> None:
-    """Leave jobs to whoever comes next; their texts stay claimed."""
+    """Leave jobs to the next process; their texts stay claimed."""
     write.sql.execute("UPDATE jobs SET owner = '' WHERE owner = ?", (owner,))
 
 

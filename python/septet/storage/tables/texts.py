@@ -39,8 +39,8 @@ __all__ = [
 
 PAGE_ROWS = 5_000
 
-#: ``active`` spaces answer searches; one that is ``filling`` will when it holds every text; one that was ``left`` is
-#: kept for no one.
+#: ``active`` spaces answer searches; a ``filling`` one will when it has a vector of every text; one that was ``left``
+#: belongs to a model that is no longer used.
 State: TypeAlias = Literal["filling", "active", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
@@ -50,33 +50,33 @@ _LACKING = f"{_EMBEDDED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e
 
 
 class TextSpace(NamedTuple):
-    """A space of vectors by text; ``held`` says whether it has any."""
+    """A space of vectors by text, what it is used for, and whether it has any vectors yet."""
 
     space: Space
     state: State
-    held: bool
+    has_vectors: bool
 
 
 def text_spaces(read: Reading | Writing) -> list[TextSpace]:
-    """Return every space of vectors by text, the newest first."""
+    """Return every space of vectors by text, the latest first."""
     states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
     found = []
     for row in read.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchall():
         space = Space._make(row)
-        held = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
-        found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), held is not None))
+        first = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
+        found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), first is not None))
     return found
 
 
 def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
-    """Return the space of a model's vectors, the newest when the dimension is not named; None without any."""
+    """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
     sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
     found = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
     return None if found is None else Space._make(found)
 
 
 def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space:
-    """Return the space of a model's vectors of so many dimensions, made and begun if there is none."""
+    """Return the space of a model's vectors of a dimension; make it if there is none."""
     space = find_space(write, model, dimensions)
     if space is None:
         write.sql.execute(
@@ -93,7 +93,7 @@ def begin(write: Writing, space: Space) -> None:
     """Let a space be filled (again): one that was left becomes active when no other answers, and filling otherwise."""
     everything = text_spaces(write)
     if any(t.space == space and t.state == "left" for t in everything):
-        others = any(t.state == "active" and t.held for t in everything)
+        others = any(t.state == "active" and t.has_vectors for t in everything)
         move(write, space, "filling" if others else "active")
 
 
@@ -103,7 +103,7 @@ def add_index(write: Writing) -> None:
 
 
 def is_left(read: Reading | Writing, space: Space) -> bool:
-    """Say whether a space is kept for no one."""
+    """Say whether a space belongs to a model that is no longer used."""
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
@@ -113,7 +113,7 @@ def move(write: Writing, space: Space, state: State) -> None:
 
 
 def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
-    """Store the vectors ``(n, d)`` of texts by their hashes, keep those that are there, and return how many are new."""
+    """Store the vectors ``(n, d)`` of texts by their hashes unless they exist; return how many are new."""
     rows = vectors.astype("<f4", copy=False)
     return write.sql.executemany(
         "INSERT INTO vectors (space, key, vector, generation) VALUES (?, ?, ?, ?) ON CONFLICT (key, space) DO NOTHING",
@@ -153,8 +153,8 @@ def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -
     if space is None:
         return list(keys)
     sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
-    held = {r[0] for r in read.sql.execute(sql, (json.dumps(list(keys)), space.space))}
-    return [key for key in keys if key not in held]
+    there = {key for (key,) in read.sql.execute(sql, (json.dumps(list(keys)), space.space))}
+    return [key for key in keys if key not in there]
 
 
 def of_keys(read: Reading, keys: Sequence[str]) -> dict[str, str]:
@@ -183,12 +183,12 @@ def coverage(read: Reading, space: Space) -> tuple[int, int]:
 
 
 def empty(write: Writing, space: Space, most: int) -> int:
-    """Remove vectors of a space, at most so many, and return how many."""
+    """Remove at most ``most`` vectors of a space and return how many."""
     gone = write.sql.execute(
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
         (space.space, most),
     ).rowcount
-    # Its number stays taken, and snapshots older than this must load its vectors anew.
+    # The space keeps its number; older snapshots must reload its vectors.
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
     return gone
 
@@ -200,8 +200,8 @@ def emptied_at(read: Reading, space: Space) -> int:
 
 
 def left_spaces(read: Reading) -> list[Space]:
-    """Return the spaces that hold vectors for no one."""
-    return [t.space for t in text_spaces(read) if t.state == "left" and t.held]
+    """Return the spaces with vectors of models that are no longer used."""
+    return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
 
 
 def drop_orphans(write: Writing) -> int:

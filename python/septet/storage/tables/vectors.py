@@ -47,7 +47,11 @@ class GivenVectors(NamedTuple):
 
 
 class StoredVector(NamedTuple):
-    """One vector as little-endian float32, and whose it is: a row, or a place among rows that were asked for."""
+    """One vector as little-endian float32.
+
+    Attributes:
+        at: the row of its entry, or the position of that row in the list given.
+    """
 
     at: int
     vector: bytes
@@ -86,7 +90,7 @@ def put(write: Writing, given: Sequence[GivenVectors], *, one_per_entry: bool, n
     for one in given:
         key = f"{one.text_hash}:{one.entry_id}"
         if any(m not in known or known[m].dimensions != row.size for m, row in one.by_model.items()):
-            # Whether a space can change its dimension depends on what lies in it.
+            # Whether a space can change its dimension depends on the vectors in it.
             _insert(write, rows)
         spaces = [_space_for(write, known, m, row, one.entry_id, now) for m, row in one.by_model.items()]
         if one_per_entry and len(known) > 1:
@@ -153,7 +157,7 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
 
 
 def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
-    """Return the vectors that the entries at the given rows have in a space, by the place of the row, in that order."""
+    """Return the vectors of the entries at the given rows in a space, by the position of the row, in order."""
     sql = (
         "SELECT j.key, v.vector FROM json_each(?) j JOIN entries e ON e.row = j.value "
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"

@@ -42,11 +42,11 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     plan, read = view.plan, view.read
     if not plan.query.terms:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
-    rank, of, score = fulltext.place(read, plan, candidate.row)
+    rank, of, score = fulltext.rank_of(read, plan, candidate.row)
     asked = list(dict.fromkeys(plan.query.terms))
     hit = [t for t in asked if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
     detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(asked)}"
-    taken = fulltext.taken(plan, of)
+    taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
 
