@@ -1,4 +1,4 @@
-"""Which embedder the command line uses: where its configuration is found, and what the options change in it."""
+"""Which embedder the command line uses: where its configuration is, and what options change in it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ __all__ = ["Settings", "cache_file", "default_files", "find"]
 
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
-#: What belongs to a model: another one does not keep it.
+#: Fields that belong to a model: they are dropped when the model changes.
 _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query_prefix", "document_prefix"})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """An embedding configuration, and where it stands.
+    """An embedding configuration, and where it comes from.
 
     Attributes:
-        source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider`` or a file as a shell takes it; None when nothing
-            is configured.
+        config: the configuration.
+        source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider``, or the path of a file, quoted for a shell; None
+            if nothing is configured.
     """
 
     config: EmbeddingConfig
@@ -35,7 +36,7 @@ class Settings:
 
     @property
     def embedder(self) -> dict[str, Any]:
-        """What a vault is opened with; nothing when nothing is to be embedded."""
+        """The arguments that open a vault with this embedder; empty without one."""
         if self.config.provider == "none":
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
@@ -50,7 +51,7 @@ class Settings:
             return self
         named = config_of({"provider": provider}).provider if provider is not None else self.config.provider
         if named in ("none", "auto") and model is not None:
-            raise EmbeddingConfigError(f"--model {model}: say whose it is with --provider")
+            raise EmbeddingConfigError(f"--model {model}: name its provider with --provider")
         fields: dict[str, Any] = {"provider": named}
         if named == self.config.provider:
             dropped = _OF_A_MODEL if model is not None else frozenset()
@@ -61,10 +62,10 @@ class Settings:
 
 
 def find(named: str | None, environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings that hold: those of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
+    """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
 
     Raises:
-        EmbeddingConfigError: they cannot be read or understood.
+        EmbeddingConfigError: they cannot be read or are malformed.
     """
     env = os.environ if environment is None else environment
     for given, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
@@ -78,14 +79,14 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
 
 
 def default_files() -> list[Path]:
-    """Return where the user's file is looked for, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
+    """Return where the user's file may be, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
     return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]
 
 
 def cache_file() -> Path:
-    """Return the cache of all of a user's vaults, ``$XDG_CACHE_HOME/septet/embeddings.db``; its folder is made."""
+    """Return the cache that all vaults of a user share, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
     path = cache_folder() / "embeddings.db"
     with suppress(OSError):
-        # A cache saves calls, and nothing depends on it: it says itself when its file cannot be used.
+        # The cache is optional, and notes itself that its file cannot be used.
         path.parent.mkdir(parents=True, exist_ok=True)
     return path
