@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.query.options import SearchOptions, complete, takes_options
+from septet.query.options import DEFAULTS, SearchOptions, takes_options, unexpected
 from septet.query.plan import Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
@@ -63,7 +63,7 @@ class Searchable(ABC):
             VectorError: the query vector fits no vectors of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
-        plan = self._plan(query, complete("search", options))
+        plan = self._plan("search", query, options)
         return run(self._tiers(), self._asked(plan), self._executor())
 
     @takes_options
@@ -85,7 +85,7 @@ class Searchable(ABC):
         # Searches do not load it.
         from septet.search.explain import explain
 
-        return explain(self._tiers(), self._asked(self._plan(query, complete("explain", options))), id)
+        return explain(self._tiers(), self._asked(self._plan("explain", query, options)), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.
@@ -132,11 +132,14 @@ class Searchable(ABC):
 
         return answering(self._embeddings_of())
 
-    def _plan(self, query: str, options: Mapping[str, Any]) -> Plan:
-        profile = options["profile"]
+    def _plan(self, method: str, query: str, options: Mapping[str, Any]) -> Plan:
+        full = {**DEFAULTS, **options}
+        if len(full) != len(DEFAULTS):
+            raise unexpected(method, options)
+        profile = full["profile"]
         chosen = self._profile if profile is None else profile
         now = float(self._clock())
-        return make_plan(query, now=now, profile=chosen, options=options, embeds=self._embeds())
+        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
 
     def _asked(self, plan: Plan) -> Plan:
         """Return the plan with the query embedded for every tier that has vectors."""

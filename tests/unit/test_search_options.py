@@ -6,7 +6,7 @@ import re
 import pytest
 
 from septet import Federation, SearchOptions, Vault
-from septet.query.options import DEFAULTS, OPTIONS, complete, takes_options
+from septet.query.options import DEFAULTS, OPTIONS, takes_options
 
 NAMES = list(SearchOptions.__annotations__)
 
@@ -41,7 +41,7 @@ def test_an_unknown_option_is_a_type_error_that_names_the_nearest(method):
         }
         with pytest.raises(TypeError, match=rf"{method}\(\) got .*'limt'. Did you mean 'limit'\?"):
             call[method](limt=3)
-        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': there are limit, mode"):
+        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, mode"):
             call[method](limit=1, zzz=1)
 
 
@@ -50,9 +50,11 @@ def test_options_follow_the_query_by_name_only():
         vault.search("alpha", 5)
 
 
-def test_a_plan_gets_every_option_and_those_given_win():
-    assert complete("search", {}) == DEFAULTS
-    assert complete("search", {"limit": 3, "mode": "scan"}) == {**DEFAULTS, "limit": 3, "mode": "scan"}
+def test_options_that_are_given_win_over_the_defaults():
+    with Vault(":memory:") as vault:
+        plain, given = (vault._plan("search", "alpha", one) for one in ({}, {"limit": 3, "mode": "scan"}))
+    assert (plain.limit, plain.mode) == (DEFAULTS["limit"], DEFAULTS["mode"])
+    assert given == plain._replace(limit=3, mode="scan", now=given.now)
 
 
 def test_a_method_keeps_what_it_takes_beside_the_options():
