@@ -63,7 +63,7 @@ class Searchable(ABC):
             VectorError: the query vector fits no vectors of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
-        plan = self._plan("search", query, options)
+        plan = self._plan(query, options)
         return run(self._tiers(), self._asked(plan), self._executor())
 
     @takes_options
@@ -85,7 +85,7 @@ class Searchable(ABC):
         # Searches do not load it.
         from septet.search.explain import explain
 
-        return explain(self._tiers(), self._asked(self._plan("explain", query, options)), id)
+        return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.
@@ -132,7 +132,7 @@ class Searchable(ABC):
 
         return answering(self._embeddings_of())
 
-    def _plan(self, method: str, query: str, options: Mapping[str, Any]) -> Plan:
+    def _plan(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
         full = {**DEFAULTS, **options}
         if len(full) != len(DEFAULTS):
             raise unexpected(method, options)

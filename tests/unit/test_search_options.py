@@ -52,7 +52,7 @@ def test_options_follow_the_query_by_name_only():
 
 def test_options_that_are_given_win_over_the_defaults():
     with Vault(":memory:") as vault:
-        plain, given = (vault._plan("search", "alpha", one) for one in ({}, {"limit": 3, "mode": "scan"}))
+        plain, given = (vault._plan("alpha", one) for one in ({}, {"limit": 3, "mode": "scan"}))
     assert (plain.limit, plain.mode) == (DEFAULTS["limit"], DEFAULTS["mode"])
     assert given == plain._replace(limit=3, mode="scan", now=given.now)
 

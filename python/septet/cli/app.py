@@ -153,7 +153,6 @@ def add(
     Its text is embedded if an embedder is configured; this takes 3 seconds at most, and a failure does not matter.
     """
     from septet.cli import settings
-    from septet.embedding.options import EmbeddingOptions
 
     fields: dict[str, Any] = {
         "title": title,
@@ -165,8 +164,11 @@ def add(
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
     made = settings.find(embedding).embedder
-    options = {"embedding_options": EmbeddingOptions(close_wait_s=ADD_WAIT_S)} if made else {}
-    with writable(vault, **made, **options) as opened:
+    if made:
+        from septet.embedding.options import EmbeddingOptions
+
+        made["embedding_options"] = EmbeddingOptions(close_wait_s=ADD_WAIT_S)
+    with writable(vault, **made) as opened:
         print(opened.add(**fields), flush=True)
     status = opened.embedding_status()
     _say_notes(status.notes)

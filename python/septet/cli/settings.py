@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from septet.cli.places import EMBEDDING_VARIABLE, cache_folder, config_folder, shown
-from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from septet.embedding.config import EmbeddingConfig
 
 __all__ = ["Settings", "cache_file", "default_files", "find"]
 
@@ -26,18 +28,27 @@ class Settings:
     """An embedding configuration, and where it comes from.
 
     Attributes:
-        config: the configuration.
+        given: the configuration; None if nothing is configured.
         source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider``, or the path of a file, quoted for a shell; None
             if nothing is configured.
     """
 
-    config: EmbeddingConfig
+    given: EmbeddingConfig | None
     source: str | None
+
+    @property
+    def config(self) -> EmbeddingConfig:
+        """The configuration; without any, the one that embeds nothing."""
+        if self.given is not None:
+            return self.given
+        from septet.embedding.config import EmbeddingConfig
+
+        return EmbeddingConfig()
 
     @property
     def embedder(self) -> dict[str, Any]:
         """The arguments that open a vault with this embedder; empty without one."""
-        if self.config.provider == "none":
+        if self.given is None or self.given.provider == "none":
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
 
@@ -49,6 +60,8 @@ class Settings:
         """
         if provider is None and model is None:
             return self
+        from septet.embedding.config import config_of
+
         named = config_of({"provider": provider}).provider if provider is not None else self.config.provider
         if named in ("none", "auto") and model is not None:
             raise EmbeddingConfigError(f"--model {model}: name its provider with --provider")
@@ -58,7 +71,7 @@ class Settings:
             fields |= {name: getattr(self.config, name) for name in self.config.model_fields_set - dropped}
         if model is not None:
             fields["model"] = model
-        return replace(self, config=config_of(fields), source=self.source if provider is None else "--provider")
+        return replace(self, given=config_of(fields), source=self.source if provider is None else "--provider")
 
 
 def find(named: str | None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -70,12 +83,16 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
     env = os.environ if environment is None else environment
     for given, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
         if given:
+            from septet.embedding.config import config_of
+
             path = Path(given).expanduser()
             return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)
     for path in default_files():
         if path.is_file():
+            from septet.embedding.config import config_of
+
             return Settings(config_of(path), shown(path))
-    return Settings(EmbeddingConfig(), None)
+    return Settings(None, None)
 
 
 def default_files() -> list[Path]:
