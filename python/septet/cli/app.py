@@ -257,7 +257,10 @@ def explain(
     vault: VaultPath = None,
     **options: Any,
 ) -> None:
-    """Explain why an entry ranks where it does, or why a search does not return it."""
+    """Explain the rank of an entry in a search.
+
+    Or why the search does not return it.
+    """
     from septet.cli import render, settings
 
     with existing(vault, **settings.find(embedding).embedder) as opened:

@@ -74,9 +74,9 @@ def embed(
 
 
 def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
-    """List the providers and local models that can be used here, and which one is.
+    """List the models that can embed here.
 
-    Nothing is sent, and API keys are not shown.
+    Says which one is used, and why others cannot be. Nothing is sent, and API keys are not shown.
     """
     from septet.cli import render
     from septet.cli.catalogue import catalogue
@@ -96,9 +96,10 @@ def doctor(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Check embedding and the vault: what is used, why, and whether it works.
+    """Check embedding and the vault.
 
-    Sends one word to the provider, unless --offline. The exit code is that of the first check that failed.
+    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. The exit code is
+    that of the first check that failed.
     """
     from septet.cli import render
     from septet.cli.checkup import checkup
