@@ -1,4 +1,4 @@
-"""Entry: the one retrievable thing, and the checks every entry passes on its way in."""
+"""Entry: what a vault stores and a search returns, and the checks that each entry passes."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 class Entry:
     """One piece of knowledge.
 
-    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` may be None, no limit; ``created_at`` and
-    ``updated_at`` of 0 are not set yet: a vault fills them in from its clock.
+    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None when there is no limit. A ``created_at``
+    or ``updated_at`` of 0 is not set yet: the vault that stores the entry sets it from its clock.
     """
 
     id: str
@@ -72,25 +72,25 @@ class Entry:
 
     @property
     def snippet(self) -> str:
-        """The first 120 characters of the description, with ``...`` when something was cut off."""
+        """The first 120 characters of the description, followed by ``...`` if there are more."""
         cut = self.description[:SNIPPET_CHARS]
         return cut + "..." if len(self.description) > SNIPPET_CHARS else cut
 
     @property
     def token_estimate(self) -> int:
-        """About how many model tokens the whole entry costs: characters / 4, rounded up."""
+        """The estimated number of model tokens of the whole entry: characters / 4, rounded up."""
         return math.ceil(self.text_chars / CHARS_A_TOKEN)
 
     @property
     def text_chars(self) -> int:
-        """Characters of title, description, context and the long attrs ``example``, ``counter_example``, ``why``."""
+        """Characters of title, description, context and the attrs ``example``, ``counter_example`` and ``why``."""
         extra = 0
         if self.attrs:
             extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
         return len(self.title) + len(self.description) + len(self.context) + extra
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict; optional fields that are empty are left out."""
+        """Return a JSON-ready dict without optional fields that are empty."""
         out: dict[str, Any] = {
             "id": self.id,
             "kind": self.kind,
@@ -167,16 +167,16 @@ def tags_of(tags_json: str) -> list[str]:
     return tags_json[2:-2].split('","')
 
 
-#: Free text that entries of the documented vault carry beside the three indexed fields; counted in the estimate.
+#: Free text in attrs that the token estimate counts beside the three indexed fields.
 _LONG_ATTRS = frozenset({"example", "counter_example", "why"})
 
 
 class Draft(NamedTuple):
-    """A checked entry on its way into the store.
+    """A checked entry, ready to be stored.
 
     Attributes:
-        created_given: the caller gave the creation time, rather than the clock.
-        text_hash: a digest of what an embedding would see: title, description and context.
+        created_given: whether the caller gave the creation time; otherwise it is the clock's.
+        text_hash: a digest of what is embedded: title, description and context.
     """
 
     entry: Entry
@@ -185,13 +185,13 @@ class Draft(NamedTuple):
 
 
 def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
-    """Check the fields of a new entry and fill in what is missing.
+    """Check the fields of a new entry and fill in defaults.
 
-    A given ``created_at`` also stands in for a missing ``updated_at`` (and the other way round), so that knowledge
-    brought from elsewhere keeps its age.
+    A missing ``updated_at`` takes a given ``created_at`` (and the other way round), so that imported knowledge keeps
+    its age.
 
     Raises:
-        EntryError: any field is unusable; the message names the field, what was seen and what is wanted.
+        EntryError: a field is invalid; the message names it, its value and what is wanted.
     """
     _known(fields)
     times = {name: as_epoch(fields.get(name), name, EntryError) for name in _TIMES}
@@ -243,7 +243,7 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
     """Return a time as epoch seconds; ``None`` stays ``None``.
 
     Raises:
-        error: not a finite number or an aware `datetime`.
+        error: the value is neither a finite number nor an aware `datetime`.
     """
     if value is None:
         return None
@@ -259,14 +259,14 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
             raise error(f"{name} is {value!r}: {wanted}")
         return float(value)
     except OverflowError:
-        raise error(f"{name} lies beyond every clock: {wanted}") from None
+        raise error(f"{name} is out of range: {wanted}") from None
 
 
 def _known(fields: Mapping[str, Any]) -> None:
     unknown = sorted(set(fields) - FIELDS)
     if unknown:
         raise EntryError(
-            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; anything else belongs into attrs"
+            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
         )
 
 
@@ -280,10 +280,10 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
-    """Return text that can be written as UTF-8.
+    """Return the text if it can be encoded as UTF-8.
 
     Raises:
-        error: no text, or with a lone surrogate.
+        error: the value is not text, or has a lone surrogate.
     """
     if not isinstance(value, str):
         raise error(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
@@ -292,7 +292,7 @@ def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
             value.encode("utf-8")
         except UnicodeEncodeError as fault:
             raise error(
-                f"{name} cannot be written as UTF-8 (a lone surrogate at character {fault.start}): "
+                f"{name} cannot be encoded as UTF-8 (a lone surrogate at character {fault.start}): "
                 "decode the source with the right encoding"
             ) from None
     return value
@@ -313,9 +313,9 @@ def _id(value: object) -> str:
     if not text.strip():
         raise EntryError("id is empty: leave it out to have one made from title and content")
     if len(text) > MAX_ID_CHARS:
-        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are kept")
+        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are allowed")
     if _CONTROL.search(text):
-        raise EntryError(f"id {text!r} holds a control character")
+        raise EntryError(f"id {text!r} contains a control character")
     return text
 
 
@@ -336,17 +336,17 @@ def _tags(value: object) -> tuple[str, ...]:
     tags = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
     for tag in tags:
         if not isinstance(tag, str) or not tag.strip():
-            raise EntryError(f"tags hold the tag {tag!r}, which is no non-empty string")
+            raise EntryError(f"tags contain the tag {tag!r}: wanted non-empty strings")
         if _CONTROL.search(utf8(tag, "a tag")):
-            raise EntryError(f"tags hold the tag {tag!r}, which has a control character")
+            raise EntryError(f"tags contain the tag {tag!r}, which has a control character")
     return tuple(dict.fromkeys(tags))
 
 
 def checked_attrs(value: object) -> dict[str, Any]:
-    """Return attrs as they come back out of JSON.
+    """Return attrs as JSON gives them back.
 
     Raises:
-        EntryError: no dict with string keys, or nothing that JSON can hold.
+        EntryError: the value is not a dict with string keys, or cannot be stored as JSON.
     """
     if value is None:
         return {}
@@ -364,7 +364,7 @@ def checked_span(value: object) -> Span | None:
     """Return a span, also from a dict; ``None`` stays ``None``.
 
     Raises:
-        EntryError: no path, or lines that are none.
+        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line.
     """
     if value is None:
         return None
@@ -372,7 +372,7 @@ def checked_span(value: object) -> Span | None:
         try:
             value = Span(**value)
         except TypeError:
-            raise EntryError("span wants path, first_line and last_line") from None
+            raise EntryError("span needs path, first_line and last_line") from None
     if not isinstance(value, Span) or not isinstance(value.path, str):
         raise EntryError(f"span is {value!r}: wanted a Span or a dict with path, first_line and last_line")
     lines = (value.first_line, value.last_line)
@@ -384,6 +384,6 @@ def checked_span(value: object) -> Span | None:
 
 def _ordered(entry: Entry) -> None:
     if entry.updated_at < entry.created_at:
-        raise EntryError(f"updated_at {entry.updated_at:.0f} lies before created_at {entry.created_at:.0f}")
+        raise EntryError(f"updated_at {entry.updated_at:.0f} is before created_at {entry.created_at:.0f}")
     if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
-        raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
+        raise EntryError(f"valid_until {entry.valid_until:.0f} is before valid_from {entry.valid_from:.0f}")

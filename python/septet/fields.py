@@ -39,9 +39,9 @@ VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
 
 
 class Strings(Protocol):
-    """Several strings: a list, a tuple, a set. One string alone is none, although it can be iterated.
+    """A collection of strings, such as a list, a tuple or a set, but not one string.
 
-    ``str.__contains__`` takes strings only, so type checkers tell the two apart by this method.
+    Type checkers tell the two apart by ``__contains__``: that of ``str`` takes strings only.
     """
 
     def __contains__(self, value: object, /) -> bool: ...
@@ -53,7 +53,7 @@ class Strings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an entry's text stands in a file: lines are counted from 1, the last one included."""
+    """The lines of a file that an entry's text comes from, counted from 1, the last one included."""
 
     path: str
     first_line: int
@@ -77,7 +77,7 @@ class MemoryFields(TypedDict, total=False):
         domain: a subject to filter by; the signal ``domain_match`` compares it.
         severity: ``critical``, ``warning`` or ``suggestion``.
         attrs: anything else, as a JSON-ready dict; ``where`` filters on it.
-        span: where the text stands in a file.
+        span: the lines of a file that the text comes from.
         created_at: epoch seconds, or a datetime with a time zone; None takes the clock.
         updated_at: as ``created_at``.
         valid_from: searches leave the entry out before this time.

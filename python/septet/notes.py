@@ -98,7 +98,7 @@ class Note:
         code: what to test for; see `septet.notes` for the list.
         cause: what happened, in one sentence.
         cure: what to do about it.
-        tier: the tier it happened in; empty when it concerns none.
+        tier: the name of the tier it happened in; empty if it concerns the whole search.
     """
 
     code: NoteCode

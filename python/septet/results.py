@@ -1,4 +1,4 @@
-"""What a search gives back: hits, notes on what went wrong on the way, and a report per tier."""
+"""What a search returns: hits, notes on what it could not do, and a report per tier."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Hit:
 
     Attributes:
         score: higher is better; the profile says its range (``septet``: 0 to 1).
-        breakdown: weight x signal per signal, in the profile's order; the values sum to ``score``.
+        breakdown: weight × signal for each signal, in the profile's order; the values sum to ``score``.
         signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.
-        tier: the name of the tier that the entry came from.
+        tier: the name of the tier that the entry comes from.
         entry: the whole entry in mode ``full``, None in mode ``scan``.
     """
 
@@ -43,7 +43,7 @@ class Hit:
     entry: Entry | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented result: the whole entry with its scores, or the light fields in mode ``scan``."""
+        """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
         if self.entry is None:
             return {
                 "id": self.id,
@@ -94,7 +94,16 @@ def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """What one tier did in a search: candidates it gave, its generation, milliseconds, and its error if it failed."""
+    """What one tier did in a search.
+
+    Attributes:
+        name: the tier.
+        priority: its priority in the federation.
+        candidates: how many candidates it found.
+        generation: the state of the vault that it read; each write transaction adds 1.
+        took_ms: how long it took, in milliseconds.
+        error: why it failed; empty if it did not.
+    """
 
     name: str
     priority: float
@@ -106,7 +115,18 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Results(Sequence[Hit]):
-    """The hits of one search, best first, with what happened on the way."""
+    """The hits of one search, best first, and how it went.
+
+    Attributes:
+        hits: the results.
+        query: as it was given.
+        profile: the name of the profile that ranked them.
+        mode: ``full`` or ``scan``.
+        weights: the weight of each signal.
+        notes: what the search could not do, or did differently.
+        tiers: a report per tier.
+        took_ms: how long the search took, in milliseconds.
+    """
 
     hits: tuple[Hit, ...]
     query: str
@@ -143,7 +163,7 @@ class Results(Sequence[Hit]):
 
     @property
     def degraded(self) -> bool:
-        """True when a note says that a leg, a tier, vectors or part of the query were missing."""
+        """True if a note says that a leg, a tier, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
     def to_dict(self) -> dict[str, Any]:

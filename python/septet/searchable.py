@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.query.options import DEFAULTS, SearchOptions, takes_options, unknown_option
+from septet.query.options import DEFAULTS, SearchOptions, takes_options, unexpected
 from septet.query.plan import Plan, make_plan
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
@@ -33,13 +33,13 @@ class Searchable(ABC):
 
     @takes_options
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
-        """Find the entries that answer a question, best first.
+        """Find the entries that answer a query, best first.
 
         Args:
-            query: a question or some words, in any language; no character has a special meaning.
-            limit: at most so many results. None: the profile's default (10), or everything when fewer than 50 entries
-                match and the default would drop more than half of them (small-corpus guard).
-            mode: ``full`` brings whole entries, ``scan`` light results to choose from; see `load`.
+            query: a question or keywords, in any language; no character has a special meaning.
+            limit: the most results to return. None takes the profile's default (10), or returns every match when fewer
+                than 50 entries match and the default would drop more than half of them (small-corpus guard).
+            mode: ``full`` returns whole entries, ``scan`` light results to choose from; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
             type: only this type.
             severity: only this severity.
@@ -52,14 +52,15 @@ class Searchable(ABC):
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.
             max_tokens: stop before the results exceed this many tokens, estimated as (characters of the whole entry
-                and its tags) / 4; at least one result is kept.
-            query_vector: the question as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
-            model: which model's vectors to compare with, when there are several.
-            legs: ``"text"`` or ``"vector"`` narrows the search to one leg.
+                and its tags) / 4; the first result is always kept.
+            query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
+            model: the model whose vectors to compare with, when there are several.
+            legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
 
         Raises:
-            QueryError: an argument that cannot be understood.
-            VectorError: a query vector that fits no vector of the vault.
+            QueryError: an argument cannot be understood.
+            ProfileError: an unknown or malformed profile.
+            VectorError: the query vector fits no vectors of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
         plan = self._plan(query, options)
@@ -67,26 +68,35 @@ class Searchable(ABC):
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
-        """Say why an entry ranked where it did in a search, or why it did not come back.
+        """Explain why an entry ranks where it does in a search, or why the search does not return it.
 
         Args:
-            query: the question.
+            query: as for `search`.
             id: the entry.
             **options: those of `search`.
 
         Raises:
-            EntryNotFound: there is no such entry.
+            EntryNotFound: no entry has this id.
+            QueryError: as for `search`.
+            ProfileError: as for `search`.
+            VectorError: as for `search`.
+            StoreError: the vault cannot be read.
         """
-        # A search needs none of it.
+        # Searches do not load it.
         from septet.search.explain import explain
 
         return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
-        """Return the weights of the signals that a search would use now, and why they are what they are.
+        """Return the weights that a search would give the signals now, and what moved them.
 
         Args:
-            vectors: the row for searches with a query vector; None finds out whether questions are embedded now.
+            profile: as for `search`.
+            vectors: the weights of searches with a query vector; None finds out whether queries are embedded now.
+
+        Raises:
+            ProfileError: an unknown or malformed profile.
+            StoreError: the vault cannot be read.
         """
         chosen = resolve(self._profile if profile is None else profile)
         if vectors is None:
@@ -95,11 +105,11 @@ class Searchable(ABC):
 
     @abstractmethod
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+        """Return whole entries in the order of the ids; ids that do not exist are left out."""
 
     @abstractmethod
     def _embeds(self) -> bool:
-        """Whether there is an embedder, or should be one."""
+        """Return whether there is an embedder, or should be one."""
 
     @abstractmethod
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
@@ -122,17 +132,17 @@ class Searchable(ABC):
 
         return answering(self._embeddings_of())
 
-    def _plan(self, query: str, given: Mapping[str, Any], method: str = "search") -> Plan:
-        options = {**DEFAULTS, **given}
-        if len(options) != len(DEFAULTS):
-            raise unknown_option(method, given)
-        profile = options["profile"]
+    def _plan(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
+        full = {**DEFAULTS, **options}
+        if len(full) != len(DEFAULTS):
+            raise unexpected(method, options)
+        profile = full["profile"]
         chosen = self._profile if profile is None else profile
         now = float(self._clock())
-        return make_plan(query, now=now, profile=chosen, options=options, embeds=self._embeds())
+        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
 
     def _asked(self, plan: Plan) -> Plan:
-        """Return the plan with the question embedded for every tier that has vectors."""
+        """Return the plan with the query embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
         from septet.embedding.query.attach import with_questions

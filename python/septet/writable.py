@@ -1,4 +1,4 @@
-"""What can be done to a vault: storing entries, links and feedback."""
+"""Writing to a vault: entries, memories, links and feedback."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Writable"]
 
-#: A transaction of `Writable.add_many` ends at so many entries, or bytes of text and vectors: large enough that FTS5
-#: has little to merge, short enough that other writers wait little.
+#: `Writable.add_many` ends a transaction after this many entries, or bytes of text and vectors: large enough that
+#: FTS5 has little to merge, small enough that other writers wait only briefly.
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32 << 20
 
-#: Called with how many are stored so far and the total, None when nobody knows it.
+#: Called with the number stored so far and the total, None when it is unknown.
 Progress: TypeAlias = Callable[[int, "int | None"], None]
 
 
@@ -61,7 +61,7 @@ class _Batch:
 
 
 class Writable(ABC):
-    """A store of entries that can be changed; every change is one transaction."""
+    """A store of entries that can be changed; each call is one transaction unless it says otherwise."""
 
     _store: Store
     _profile: ProfileLike
@@ -90,24 +90,26 @@ class Writable(ABC):
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
         Args:
-            entry: a whole `Entry`; or name its fields:
-            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
-                given with: writing another title, description or context without a vector drops it. Unless the
-                vault's profile keeps one ``per-model``, the vectors of the last write are the entry's only ones.
-            model: names the vector's model, so that only vectors of one model are compared.
+            entry: a whole `Entry`; leave it out to name the fields instead.
+            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to this text: changing
+                title, description or context without a new vector drops it. Unless the vault's profile keeps one
+                ``per-model``, the vectors of the last write replace all others of the entry.
+            model: the model that made the vector; only vectors of the same model are compared.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
                 ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
-                ``valid_until`` (epoch seconds or aware datetimes).
+                ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that differ from it.
 
         Raises:
-            EntryError: a field that cannot be stored; nothing was written.
-            VectorError: NaN, infinite, zero, or another dimension than the model's vectors have.
-            StoreError: the file does not take the write.
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: the vector is NaN, infinite or zero, or its dimension differs from that of the model.
+            StoreError: the vault cannot be written.
         """
         if entry is not None:
             if not isinstance(entry, Entry):
-                raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
+                raise EntryError(
+                    f"add takes an Entry or keyword arguments, got {type(entry).__name__}: use add(**fields) for a dict"
+                )
             fields = {**_fields_of(entry), **fields}
         batch = _Batch()
         self._gather(batch, fields, vector, model)
@@ -117,11 +119,11 @@ class Writable(ABC):
     def add_many(
         self, items: Iterable[Entry | EntryItem | Mapping[str, object]], *, progress: Progress | None = None
     ) -> list[str]:
-        """Store many entries, five thousand a transaction or 32 MB, and return their ids.
+        """Store many entries and return their ids, in transactions of 5,000 entries or 32 MB.
 
         Args:
             items: entries, or dicts with the arguments of `add`.
-            progress: called after each transaction with the number stored so far and the total, if it is known.
+            progress: called after each transaction with the number stored so far and the total, None if unknown.
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
@@ -139,7 +141,7 @@ class Writable(ABC):
                     if len(batch.rows) == BATCH_ROWS or batch.size_bytes >= BATCH_BYTES:
                         break
             except Exception as fault:
-                # Whatever stops the source: the caller learns how far it got.
+                # The source may raise anything; the caller must learn how many are stored.
                 raise _stopped(len(ids), len(ids) + len(batch.rows), fault) from fault
             if not batch.rows:
                 return ids
@@ -154,11 +156,19 @@ class Writable(ABC):
     def update(
         self, id: str, *, vector: VectorLike | None = None, model: str | None = None, **changes: Unpack[EntryChanges]
     ) -> Entry:
-        """Change some fields of an entry and return it as it is now.
+        """Change some fields of an entry and return the changed entry.
+
+        Args:
+            id: the entry to change.
+            vector: as for `add`.
+            model: as for `add`.
+            **changes: the fields of `add`, apart from the id; ``updated_at`` is now unless given.
 
         Raises:
-            EntryNotFound: there is no such entry.
-            EntryError: a field that cannot be stored; nothing was written.
+            EntryNotFound: no entry has this id.
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: as for `add`.
+            StoreError: the vault cannot be written.
         """
         vectors = stored_vectors.checked(vector, model, id)
         batch = _Batch()
@@ -185,41 +195,71 @@ class Writable(ABC):
     ) -> str:
         """Store a memory (a session, a lesson, a preference) and return its id.
 
-        Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
+        A memory is an entry of the kind ``memory``; searches find it with ``include_memories=True``.
+
+        Args:
+            context: what it is about; the title of the entry.
+            summary: what to remember; the description of the entry.
+            topics: the tags of the entry.
+            id: made from context and summary if missing.
+            vector: as for `add`.
+            model: as for `add`.
+            **fields: the other fields of `add`.
+
+        Raises:
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: as for `add`.
+            StoreError: the vault cannot be written.
         """
         named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
         return self.add(vector=vector, model=model, **whole)
 
     def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries with their links and the vectors given with them, and return how many there were.
+        """Delete entries, their links and the vectors given with them; return how many entries existed.
+
+        The text is erased at once. `purge` removes the empty rows, and vectors that a provider made of texts that no
+        entry has any more; until then, adding the same text again costs no request.
 
         Args:
-            *ids: ids, or lists of ids; those that do not exist are left out.
+            *ids: ids, or lists of ids; those that do not exist are ignored.
 
-        The text is emptied at once; `purge` removes the empty rows, and the vectors that a provider made of texts
-        which no entry has any more. Until then a text that comes back costs nothing.
+        Raises:
+            StoreError: the vault cannot be written.
         """
         wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
         with self._store.writing() as write:
             return len(entries.delete(write, wanted))
 
     def purge(self) -> int:
-        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows there were."""
+        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows were removed.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
         with self._store.writing() as write:
             return entries.purge(write)
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
-        """Link two entries; a link that exists gets the new type and note.
+        """Link two entries; an existing link gets the new type and note.
 
         Raises:
             EntryNotFound: one of the two does not exist.
-            EntryError: an entry cannot be linked to itself; a type that is no text.
+            EntryError: both are the same entry, or the type is empty or not text.
+            StoreError: the vault cannot be written.
         """
         self.link_many([Link(source, target, type, note)])
 
-    def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
-        """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
+    def link_many(
+        self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
+    ) -> int:
+        """Store many links in one transaction, each ``(source, target[, type[, note]])``; return how many.
+
+        Raises:
+            EntryNotFound: an entry does not exist; nothing was written.
+            EntryError: as for `link`; nothing was written.
+            StoreError: the vault cannot be written.
+        """
         wanted = [links.checked(item) for item in items]
         with self._store.writing() as write:
             known = entries.find(write, list({end for link in wanted for end in link[:2]}))
@@ -231,7 +271,12 @@ class Writable(ABC):
         return len(wanted)
 
     def unlink(self, source: str, target: str) -> bool:
-        """Remove a link and say whether there was one."""
+        """Remove a link; return whether it existed.
+
+        Raises:
+            EntryError: an id is not text.
+            StoreError: the vault cannot be written.
+        """
         ends = utf8(source, "source"), utf8(target, "target")
         with self._store.writing() as write:
             return links.remove(write, *ends)
@@ -239,11 +284,12 @@ class Writable(ABC):
     def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
 
-        From 30 counted rows on the weights move; see `weights`.
+        From 30 counted rows on, the weights adapt; see `weights`.
 
         Raises:
             EntryError: an unknown action.
-            EntryNotFound: there is no such entry.
+            EntryNotFound: no entry has this id.
+            StoreError: the vault cannot be written.
         """
         if action not in feedback.ACTIONS:
             raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
@@ -254,7 +300,11 @@ class Writable(ABC):
             feedback.record(write, Feedback(query, id, action, self._clock()))
 
     def reset_feedback(self) -> int:
-        """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
+        """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
         with self._store.writing() as write:
             return feedback.clear(write)
 
@@ -281,7 +331,7 @@ class Writable(ABC):
 
     @abstractmethod
     def _written(self) -> None:
-        """Entries were written: their texts may lack vectors."""
+        """Do what follows a write of entries: their texts may lack vectors."""
 
     def _write(self, batch: _Batch) -> None:
         with self._store.writing() as write:
@@ -289,7 +339,7 @@ class Writable(ABC):
         self._written()
 
     def _store_batch(self, write: Writing, batch: _Batch) -> None:
-        # Of an id that comes twice the last text counts, and only vectors given for that text.
+        # If an id comes twice, its last text wins, and only vectors given with that text are kept.
         hashes = {row.id: row.text_hash for row in batch.rows}
         stored_vectors.drop_stale(write, hashes)
         entries.upsert(write, batch.rows)
@@ -305,7 +355,7 @@ class Writable(ABC):
 def _fields_of(entry: Entry) -> dict[str, Any]:
     fields = entry.to_dict()
     for name in ("created_at", "updated_at"):
-        # Not set yet: the clock decides.
+        # 0 means not set: the clock decides.
         if not fields[name]:
             del fields[name]
     return fields
@@ -313,7 +363,7 @@ def _fields_of(entry: Entry) -> dict[str, Any]:
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:
     return BatchError(
-        f"item {index} could not be stored: {fault}; {written} entries before it are stored, the rest is not",
+        f"item {index} could not be stored: {fault}; the {written} entries before it are stored, the others are not",
         written=written,
         index=index,
     )

@@ -41,7 +41,7 @@ def test_an_unknown_option_is_a_type_error_that_names_the_nearest(method):
         }
         with pytest.raises(TypeError, match=rf"{method}\(\) got .*'limt'. Did you mean 'limit'\?"):
             call[method](limt=3)
-        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': there are limit, mode"):
+        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, mode"):
             call[method](limit=1, zzz=1)
 
 
@@ -50,12 +50,11 @@ def test_options_follow_the_query_by_name_only():
         vault.search("alpha", 5)
 
 
-def test_a_plan_gets_every_option_and_those_given_win():
+def test_options_that_are_given_win_over_the_defaults():
     with Vault(":memory:") as vault:
-        plan = vault._plan("alpha", {})
-        assert (plan.limit, plan.mode, plan.include_expired) == (None, "full", False)
-        plan = vault._plan("alpha", {"limit": 3, "mode": "scan", "include_expired": True})
-        assert (plan.limit, plan.mode, plan.include_expired) == (3, "scan", True)
+        plain, given = (vault._plan("alpha", one) for one in ({}, {"limit": 3, "mode": "scan"}))
+    assert (plain.limit, plain.mode) == (DEFAULTS["limit"], DEFAULTS["mode"])
+    assert (given.limit, given.mode, given.query) == (3, "scan", plain.query)
 
 
 def test_a_method_keeps_what_it_takes_beside_the_options():

@@ -1,6 +1,6 @@
 """The commands: data goes to standard output, everything else to standard error.
 
-Each command imports what it works with: `septet --help` and a mistyped option need none of it.
+Commands import what they need when they run: `septet --help` and a mistyped option load nothing else.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ __all__ = ["app", "run"]
 
 OK, NOTHING, USAGE, STORE, PROVIDER = 0, 1, 2, 3, 4
 
-#: How long `add` waits for its text's vector.
+#: How long `add` waits for the vector of its text.
 ADD_WAIT_S = 3.0
 
 EXIT_CODES = """\b
 Exit codes:
   0  done
   1  nothing found
-  2  usage: an argument, entry, filter or profile that cannot be understood
-  3  the vault's file cannot be used
-  4  an embedding provider failed (searches go on without it, and say so)
+  2  usage: an argument, entry, filter or profile is invalid
+  3  the file of the vault cannot be used
+  4  an embedding provider failed (searches run without it, and say so)
 
 \b
 Embedding is off until it is configured: by --embedding FILE (or a provider's name), by
@@ -78,7 +78,7 @@ def run() -> int:
         # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
-        # Arguments that are no UTF-8 arrive as lone surrogates; showing them must not fail.
+        # Arguments that are not UTF-8 arrive as lone surrogates; printing them must not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         try:
@@ -96,7 +96,7 @@ def run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     except OSError as fault:
-        # Standard output that takes no more, as on a full disk. What is buffered must not fail again at the end.
+        # Standard output failed, for example on a full disk. Flushing the buffer at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
@@ -122,7 +122,7 @@ def _common(
 
 @app.command()
 def demo(
-    path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to leave the vault.")] = None,
+    path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the vault.")] = None,
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
 ) -> None:
     """Index the documentation of this Python and ask six questions."""
@@ -141,7 +141,7 @@ def add(
     domain: Annotated[str | None, typer.Option(help="Default general.")] = None,
     severity: Annotated[str | None, typer.Option(help="critical, warning or suggestion (default).")] = None,
     tag: Annotated[list[str] | None, typer.Option("-t", "--tag", help="A tag; repeat for more.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Overwrites the entry of that id.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Its id; an entry with this id is overwritten.")] = None,
     attr: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
     ] = None,
@@ -150,10 +150,9 @@ def add(
 ) -> None:
     """Store an entry and print its id.
 
-    Its text is embedded if that is configured; adding waits 3 seconds for it at most, and never fails by it.
+    Its text is embedded if an embedder is configured; this takes 3 seconds at most, and a failure does not matter.
     """
     from septet.cli import settings
-    from septet.embedding.options import EmbeddingOptions
 
     fields: dict[str, Any] = {
         "title": title,
@@ -165,8 +164,11 @@ def add(
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
     made = settings.find(embedding).embedder
-    options = {"embedding_options": EmbeddingOptions(close_wait_s=ADD_WAIT_S)} if made else {}
-    with writable(vault, **made, **options) as opened:
+    if made:
+        from septet.embedding.options import EmbeddingOptions
+
+        made["embedding_options"] = EmbeddingOptions(close_wait_s=ADD_WAIT_S)
+    with writable(vault, **made) as opened:
         print(opened.add(**fields), flush=True)
     status = opened.embedding_status()
     _say_notes(status.notes)
@@ -189,7 +191,7 @@ def import_(
         try:
             done = opened.import_(source, progress=step)
         except UnicodeDecodeError as fault:
-            raise EntryError(f"{file} is no UTF-8 (at byte {fault.start} of a block): convert it first") from None
+            raise EntryError(f"{file} is not UTF-8 (at byte {fault.start} of a block): convert it first") from None
     _say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
 
 
@@ -255,7 +257,10 @@ def explain(
     vault: VaultPath = None,
     **options: Any,
 ) -> None:
-    """Say why an entry ranks where it does, or why it does not."""
+    """Explain the rank of an entry in a search.
+
+    Or why the search does not return it.
+    """
     from septet.cli import render, settings
 
     with existing(vault, **settings.find(embedding).embedder) as opened:
@@ -278,7 +283,7 @@ def feedback(
 ) -> None:
     """Record what became of a result.
 
-    From 30 rows on the weights adapt to them.
+    From 30 rows on, the weights adapt to them.
     """
     with existing(vault, read_only=False) as opened:
         opened.feedback(query, id, action)

@@ -1,4 +1,4 @@
-"""The commands about vectors: make them, say what could make them, say what is wrong."""
+"""The commands about embedding: embed, list what can embed, check what is wrong."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ ProviderOption = Annotated[
 ModelOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The provider's model; of local, a folder or an installed package.")
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Ask no provider.")]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for it.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Send nothing to the provider.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for the provider.")
+]
 
 
 def embed(
@@ -45,10 +47,10 @@ def embed(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Give every text that lacks one its vector.
+    """Embed every text that has no vector yet.
 
-    What is made is stored as it comes: stop at any moment, and the next run goes on from there. With another model than
-    the vault's, the old vectors answer until the new ones are complete.
+    Vectors are stored as they arrive: stop at any time, and the next run continues. After a change of model, the old
+    vectors answer until the new ones are complete.
     """
     from septet.cli import render
     from septet.cli.settings import default_files, find
@@ -72,9 +74,9 @@ def embed(
 
 
 def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
-    """Show which providers and local models could be used here, and which is.
+    """List the models that can embed here.
 
-    Nothing is sent anywhere, and no key is shown.
+    Says which one is used, and why others cannot be. Nothing is sent, and API keys are not shown.
     """
     from septet.cli import render
     from septet.cli.catalogue import catalogue
@@ -94,9 +96,10 @@ def doctor(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Check embedding and the vault: what is used and why, and whether it works.
+    """Check embedding and the vault.
 
-    One word is sent to the provider, unless --offline. The exit code is that of the first check that failed.
+    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. The exit code is
+    that of the first check that failed.
     """
     from septet.cli import render
     from septet.cli.checkup import checkup
@@ -161,7 +164,7 @@ def _print_json(data: object) -> None:
 def _plain(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _say(message: str) -> None:

@@ -1,4 +1,4 @@
-"""Options that several commands share; those of a search come from `septet.query.options`."""
+"""Options that several commands share; the options of a search come from `septet.query.options`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 class Mode(str, Enum):
-    """How much of an entry a search brings."""
+    """How much of each entry a search returns."""
 
     full = "full"
     scan = "scan"
 
 
-#: How an option of a search is written on the command line, where that is not ``--its-name``: its type there, its
-#: flags, and what stands for its value in the help.
+#: How each option of a search is written on the command line: its type there, its flags, and the placeholder of its
+#: value in the help.
 _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "limit": (int | None, ("-n", "--limit"), None),
     "mode": (Mode, ("--mode",), None),
@@ -60,15 +60,15 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "min_score": (float | None, ("--min-score",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
 }
-#: Options of a search that the command line does not offer: vectors are no text, and nobody has asked for the others.
+#: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset({"kinds", "query_vector", "model", "legs"})
 
 
 def takes_search_options(*without: str) -> Callable[[_F], _F]:
-    """Give a command that ends in ``**options`` the options of a search.
+    """Replace the ``**options`` of a command by the options of a search.
 
     Args:
-        without: options that make no sense for it.
+        without: options that the command does not offer.
     """
 
     def changed(command: _F) -> _F:
@@ -87,7 +87,7 @@ def search_options(given: Mapping[str, Any]) -> Any:
     """Return the options of a search from what the command line read.
 
     Raises:
-        QueryError: ``--where`` is no JSON object.
+        QueryError: ``--where`` is not a JSON object.
     """
     options = dict(given)
     if options.get("where") is not None:

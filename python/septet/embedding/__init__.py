@@ -8,6 +8,7 @@ from septet.embedding.embedder import Embedder as Embedder, Kind as Kind, space_
 
 if TYPE_CHECKING:
     # What type checkers and editors see; the table below holds the same names, and a test says so.
+    from septet.embedding.cache import Made as Made
     from septet.embedding.choose import embedder_from as embedder_from
     from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
@@ -20,18 +21,21 @@ if TYPE_CHECKING:
         OpenAIEmbedder as OpenAIEmbedder,
         VoyageEmbedder as VoyageEmbedder,
     )
+    from septet.embedding.transport.client import IO as IO
 else:
     from importlib import import_module
 
     #: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
     _NAMES = {
+        "cache": "Made",
         "choose": "embedder_from",
         "config": "EmbeddingConfig",
         "embedder": "Embedder Kind space_name",
         "fallback": "FallbackEmbedder",
         "function": "CallableEmbedder",
         "local.embedder": "LocalEmbedder local_models",
-        "providers.embedders": ("GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"),
+        "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
+        "transport.client": "IO",
     }
     _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
     __all__ = sorted(_HOMES)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from septet.fields import Severity, Strings
     from septet.profiles.load import ProfileLike
 
-__all__ = ["DEFAULTS", "OPTIONS", "Leg", "Mode", "Option", "SearchOptions", "takes_options", "unknown_option"]
+__all__ = ["DEFAULTS", "OPTIONS", "Leg", "Mode", "Option", "SearchOptions", "takes_options", "unexpected"]
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
@@ -58,17 +58,13 @@ OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in Se
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in OPTIONS.items()}
 
 
-def unknown_option(method: str, options: Mapping[str, Any]) -> TypeError:
-    """Return the error for an option that does not exist, with the name that is nearest to it.
-
-    Args:
-        method: what was called.
-    """
+def unexpected(method: str, options: Mapping[str, Any]) -> TypeError:
+    """Return the error about the first option that does not exist; it names the nearest one that does."""
     from difflib import get_close_matches
 
     unknown = next(name for name in options if name not in DEFAULTS)
     near = get_close_matches(unknown, DEFAULTS, 1)
-    hint = f". Did you mean {near[0]!r}?" if near else f": there are {', '.join(DEFAULTS)}"
+    hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(DEFAULTS)}"
     return TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")
 
 
