@@ -138,3 +138,26 @@ def test_the_mask_of_a_deleted_entry_is_made_once_for_all_searches(vault):
     assert [mask.sum() for mask in masks.values()] == [9], "ten vectors, one of them dead"
     assert "b5" not in nearest(vault, 5, 1)
     assert vault._tier.manager._newest is snapshot and snapshot.masks == masks
+
+
+def test_frequencies_are_counted_again_when_an_edge_is_passed_and_not_in_between():
+    with Vault(":memory:", clock=lambda: NOW, profile="seven-signals") as vault:
+        vault.add_many(
+            [
+                {"title": "always"},
+                {"title": "from here", "valid_from": NOW},
+                {"title": "until there", "created_at": 1.0, "valid_until": NOW + 10},
+            ]
+        )
+        with vault._store.reading() as read:
+
+            def counted(at):
+                return vault._tier.manager.view(read, at, terms=True).terms
+
+            before, within, after = (NOW - 5, NOW - 1e-6), (NOW, NOW + 1e-6, NOW + 10 - 1e-6), (NOW + 10, NOW + 99)
+            # Each stretch is walked from its first moment, which is an edge, to its last, and back.
+            for stretch in (before, within, after, within, before):
+                found = [counted(at) for at in (*stretch, *stretch[::-1])]
+                assert all(terms is found[0] for terms in found)
+            assert counted(NOW - 1e-6) is not counted(NOW)
+            assert counted(NOW + 10 - 1e-6) is not counted(NOW + 10)
