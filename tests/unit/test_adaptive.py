@@ -10,6 +10,7 @@ from septet.profiles import BUILTIN, resolve
 from septet.ranking.adaptive import weights_of
 
 SEVEN = BUILTIN["seven-signals"]
+ROWS = ("text", "hybrid")
 
 
 def rows(accepted=0, modified=0, dismissed=0, failed=0):
@@ -153,6 +154,16 @@ def test_a_weight_of_nothing_stays_nothing_and_the_cause_tells_what_moved():
     assert told.cause == "accept rate 1.00 over 30 feedback rows moved a and b by +0.150"
     less = weights_of(profile_of({"a": 0.1, "b": 0.9}), "text", rows(accepted=10, dismissed=30))
     assert less.cause == "accept rate 0.25 over 40 feedback rows moved a by -0.075"
+
+
+@pytest.mark.parametrize(("row", "moves", "stays"), [("text", "a", "b"), ("hybrid", "b", "a")])
+def test_each_row_of_weights_moves_its_own_signal(row, moves, stays):
+    weights = {"a": 0.25, "b": 0.25, "c": 0.5}
+    signals = {name: {"col": "bm25"} for name in weights}
+    rule = {"text": ["a"], "hybrid": ["b"], "fixed": ["a"] if row == "hybrid" else ["b"]}
+    profile = resolve({"name": "made", "signals": signals, "weights": dict.fromkeys(ROWS, weights), "adaptive": rule})
+    found = weights_of(profile, row, rows(accepted=40)).values
+    assert found == pytest.approx({moves: 0.4, stays: 0.25, "c": 0.35})
 
 
 @pytest.mark.parametrize("counted", [0, 1, 29, 30, 31, 100])
