@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -185,6 +186,11 @@ def test_weights_tell_everything_as_json():
         "counted": 30,
         "accept_rate": 1.0,
     }
+
+
+def test_weights_that_were_given_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        weights_of(SEVEN, "text", {}).row = "hybrid"
 
 
 @pytest.mark.parametrize("row", ["text", "hybrid"])

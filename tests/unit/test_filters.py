@@ -274,3 +274,26 @@ def test_tags_from_a_generator_count_or_are_refused(vault):
     except QueryError:
         return
     assert results[0].signals["tag_overlap"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        ({}, "emn"),
+        ({"kinds": "entry"}, "emn"),
+        ({"kinds": ["chunk"]}, "mn"),
+        ({"domain": "security"}, "n"),
+        ({"domain": "security", "kinds": ["chunk"]}, "n"),
+        ({"where": {"attrs.team": "core"}}, "em"),
+        ({"where": {"attrs.team": "core"}, "kinds": "chunk"}, "m"),
+        ({"where": {"attrs.team": "none"}}, ""),
+    ],
+    ids=repr,
+)
+def test_memories_pass_every_filter_but_the_one_on_kinds(options, ids):
+    with Vault(":memory:", clock=lambda: 1_000.0) as made:
+        made.add(id="e", title="word", attrs={"team": "core"})
+        made.remember("word", id="m", attrs={"team": "core"})
+        made.remember("word", id="n", domain="security")
+        assert "".join(sorted(made.search("word", include_memories=True, **options).ids)) == ids
+        assert set(made.search("word", **options).ids) <= {"e"}
