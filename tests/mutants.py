@@ -61,7 +61,7 @@ RELEVANT: dict[str, str] = {
     "ranking/signals": _SEARCHES,
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
-    "snapshot/append_buffer": f"unit/test_append_buffer.py {_SNAPSHOTS}",
+    "snapshot/append_buffer": "unit/test_append_buffer.py integration/test_snapshots.py",
     "snapshot/row_index": "unit/test_row_index.py",
     "snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
