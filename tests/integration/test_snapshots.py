@@ -159,3 +159,19 @@ def test_frequencies_are_counted_again_when_an_edge_is_passed_and_not_in_between
                 assert all(terms is found[0] for terms in found)
             assert counted(NOW - 1e-6) is not counted(NOW)
             assert counted(NOW + 10 - 1e-6) is not counted(NOW + 10)
+
+
+@pytest.mark.parametrize("changes", [1, 2, 3, 8])
+@pytest.mark.parametrize("entries", [1, 2, 30])
+def test_the_newest_entry_may_be_updated_again_and_again(entries, changes):
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add_many({"id": f"e{i:02d}", "title": f"alpha {i}", "vector": [1, 0]} for i in range(entries))
+        vault.optimize()
+        newest, words = f"e{entries - 1:02d}", "kiwi plum quince cherry fig grape lemon mango".split()
+        for change, word in enumerate(words[:changes]):
+            assert len(vault.search("alpha", query_vector=[1, 0], limit=99)) == entries
+            vault.update(newest, title=f"alpha {word}")
+            assert vault.search(word, legs="text").ids == [newest]
+            if change:
+                assert vault.search(words[change - 1], legs="text").ids == []
+            assert [hit.title for hit in vault.search("alpha", where={"id": newest})] == [f"alpha {word}"]

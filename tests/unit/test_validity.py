@@ -53,6 +53,11 @@ def by_link(**window):
         return vault.search("anchor").ids
 
 
+def as_a_memory(**window):
+    with vault_of({"id": "k", "title": "kumquat", "kind": "memory", **window}) as vault:
+        return vault.search("kumquat", include_memories=True).ids
+
+
 def over_a_lower_copy(**window):
     higher = vault_of({"id": "k", "title": "kumquat", **window})
     lower = vault_of({"id": "o", "title": "kumquat pie"})
@@ -65,7 +70,7 @@ def explained(**window):
         return ["k"] if vault.explain("kumquat", "k").found else []
 
 
-ROADS = [by_fts5, in_memory, by_vector, filtered, by_link, over_a_lower_copy, explained]
+ROADS = [by_fts5, in_memory, by_vector, filtered, by_link, as_a_memory, over_a_lower_copy, explained]
 every_road = pytest.mark.parametrize("road", ROADS, ids=lambda r: r.__name__)
 
 

@@ -3,7 +3,7 @@
 from septet.profiles.builtin import BUILTIN
 from septet.profiles.load import ProfileLike, resolve
 from septet.ranking.fusion import Col, Const, Expression, Missing, Only, Rrf, Scale, Sum, Term
-from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Graph, Profile, Row, TextRules
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Graph, Profile, TextRules, WeightSet
 
 __all__ = [
     "BUILTIN",
@@ -19,11 +19,11 @@ __all__ = [
     "Only",
     "Profile",
     "ProfileLike",
-    "Row",
     "Rrf",
     "Scale",
     "Sum",
     "Term",
     "TextRules",
+    "WeightSet",
     "resolve",
 ]
