@@ -128,7 +128,7 @@ def test_a_late_answer_does_not_hold_up_the_search_and_serves_the_next(tmp_path,
         assert codes(vault.search("stones")) == ["embedding_unavailable"]
         assert embedder.sent("query") == ["apples"]
         slow.may_answer.set()
-        threads = [t for t in threading.enumerate() if t.name == "septet-question"]
+        threads = [t for t in threading.enumerate() if t.name == "septet-query-embedding"]
         for thread in threads:
             thread.join()
         assert codes(vault.search("apples")) == codes(vault.search("stones")) == []
@@ -139,7 +139,7 @@ def joined(questions, text):
     """Ask, and wait for what goes on in the background."""
     answer = questions.ask(text)
     for thread in threading.enumerate():
-        if thread.name == "septet-question":
+        if thread.name == "septet-query-embedding":
             thread.join()
     return answer
 

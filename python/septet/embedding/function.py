@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.rows import finish, matrix_of
-from septet.embedding.transport.deadline import within
+from septet.embedding.threads import call_within
 from septet.errors import EmbeddingError, EmbeddingUnavailable
 
 __all__ = ["CallableEmbedder", "Function"]
@@ -89,7 +89,7 @@ class CallableEmbedder:
             raise TypeError("texts is one str: wanted a sequence of them")
         if timeout_s is None:
             return self._rows(texts, kind)
-        return within(timeout_s, lambda: self._rows(texts, kind), self._provider)
+        return call_within(timeout_s, lambda: self._rows(texts, kind), self._provider)
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

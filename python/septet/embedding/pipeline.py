@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from septet.embedding.cache import EmbeddingCache, Made
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
+from septet.embedding.threads import call_uninterrupted
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
 from septet.storage.forks import background
@@ -22,7 +22,7 @@ from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims, jobs, texts
 from septet.storage.tables.vectors import Space
 
-__all__ = ["CALL_S", "MOST_UNANSWERED", "Pipeline", "Progress", "Work", "uninterrupted"]
+__all__ = ["CALL_S", "MOST_UNANSWERED", "Pipeline", "Progress", "Work"]
 
 BATCH_TEXTS = 100
 #: Batches that may fail one after the other before a run ends: a network that is down answers none of a thousand.
@@ -39,7 +39,6 @@ PRUNED_ROWS = 1_000
 #: Texts with their hashes.
 Work: TypeAlias = "Sequence[tuple[str, str]]"
 Progress: TypeAlias = Callable[[int, int], None]
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ class Pipeline:
         """Have a batch embedded and store the answer; a batch that is refused for one text's sake is halved."""
         tally.requests += 1
         try:
-            uninterrupted(lambda: self._answered(tally, batch))
+            call_uninterrupted(lambda: self._answered(tally, batch))
             tally.unanswered = 0
         except EmbeddingRefused as fault:
             rest = self._partly(tally, batch, fault)
@@ -333,31 +332,3 @@ class Pipeline:
 
     def _made(self) -> Made:
         return Made(self.embedder.provider, self.embedder.model, "document")
-
-
-def uninterrupted(work: Callable[[], _Result]) -> _Result:
-    """Return what the work returns. Interrupts reach the main thread only, so the work is done on another.
-
-    An interrupt is raised when the work is done; a second one at once.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    results: list[_Result] = []
-    faults: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            results.append(work())
-        except BaseException as fault:  # noqa: BLE001 - raised again where it is awaited
-            faults.append(fault)
-
-    thread = threading.Thread(target=do, name="septet-embedding", daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:
-        thread.join()
-        raise
-    if faults:
-        raise faults[0]
-    return results[0]

@@ -19,9 +19,10 @@ from septet.embedding.batch.batch_format import BatchFormat, JobStatus
 from septet.embedding.batch.formats import batch_format
 from septet.embedding.batch.lines import vectors
 from septet.embedding.fallback import FallbackEmbedder
-from septet.embedding.pipeline import MOST_UNANSWERED, Pipeline, Progress, uninterrupted
+from septet.embedding.pipeline import MOST_UNANSWERED, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
+from septet.embedding.threads import call_uninterrupted
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import Garbled, parsed
 from septet.embedding.transport.provider_format import Call
@@ -160,7 +161,7 @@ class Jobs:
             self._drop(job)
             return True
         content = b"".join(lines[key] for key, _ in rest)
-        uninterrupted(lambda: self._send(run, Job(job, name, None), content))
+        call_uninterrupted(lambda: self._send(run, Job(job, name, None), content))
         return True
 
     def _gathered(self, run: _Run) -> tuple[dict[str, bytes], dict[str, str]]:

@@ -6,6 +6,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from septet.embedding.cache import EmbeddingCache, Made
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.options import EmbeddingOptions
+from septet.embedding.threads import call_on_thread
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, VectorError
 from septet.results import Note
 from septet.storage.forks import renew_in_children
@@ -21,6 +24,13 @@ from septet.vector import QueryVector, query_vector
 __all__ = ["QUERY_TIMEOUT_S", "Questions"]
 
 QUERY_TIMEOUT_S = 3.0
+
+
+class _Answer(NamedTuple):
+    """A query's vector, and the row to cache; None when it came from the cache."""
+
+    vector: QueryVector
+    row: NDArray[np.float32] | None
 
 
 class Questions:
@@ -82,7 +92,7 @@ class Questions:
         if fault is None:
             return self._awaited(text)
         if probe:
-            self._begin(text, [], threading.Event())
+            self._begin(text)
         return _note(fault)
 
     def recover(self) -> None:
@@ -91,51 +101,59 @@ class Questions:
             self._fault, self._rest_s, self._probing = None, 0.0, False
 
     def _awaited(self, text: str) -> QueryVector | Note:
-        answers: list[QueryVector | EmbeddingError] = []
-        done = threading.Event()
-        self._begin(text, answers, done)
-        if done.wait(self._timeout_s):
-            answer = answers[0]
-            return _note(answer) if isinstance(answer, EmbeddingError) else answer
+        future = self._begin(text)
+        if wait([future], self._timeout_s).done:
+            error = future.exception()
+            if error is None:
+                return future.result().vector
+            if isinstance(error, EmbeddingError):
+                return _note(error)
+            raise error
         provider = self.embedder.provider
         late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
         self._failed(late)
         return _note(late)
 
-    def _begin(self, text: str, answers: list[QueryVector | EmbeddingError], done: threading.Event) -> None:
-        """Ask on a thread: an embedder that does not keep to its timeout must not hold up the search."""
-
-        def run() -> None:
-            made = Made(self.embedder.provider, self.embedder.model, "query")
-            row = None
-            try:
-                vector = self._remembered(made, text)
-                if vector is None:
-                    row = self._embedded(text)
-                    vector = query_vector(row)
-                self._succeeded(text, vector)
-                answers.append(vector)
-            except EmbeddingError as fault:
-                self._failed(fault)
-                answers.append(fault)
-            done.set()
-            # Nobody waits for the cache.
-            if row is not None and self._cache is not None:
-                self._cache.put(made, {text: row})
-
+    def _begin(self, text: str) -> Future[_Answer]:
+        """Embed on a thread: an embedder that ignores its timeout must not hold up the search."""
         try:
-            threading.Thread(target=run, name="septet-question", daemon=True).start()
+            future = call_on_thread(lambda: self._answer(text), "septet-query-embedding")
         except RuntimeError as fault:
-            answers.append(EmbeddingUnavailable(f"no thread to ask on: {fault}", provider=self.embedder.provider))
-            self._failed(answers[0])  # type: ignore[arg-type]
-            done.set()
+            error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
+            self._failed(error)
+            future = Future()
+            future.set_exception(error)
+        # Called after the result has been handed back: nobody waits for the cache.
+        future.add_done_callback(lambda done: self._store(text, done))
+        return future
 
-    def _remembered(self, made: Made, text: str) -> QueryVector | None:
+    def _answer(self, text: str) -> _Answer:
+        try:
+            row = None
+            vector = self._cached(text)
+            if vector is None:
+                row = self._embedded(text)
+                vector = query_vector(row)
+        except EmbeddingError as fault:
+            self._failed(fault)
+            raise
+        self._succeeded(text, vector)
+        return _Answer(vector, row)
+
+    def _cached(self, text: str) -> QueryVector | None:
         dimensions = self.embedder.dimensions
         if self._cache is None or dimensions is None:
             return None
-        found = self._cache.get(made, dimensions, [text])
+        found = self._cache.get(self._made(), dimensions, [text])
         return query_vector(found[text]) if text in found else None
+
+    def _store(self, text: str, done: Future[_Answer]) -> None:
+        row = None if done.exception() else done.result().row
+        if row is not None and self._cache is not None:
+            self._cache.put(self._made(), {text: row})
+
+    def _made(self) -> Made:
+        return Made(self.embedder.provider, self.embedder.model, "query")
 
     def _embedded(self, text: str) -> NDArray[np.float32]:
         provider = self.embedder.provider

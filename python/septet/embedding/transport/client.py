@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import SecretStr
 
-from septet.embedding.transport.deadline import within
+from septet.embedding.threads import call_within
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
 from septet.embedding.transport.provider_format import Answer, Call, ProviderFormat, TransportError
@@ -112,7 +112,7 @@ class Client:
         """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
         if timeout_s is None:
             return self._drive(steps())
-        return within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
+        return call_within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
 
     async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
         """Do steps in the running event loop."""
