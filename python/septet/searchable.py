@@ -196,7 +196,7 @@ class Searchable(ABC):
         return None
 
     def _answering(self) -> bool:
-        from septet.embedding.query.attach import answering
+        from septet.embedding.attach import answering
 
         return answering(self._embeddings_of())
 
@@ -213,6 +213,6 @@ class Searchable(ABC):
         """Return the plan with the question embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
-        from septet.embedding.query.attach import with_questions
+        from septet.embedding.attach import with_questions
 
         return with_questions(plan, self._embeddings_of(), self._executor())

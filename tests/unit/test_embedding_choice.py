@@ -54,7 +54,7 @@ def test_an_address_is_completed(base, url):
 )
 def test_ollama_is_found_as_its_own_variable_names_it(host, url):
     assert ollama_url(host) == url
-    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).wire.base_url == url
+    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).format.base_url == url
 
 
 def test_gemini_is_found_with_and_without_its_version():
@@ -110,16 +110,16 @@ def test_each_provider_has_its_defaults(provider, fields, space, dimensions, bat
     ],
 )
 def test_voyages_tokens_depend_on_the_model(model, tokens):
-    limits = made("voyage", model=model).wire.limits
+    limits = made("voyage", model=model).format.limits
     assert (limits.inputs, limits.tokens) == (1000, tokens)
 
 
 def test_openai_may_be_moved_by_its_own_variable():
     one = made("openai", {"OPENAI_BASE_URL": "https://eu.example/v1"})
-    assert one.wire.url == "https://eu.example/v1/embeddings"
+    assert one.format.url == "https://eu.example/v1/embeddings"
     # Vectors as base64 are asked for at home only.
-    assert not one.wire.packed
-    assert made("openai").wire.packed
+    assert not one.format.packed
+    assert made("openai").format.packed
 
 
 @pytest.mark.parametrize("base", ["ftp://host", "host:8080", "https://", "http://host:port/", "http://a host"])

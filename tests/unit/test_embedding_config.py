@@ -9,7 +9,7 @@ import pytest
 
 from septet import EmbeddingConfig, EmbeddingConfigError, embedder_from
 from septet.embedding.config import config_of
-from septet.embedding.providers.embedders import key_source
+from septet.embedding.providers.credentials import key_source
 
 SECRET = "sk-very-secret-0123456789"
 BLOCK = {
@@ -134,7 +134,7 @@ def test_an_explicit_key_wins_over_the_pool_and_the_pool_over_the_environment(fi
         with pytest.raises(EmbeddingConfigError, match="set NOT_SET, or give apiKey"):
             embedder_from(config, environment=environment)
         return
-    ring = embedder_from(config, environment=environment).client.desk.keys
+    ring = embedder_from(config, environment=environment).client.context.keys
     keys = {"apiKey": "a", "apiKeys": "b", "OPENAI_API_KEY": "c", "MY_KEY": "d"}
     assert len(ring) == 1
     assert ring.take().secret.get_secret_value() == keys[source]
@@ -157,5 +157,5 @@ def test_a_variable_that_holds_no_key_is_an_error_that_does_not_show_it():
 def test_a_key_is_only_sent_where_it_belongs():
     environment = {"OPENAI_API_KEY": SECRET}
     block = {"provider": "openai-compatible", "baseUrl": "http://127.0.0.1:8080", "model": "m"}
-    assert len(embedder_from(block, environment=environment).client.desk.keys) == 0
-    assert len(embedder_from({"provider": "ollama", "model": "m"}, environment=environment).client.desk.keys) == 0
+    assert len(embedder_from(block, environment=environment).client.context.keys) == 0
+    assert len(embedder_from({"provider": "ollama", "model": "m"}, environment=environment).client.context.keys) == 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Kind", "space_name"]
+__all__ = ["Embedder", "Kind", "SpaceIdentity", "space_name"]
 
 #: What a text is to be: something to find, or a question.
 Kind: TypeAlias = Literal["document", "query"]
@@ -50,9 +51,18 @@ class Embedder(Protocol):
         """Let go of connections; closing twice is fine."""
 
 
-def space_name(embedder: Embedder) -> str:
-    """Return the name of the space that an embedder's vectors live in: its provider and model.
+@dataclass(frozen=True, slots=True)
+class SpaceIdentity:
+    """Which vectors can be compared: those of one model and dimension. `dimensions` is None when unknown."""
 
-    Vectors of two spaces are never compared.
+    provider: str
+    model: str
+    dimensions: int | None
+
+
+def space_name(embedder: Embedder | SpaceIdentity) -> str:
+    """Return the name of the space that an embedder's vectors live in: ``provider/model``.
+
+    Vectors of different spaces are never compared.
     """
     return f"{embedder.provider}/{embedder.model}"

@@ -6,8 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
@@ -20,6 +19,9 @@ from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingConfigError
 from septet.results import Note
 from septet.storage.store import Store
+
+if TYPE_CHECKING:
+    from septet.embedding.config import ConfigLike
 
 __all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings"]
 
@@ -129,7 +131,9 @@ class Embeddings:
         return report
 
     def _run_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
-        made = import_module("septet.embedding.batch.jobs").jobs_of(
+        from septet.embedding.batch.jobs import jobs_of
+
+        made = jobs_of(
             self._pipeline,
             poll_s=self._options.poll_s,
             at_once=self._options.jobs_at_once,
@@ -204,9 +208,12 @@ class Embeddings:
     def _made(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
         """Return what a configuration describes, and how long a question may take by it."""
         # An HTTP client is loaded only for who asks for one.
-        config = import_module("septet.embedding.config").config_of(source)
+        from septet.embedding.choose import embedder_from
+        from septet.embedding.config import config_of
+
+        config = config_of(cast("ConfigLike", source))
         try:
-            made: Embedder | None = import_module("septet.embedding.choose").embedder_from(config)
+            made = embedder_from(config)
         except EmbeddingConfigError as fault:
             # It was understood: what is missing is a key or a model, and a search does without.
             self._faults.append(Note("no_embedder", str(fault), "give what is missing; searches go without vectors"))

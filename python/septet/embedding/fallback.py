@@ -6,32 +6,15 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Embedder, Kind
+from septet.embedding.embedder import Embedder, Kind, SpaceIdentity
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["FallbackEmbedder", "Space", "check_spaces"]
-
-
-class Space(Protocol):
-    """What says which vectors can be compared; every `Embedder` does."""
-
-    @property
-    def provider(self) -> str:
-        """Who makes the vectors."""
-
-    @property
-    def model(self) -> str:
-        """The model that makes them."""
-
-    @property
-    def dimensions(self) -> int | None:
-        """Their length; None when it is not known."""
+__all__ = ["FallbackEmbedder", "check_spaces"]
 
 
 class FallbackEmbedder:
@@ -143,7 +126,7 @@ class FallbackEmbedder:
             )
 
 
-def check_spaces(spaces: Sequence[Space]) -> None:
+def check_spaces(spaces: Sequence[Embedder | SpaceIdentity]) -> None:
     """Check that all are the first one's space, as far as their dimensions are known.
 
     Raises:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import finish, matrix_of
+from septet.embedding.rows import finish, matrix_of
 from septet.embedding.threads import call_within
 from septet.errors import EmbeddingError, EmbeddingUnavailable
 

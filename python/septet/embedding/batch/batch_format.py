@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
-from septet.embedding.transport.provider_format import Call
+from septet.embedding.transport.calls import Call
 from septet.errors import EmbeddingUnavailable
 
 __all__ = ["BatchFormat", "JobLimits", "JobLine", "JobState", "JobStatus", "field_of", "json_line", "multipart"]

@@ -16,7 +16,7 @@ __all__ = ["batch_format"]
 
 def batch_format(embedder: HttpEmbedder) -> BatchFormat | None:
     """Return the batch API of an embedder's provider; None when it has none."""
-    wire = embedder.wire
+    wire = embedder.format
     if isinstance(wire, VoyageFormat):
         return VoyageJobs(wire, wire.url)
     if isinstance(wire, GeminiFormat):

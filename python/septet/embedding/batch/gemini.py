@@ -8,7 +8,7 @@ from typing import Any
 
 from septet.embedding.batch.batch_format import JobLimits, JobLine, JobState, JobStatus, field_of, json_line, multipart
 from septet.embedding.providers.gemini import GeminiFormat, models_url
-from septet.embedding.transport.provider_format import Call, json_call
+from septet.embedding.transport.calls import Call, json_call
 
 __all__ = ["GeminiJobs"]
 

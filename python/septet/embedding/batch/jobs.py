@@ -23,9 +23,9 @@ from septet.embedding.pipeline import MOST_UNANSWERED, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
 from septet.embedding.threads import call_uninterrupted
+from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import Garbled, parsed
-from septet.embedding.transport.provider_format import Call
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import background
@@ -112,7 +112,7 @@ class Jobs:
             if progress is not None:
                 progress(tally.done, max(total, tally.done))
 
-        run = _Run(tally, self.embedder.alone(), claims.new_owner(), told)
+        run = _Run(tally, self.embedder.file_client(), claims.new_owner(), told)
         try:
             self._resume(run)
             self._work(run, wait)
@@ -188,7 +188,7 @@ class Jobs:
 
     def _most(self) -> int:
         """Return the most texts of a job, so that its answer can be held in memory."""
-        number = PACKED_BYTES if getattr(self.embedder.wire, "packed", False) else NUMBER_BYTES
+        number = PACKED_BYTES if getattr(self.embedder.format, "packed", False) else NUMBER_BYTES
         each = LINE_BYTES + number * (self.pipeline.embedder.dimensions or 1024)
         return max(1, min(self.most_texts, self.wire.limits.texts, MOST_RECEIVED_BYTES // each))
 
@@ -319,7 +319,7 @@ class Jobs:
         causes: dict[str, str] = {}
         for file in status.files:
             known = self.pipeline.embedder.dimensions or run.tally.dimensions
-            found = vectors(run.client.send(self.wire.content(file)).body, self.wire, self.embedder.wire, known)
+            found = vectors(run.client.send(self.wire.content(file)).body, self.wire, self.embedder.format, known)
             while page := list(islice(found, PAGE)):
                 rows = {key: row for key, row in page if not isinstance(row, str)}
                 causes |= {key: why for key, why in page if isinstance(why, str)}

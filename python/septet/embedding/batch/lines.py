@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from septet.embedding.batch.batch_format import BatchFormat, JobLine
-from septet.embedding.providers.rows import finish
-from septet.embedding.transport.provider_format import ProviderFormat
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.rows import finish
 from septet.errors import EmbeddingError
 
 __all__ = ["vectors"]

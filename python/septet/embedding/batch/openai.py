@@ -9,7 +9,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from septet.embedding.batch.batch_format import JobLimits, JobLine, JobState, JobStatus, field_of, json_line, multipart
-from septet.embedding.transport.provider_format import Call, ProviderFormat, json_call
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.transport.calls import Call, json_call
 
 __all__ = ["OpenAIBatches"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import matrix_of
-from septet.embedding.transport.limits import GEMINI, Limits
-from septet.embedding.transport.provider_format import Call, json_call
+from septet.embedding.providers.limits import GEMINI, Limits
+from septet.embedding.rows import matrix_of
+from septet.embedding.transport.calls import Call, json_call
 from septet.errors import EmbeddingUnavailable
 
 __all__ = ["GEMINI_MODEL", "GEMINI_URL", "TASK_TYPES", "GeminiFormat", "models_url"]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from septet.embedding.embedder import Kind
+from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.requests import batches, pieces, split_bytes
-from septet.embedding.providers.rows import finish, mean_row
+from septet.embedding.rows import finish, mean_row
 from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, Client
 from septet.embedding.transport.exchange import Steps, exchange
 from septet.embedding.transport.faults import InputTooLong, parsed
-from septet.embedding.transport.provider_format import ProviderFormat
 from septet.errors import EmbeddingError, EmbeddingRefused
 
 __all__ = ["HttpEmbedder", "Prefixes", "space_model"]
@@ -32,17 +32,17 @@ class Prefixes(dict[Kind, str]):
     """What is put before each text, by kind, for models that are told so what a text is to be."""
 
 
-def space_model(wire: ProviderFormat, prefixes: Prefixes) -> str:
+def space_model(provider_format: ProviderFormat, prefixes: Prefixes) -> str:
     """Return the name of a model in a space: a prefix of documents makes other vectors, so it belongs to it."""
     prefix = prefixes.get("document", "")
-    return f"{wire.model} after {prefix!r}" if prefix else wire.model
+    return f"{provider_format.model} after {prefix!r}" if prefix else provider_format.model
 
 
 class HttpEmbedder:
     """An `Embedder` that asks a provider over HTTP. Threads and event loops may share it.
 
     Args:
-        wire: the provider's format.
+        provider_format: the provider's format.
         keys: none for a provider that takes none; of several, the next is used when one is limited.
         dimensions: the length of the vectors, when it is known before the first answer.
         batch_size: the most texts of a request; the provider's own default if None.
@@ -53,7 +53,7 @@ class HttpEmbedder:
 
     def __init__(
         self,
-        wire: ProviderFormat,
+        provider_format: ProviderFormat,
         keys: Sequence[SecretStr],
         *,
         dimensions: int | None = None,
@@ -62,14 +62,15 @@ class HttpEmbedder:
         kind: Kind = "document",
         prefixes: Prefixes | None = None,
         attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
-        outside: IO | None = None,
+        io: IO | None = None,
     ) -> None:
-        self.wire = wire
-        self.client = Client(wire, keys, outside=outside, attempt_timeout_s=attempt_timeout_s)
-        self._alone = partial(Client, wire, keys[:1], outside=outside, attempt_timeout_s=LONG_ATTEMPT_S)
+        self.format = provider_format
+        client = partial(Client, provider_format.provider, authorise=provider_format.authorise, io=io)
+        self.client = client(keys, attempt_timeout_s=attempt_timeout_s)
+        self._file_client = partial(client, keys[:1], attempt_timeout_s=LONG_ATTEMPT_S)
         self._dimensions = dimensions
-        self._batch_size = min(batch_size or wire.limits.batch_size, wire.limits.inputs)
-        self._tokens_each = max_input_tokens or wire.limits.tokens_each
+        self._batch_size = min(batch_size or provider_format.limits.batch_size, provider_format.limits.inputs)
+        self._tokens_each = max_input_tokens or provider_format.limits.tokens_each
         self._kind = kind
         self._prefixes = prefixes or Prefixes()
 
@@ -79,12 +80,12 @@ class HttpEmbedder:
     @property
     def provider(self) -> str:
         """The provider's name."""
-        return self.wire.provider
+        return self.format.provider
 
     @property
     def model(self) -> str:
         """The model's name, with the prefix of documents when there is one: it makes another space."""
-        return space_model(self.wire, self._prefixes)
+        return space_model(self.format, self._prefixes)
 
     @property
     def dimensions(self) -> int | None:
@@ -119,9 +120,9 @@ class HttpEmbedder:
         sent = pieces(text, self._tokens_each) if text.strip() else []
         return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
 
-    def alone(self) -> Client:
+    def file_client(self) -> Client:
         """Return another client, with the first key alone and time for files: what a key has stored only it may see."""
-        return self._alone()
+        return self._file_client()
 
     def close(self) -> None:
         """Let go of connections; closing twice is fine, and embedding again opens them anew."""
@@ -138,7 +139,7 @@ class HttpEmbedder:
         flat = [piece for part in parts for piece in part]
         found: list[Matrix] = []
         try:
-            for run in batches(flat, self.wire.limits, self._batch_size):
+            for run in batches(flat, self.format.limits, self._batch_size):
                 found += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
         except EmbeddingError as error:
             error.rows = self._joined(parts, found)
@@ -188,9 +189,9 @@ class HttpEmbedder:
         return [[piece] for piece in split_bytes(texts[0], sure if sure < size else -(-size // 2))]
 
     def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
-        call = self.wire.call(texts, kind)
-        body = yield from exchange(call, self.client.desk, parsed, ends_at)
-        rows = finish(self.wire.read(body, len(texts)), self.provider, self._dimensions)
+        call = self.format.call(texts, kind)
+        body = yield from exchange(call, self.client.context, parsed, ends_at)
+        rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
         self._dimensions = rows.shape[1]
         return rows
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import matrix_of
-from septet.embedding.transport.limits import OLLAMA, Limits
-from septet.embedding.transport.provider_format import Call, bearer, json_call
+from septet.embedding.providers.limits import OLLAMA, Limits
+from septet.embedding.rows import matrix_of
+from septet.embedding.transport.calls import Call, bearer, json_call
 
 __all__ = ["OLLAMA_URL", "OllamaFormat", "ollama_url"]
 

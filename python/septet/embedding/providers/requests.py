@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from septet.embedding.transport.limits import Limits
+from septet.embedding.providers.limits import Limits
 
 __all__ = ["batches", "estimate_tokens", "group", "pieces", "split_bytes"]
 

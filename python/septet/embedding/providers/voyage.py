@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import by_index, matrix_of
-from septet.embedding.transport.limits import Limits, voyage_limits
-from septet.embedding.transport.provider_format import Call, bearer, json_call
+from septet.embedding.providers.limits import Limits, voyage_limits
+from septet.embedding.rows import by_index, matrix_of
+from septet.embedding.transport.calls import Call, bearer, json_call
 
 __all__ = ["VOYAGE_MODEL", "VOYAGE_URL", "VoyageFormat"]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import SecretStr
 
 from septet.embedding.threads import call_within
+from septet.embedding.transport.calls import Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
-from septet.embedding.transport.provider_format import Answer, Call, ProviderFormat, TransportError
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.storage.forks import renew_in_children
 
@@ -55,31 +55,38 @@ class IO:
 
 
 class Client:
-    """Sends calls to one provider, with its keys. Threads and event loops may share it."""
+    """Sends calls to one provider, with its keys. Threads and event loops may share it.
+
+    Args:
+        authorise: returns the headers that carry a key.
+        io: clock, sleep, random numbers and transport; the real ones if None.
+        attempt_timeout_s: how long one attempt may take.
+    """
 
     def __init__(
         self,
-        wire: ProviderFormat,
+        provider: str,
         keys: Sequence[SecretStr],
         *,
-        outside: IO | None = None,
+        authorise: Callable[[str], Mapping[str, str]],
+        io: IO | None = None,
         attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
     ) -> None:
-        self._outside = outside or IO()
-        self.desk = CallContext(
-            provider=wire.provider,
-            keys=KeyRing(keys, self._outside.clock),
-            authorise=wire.authorise,
-            clock=self._outside.clock,
-            now=self._outside.now,
-            random=self._outside.random,
+        self._io = io or IO()
+        self.context = CallContext(
+            provider=provider,
+            keys=KeyRing(keys, self._io.clock),
+            authorise=authorise,
+            clock=self._io.clock,
+            now=self._io.now,
+            random=self._io.random,
             attempt_timeout_s=attempt_timeout_s,
         )
         self.after_fork()
         renew_in_children(self)
 
     def __repr__(self) -> str:
-        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
+        return f"Client({self.context.provider!r}, {self.context.keys!r})"
 
     def after_fork(self) -> None:
         """Begin without connections: a child must not write on its parent's."""
@@ -90,7 +97,7 @@ class Client:
 
     def ends_at(self, timeout_s: float | None) -> float:
         """Return the moment, by the clock, that lies `timeout_s` ahead."""
-        return float("inf") if timeout_s is None else self._outside.clock() + timeout_s
+        return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
     def send(self, call: Call, *, timeout_s: float | None = None, once: bool = False) -> Answer:
         """Send a call, try again as the rules say, and return the answer, whose status is below 300.
@@ -102,17 +109,17 @@ class Client:
             EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
         """
         ends_at = self.ends_at(timeout_s)
-        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, ends_at, once=once), timeout_s)
+        return self.run(lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once), timeout_s)
 
     def pause(self, seconds: float) -> None:
         """Let seconds pass on this thread."""
-        self._outside.sleep(seconds)
+        self._io.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
         """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
         if timeout_s is None:
             return self._drive(steps())
-        return call_within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
+        return call_within(timeout_s, lambda: self._drive(steps()), self.context.provider)
 
     async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
         """Do steps in the running event loop."""
@@ -120,7 +127,7 @@ class Client:
             return await asyncio.wait_for(self._adrive(steps()), timeout_s)
         except asyncio.TimeoutError:
             pass
-        provider = self.desk.provider
+        provider = self.context.provider
         raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
 
     def close(self) -> None:
@@ -148,7 +155,7 @@ class Client:
             if isinstance(step, Send):
                 reply = self._send(step)
             else:
-                self._outside.sleep(step.seconds)
+                self._io.sleep(step.seconds)
                 reply = None
 
     async def _adrive(self, steps: Steps[Result]) -> Result:
@@ -162,13 +169,13 @@ class Client:
             if isinstance(step, Send):
                 reply = await self._asend(step)
             else:
-                await self._outside.asleep(step.seconds)
+                await self._io.asleep(step.seconds)
                 reply = None
 
     def _send(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        late_at = self._outside.clock() + step.timeout_s
+        late_at = self._io.clock() + step.timeout_s
         call = step.call
         try:
             with self._client().stream(
@@ -186,7 +193,7 @@ class Client:
                     if late:
                         return _broken(httpx.ReadTimeout(""), step.timeout_s)
                     body += chunk
-                    late = self._outside.clock() > late_at
+                    late = self._io.clock() > late_at
                 return Answer(response.status_code, _lower(response.headers), bytes(body))
         except (httpx.RequestError, httpx.InvalidURL) as error:
             return _broken(error, step.timeout_s)
@@ -216,7 +223,7 @@ class Client:
         with self._lock:
             if self._sync is None:
                 with _proxies_understood():
-                    self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
+                    self._sync = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_AGENT)
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
@@ -227,12 +234,12 @@ class Client:
         if loop not in self._async:
             with _proxies_understood():
                 self._async[loop] = httpx.AsyncClient(
-                    transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
+                    transport=self._io.transport, mounts=self._mounts(), headers=_AGENT
                 )
         return self._async[loop]
 
     def _mounts(self) -> Mapping[str, None]:
-        return _NO_PROXY if self._outside.transport is None else {}
+        return _NO_PROXY if self._io.transport is None else {}
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from septet.embedding.transport.calls import Answer, Call, TransportError
 from septet.embedding.transport.faults import Fault, Garbled, InputTooLong, fault_of
 from septet.embedding.transport.keys import Key, KeyRing
-from septet.embedding.transport.provider_format import Answer, Call, TransportError
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
@@ -70,7 +70,7 @@ class CallContext:
 
 
 def exchange(
-    call: Call, desk: CallContext, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
+    call: Call, context: CallContext, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
 ) -> Steps[Result]:
     """Return what `read` makes of the answer to a call, after up to three attempts.
 
@@ -79,7 +79,7 @@ def exchange(
 
     Args:
         read: raises `Garbled` for a body that another attempt may mend.
-        ends_at: the moment, by the desk's clock, at which it is too late.
+        ends_at: the moment, by the context's clock, at which it is too late.
         once: try again only after 429, which says that nothing was taken: for calls that must not be done twice.
 
     Raises:
@@ -89,30 +89,30 @@ def exchange(
     attempt = 0
     without_quota: set[Key] = set()
     while True:
-        left_s = ends_at - desk.clock()
+        left_s = ends_at - context.clock()
         if left_s <= 0:
-            raise _late(desk)
-        key = desk.keys.take()
-        headers = desk.authorise(key.secret.get_secret_value()) if key else {}
-        reply = yield Send(call, headers, min(left_s, desk.attempt_timeout_s))
-        outcome = _judge(reply, desk, read)
+            raise _late(context)
+        key = context.keys.take()
+        headers = context.authorise(key.secret.get_secret_value()) if key else {}
+        reply = yield Send(call, headers, min(left_s, context.attempt_timeout_s))
+        outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
-            desk.keys.worked(key)
+            context.keys.worked(key)
             return outcome.value
         another = False
         if outcome.quota and key is not None:
-            desk.keys.failed(key, outcome.wait_s, spent=True)
+            context.keys.failed(key, outcome.wait_s, spent=True)
             without_quota.add(key)
-            if len(without_quota) < len(desk.keys):
+            if len(without_quota) < len(context.keys):
                 continue
         elif outcome.limited:
-            another = desk.keys.failed(key, outcome.wait_s)
+            another = context.keys.failed(key, outcome.wait_s)
         attempt += 1
         if not outcome.passing or attempt == ATTEMPTS or (once and not outcome.limited):
-            raise _error(outcome, desk, attempt)
-        wait_s = _pause(attempt, None if another else outcome.wait_s, desk.random())
-        if wait_s > PATIENCE_S or desk.clock() + wait_s >= ends_at:
-            raise _error(outcome, desk, attempt, wait_s)
+            raise _error(outcome, context, attempt)
+        wait_s = _pause(attempt, None if another else outcome.wait_s, context.random())
+        if wait_s > PATIENCE_S or context.clock() + wait_s >= ends_at:
+            raise _error(outcome, context, attempt, wait_s)
         yield Wait(wait_s)
 
 
@@ -122,11 +122,11 @@ class _Read(Generic[Result]):
 
 
 def _judge(
-    reply: Answer | TransportError | None, desk: CallContext, read: Callable[[Answer], Result]
+    reply: Answer | TransportError | None, context: CallContext, read: Callable[[Answer], Result]
 ) -> _Read[Result] | Fault:
     if not isinstance(reply, Answer):
         return Fault(reply.cause if reply else "was not asked", passing=True)
-    fault = fault_of(reply, desk.now())
+    fault = fault_of(reply, context.now())
     if fault is not None:
         return fault
     try:
@@ -143,17 +143,17 @@ def _pause(attempt: int, hint_s: float | None, random: float) -> float:
     return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), MOST_WAIT_S) * (1.0 + JITTER * (2.0 * random - 1.0))
 
 
-def _late(desk: CallContext) -> EmbeddingUnavailable:
-    return EmbeddingUnavailable(f"{desk.provider}: no answer within the time allowed", provider=desk.provider)
+def _late(context: CallContext) -> EmbeddingUnavailable:
+    return EmbeddingUnavailable(f"{context.provider}: no answer within the time allowed", provider=context.provider)
 
 
-def _error(fault: Fault, desk: CallContext, attempts: int, wait_s: float | None = None) -> EmbeddingError:
+def _error(fault: Fault, context: CallContext, attempts: int, wait_s: float | None = None) -> EmbeddingError:
     tail = ""
     if fault.passing:
         tail = f" (attempt {attempts} of {ATTEMPTS}"
         tail += ")" if wait_s is None else f"; the next would be in {wait_s:.0f} s, which is too late)"
-    message = desk.keys.scrub(f"{desk.provider} {fault.message}{tail}")
+    message = context.keys.scrub(f"{context.provider} {fault.message}{tail}")
     if fault.passing:
-        return EmbeddingUnavailable(message, provider=desk.provider, status=fault.status)
+        return EmbeddingUnavailable(message, provider=context.provider, status=fault.status)
     kind = InputTooLong if fault.too_long else EmbeddingRefused
-    return kind(message, provider=desk.provider, status=fault.status)
+    return kind(message, provider=context.provider, status=fault.status)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from septet.embedding.transport.provider_format import Answer
+from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
 __all__ = ["Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
