@@ -51,6 +51,16 @@ def slow_body(provider: str, answer: Callable[[], Reply]) -> Reply:
     return answer().but(sending="stalled")
 
 
+def endless_body(provider: str, answer: Callable[[], Reply]) -> Reply:
+    """Send bytes as fast as they are taken, until the client hangs up or the server is closed."""
+    return answer().but(sending="endless")
+
+
+def trickling_body(provider: str, answer: Callable[[], Reply]) -> Reply:
+    """Send a byte now and then, until the client hangs up or the server is closed."""
+    return answer().but(sending="trickling")
+
+
 def no_answer(provider: str, answer: Callable[[], Reply]) -> Reply:
     """Close the connection without a word."""
     return Reply(sending="dropped")

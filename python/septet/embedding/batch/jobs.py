@@ -44,6 +44,8 @@ FIRST_POLL_S = 1.0
 #: A file that is sent, and one that comes back, are held in memory.
 MOST_SENT_BYTES = 100_000_000
 MOST_RECEIVED_BYTES = 256_000_000
+#: A file of results larger than this is not read: four times what a job is made for, as dimensions may be unknown.
+MAX_FILE_BYTES = 4 * MOST_RECEIVED_BYTES
 #: What a number of a vector takes in JSON, at most about, and in base64.
 NUMBER_BYTES, PACKED_BYTES = 24, 6
 LINE_BYTES = 512
@@ -319,7 +321,12 @@ class Jobs:
         causes: dict[str, str] = {}
         for file in status.files:
             known = self.pipeline.embedder.dimensions or run.tally.dimensions
-            found = vectors(run.client.send(self.wire.content(file)).body, self.wire, self.embedder.format, known)
+            found = vectors(
+                run.client.send(self.wire.content(file), max_bytes=MAX_FILE_BYTES).body,
+                self.wire,
+                self.embedder.format,
+                known,
+            )
             while page := list(islice(found, PAGE)):
                 rows = {key: row for key, row in page if not isinstance(row, str)}
                 causes |= {key: why for key, why in page if isinstance(why, str)}

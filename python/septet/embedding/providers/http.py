@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from septet.embedding.embedder import Kind
 from septet.embedding.providers.provider_format import ProviderFormat
-from septet.embedding.providers.requests import batches, pieces, split_bytes
+from septet.embedding.providers.requests import answer_bytes, batches, pieces, split_bytes
 from septet.embedding.rows import finish, mean_row
 from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, Client
 from septet.embedding.transport.exchange import Steps, exchange
@@ -190,7 +190,9 @@ class HttpEmbedder:
 
     def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
         call = self.format.call(texts, kind)
-        body = yield from exchange(call, self.client.context, parsed, ends_at)
+        body = yield from exchange(
+            call, self.client.context, parsed, ends_at, max_bytes=answer_bytes(len(texts), self._dimensions)
+        )
         rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
         self._dimensions = rows.shape[1]
         return rows

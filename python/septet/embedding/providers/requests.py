@@ -6,8 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 
 from septet.embedding.providers.limits import Limits
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES
 
-__all__ = ["batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+__all__ = ["answer_bytes", "batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+
+
+#: The most bytes of one number as JSON, blanks and indentation included, and of the fields around one vector.
+_NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
+#: What no model exceeds whose dimension is not known yet.
+_MOST_DIMENSIONS = 8192
+
+
+def answer_bytes(texts: int, dimensions: int | None) -> int:
+    """Return the most bytes that the vectors of so many texts can take as JSON, and 16 MiB more for anything else."""
+    return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _MOST_DIMENSIONS))
 
 
 def estimate_tokens(text: str) -> int:

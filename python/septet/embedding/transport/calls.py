@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Call", "TransportError", "bearer", "json_call"]
+__all__ = ["MAX_ANSWER_BYTES", "Answer", "Call", "TransportError", "bearer", "json_call"]
+
+#: An answer without vectors, such as a status or an error, is far smaller than this.
+MAX_ANSWER_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TransportError:
-    """A request without a whole response: no connection, a cut body, a timeout. `cause` holds no key."""
+    """A request without a whole response: no connection, a cut body, a timeout, too many bytes.
+
+    Attributes:
+        cause: what happened, in words; it never contains a key.
+        too_large: the body is larger than any answer to the request can be.
+    """
 
     cause: str
+    too_large: bool = False
 
 
 def json_call(url: str, body: Mapping[str, Any]) -> Call:

@@ -10,12 +10,12 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
 from septet.embedding.threads import call_within
-from septet.embedding.transport.calls import Answer, Call, TransportError
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
@@ -99,17 +99,23 @@ class Client:
         """Return the moment, by the clock, that lies `timeout_s` ahead."""
         return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
-    def send(self, call: Call, *, timeout_s: float | None = None, once: bool = False) -> Answer:
+    def send(
+        self, call: Call, *, timeout_s: float | None = None, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> Answer:
         """Send a call, try again as the rules say, and return the answer, whose status is below 300.
 
         Args:
             once: try again only when the provider surely has not taken it.
+            max_bytes: the most bytes of the answer; reading stops there.
 
         Raises:
             EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
         """
         ends_at = self.ends_at(timeout_s)
-        return self.run(lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once), timeout_s)
+        return self.run(
+            lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once, max_bytes=max_bytes),
+            timeout_s,
+        )
 
     def pause(self, seconds: float) -> None:
         """Let seconds pass on this thread."""
@@ -175,47 +181,35 @@ class Client:
     def _send(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        late_at = self._io.clock() + step.timeout_s
-        call = step.call
+        body = _Body(step, self._io.clock)
         try:
-            with self._client().stream(
-                call.method,
-                call.url,
-                content=call.body,
-                headers={**call.headers, **step.key_headers},
-                timeout=step.timeout_s,
-            ) as response:
-                body = bytearray()
-                late = False
+            with self._client().stream(**_request(step)) as response:
                 for chunk in response.iter_bytes():
-                    # The timeout of httpx is one of silence: a body that trickles would go on for ever. One that is
-                    # whole is taken, late or not: it is paid for.
-                    if late:
-                        return _broken(httpx.ReadTimeout(""), step.timeout_s)
-                    body += chunk
-                    late = self._io.clock() > late_at
-                return Answer(response.status_code, _lower(response.headers), bytes(body))
+                    body.add(chunk)
+                return body.answer(response)
+        except _GaveUp as end:
+            return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _broken(error, step.timeout_s)
+            return _described(error, step.timeout_s)
 
     async def _asend(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        call = step.call
         try:
-            request = self._async_client().request(
-                call.method,
-                call.url,
-                content=call.body,
-                headers={**call.headers, **step.key_headers},
-                timeout=step.timeout_s,
-            )
-            response = await asyncio.wait_for(request, step.timeout_s)
-            return Answer(response.status_code, _lower(response.headers), response.content)
+            return await asyncio.wait_for(self._received(step), step.timeout_s)
+        except _GaveUp as end:
+            return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _broken(error, step.timeout_s)
+            return _described(error, step.timeout_s)
         except asyncio.TimeoutError:
-            return _broken(httpx.ReadTimeout(""), step.timeout_s)
+            return _late(step.timeout_s)
+
+    async def _received(self, step: Send) -> Answer:
+        body = _Body(step, self._io.clock)
+        async with self._async_client().stream(**_request(step)) as response:
+            async for chunk in response.aiter_bytes():
+                body.add(chunk)
+            return body.answer(response)
 
     def _client(self) -> httpx.Client:
         import httpx
@@ -252,17 +246,64 @@ def _proxies_understood() -> Iterator[None]:
         raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
 
 
-def _broken(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
-    """Say in words what broke; the error itself holds the request, and with it the key."""
+class _GaveUp(Exception):
+    """Reading a body ended before the body did."""
+
+    def __init__(self, error: TransportError) -> None:
+        self.error = error
+
+
+class _Body:
+    """A body as it comes in, chunk by chunk, within its time and its size.
+
+    The timeout of httpx limits silence only, so a body that trickles would never end. A body that is complete is
+    accepted even when it is late: it is paid for.
+    """
+
+    def __init__(self, step: Send, clock: Callable[[], float]) -> None:
+        self._step = step
+        self._clock = clock
+        self._ends_at = clock() + step.timeout_s
+        self._late = False
+        self._read = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Append a chunk.
+
+        Raises:
+            _GaveUp: the time is over, or the body is larger than `max_bytes`.
+        """
+        if self._late:
+            raise _GaveUp(_late(self._step.timeout_s))
+        self._read += chunk
+        if len(self._read) > self._step.max_bytes:
+            said = f"sent more than {self._step.max_bytes:,} bytes, which no answer to this request takes"
+            raise _GaveUp(TransportError(f"{said}: is the address (baseUrl) right?", too_large=True))
+        self._late = self._clock() > self._ends_at
+
+    def answer(self, response: httpx.Response) -> Answer:
+        """Return the answer whose body this is."""
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, bytes(self._read))
+
+
+def _request(step: Send) -> dict[str, Any]:
+    call = step.call
+    headers = {**call.headers, **step.key_headers}
+    return {"method": call.method, "url": call.url, "content": call.body, "headers": headers, "timeout": step.timeout_s}
+
+
+def _late(timeout_s: float) -> TransportError:
+    return TransportError(f"gave no answer within {timeout_s:g} s")
+
+
+def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
+    """Return an error of httpx in words: the error itself holds the request, and with it the key."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return TransportError(f"gave no answer within {timeout_s:g} s")
+        return _late(timeout_s)
     words = str(error) or "no reason given"
     if isinstance(error, httpx.ConnectError):
         return TransportError(f"cannot be reached: {words}")
     return TransportError(f"broke off: {type(error).__name__}: {words}")
-
-
-def _lower(headers: httpx.Headers) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

@@ -10,8 +10,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from septet.embedding.transport.calls import Answer, Call, TransportError
-from septet.embedding.transport.faults import Fault, Garbled, InputTooLong, fault_of
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
+from septet.embedding.transport.faults import AnswerTooLarge, Fault, Garbled, InputTooLong, fault_of
 from septet.embedding.transport.keys import Key, KeyRing
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
@@ -30,11 +30,12 @@ PATIENCE_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a call, with the headers that carry its key, and come back within `timeout_s`."""
+    """Send a call, with the headers that carry its key. Accept `max_bytes` of an answer, within `timeout_s`."""
 
     call: Call
     key_headers: Mapping[str, str]
     timeout_s: float
+    max_bytes: int
 
     def __repr__(self) -> str:
         return f"Send({self.call.method} {self.call.url})"
@@ -70,7 +71,13 @@ class CallContext:
 
 
 def exchange(
-    call: Call, context: CallContext, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
+    call: Call,
+    context: CallContext,
+    read: Callable[[Answer], Result],
+    ends_at: float,
+    *,
+    once: bool = False,
+    max_bytes: int = MAX_ANSWER_BYTES,
 ) -> Steps[Result]:
     """Return what `read` makes of the answer to a call, after up to three attempts.
 
@@ -81,9 +88,11 @@ def exchange(
         read: raises `Garbled` for a body that another attempt may mend.
         ends_at: the moment, by the context's clock, at which it is too late.
         once: try again only after 429, which says that nothing was taken: for calls that must not be done twice.
+        max_bytes: the most bytes of an answer; reading stops there.
 
     Raises:
-        EmbeddingRefused: the provider does not take it. `InputTooLong` when a smaller request may pass.
+        EmbeddingRefused: the provider does not take it. `InputTooLong` when a smaller request may pass,
+            `AnswerTooLarge` when the answer exceeds `max_bytes`.
         EmbeddingUnavailable: no answer in three attempts or in time.
     """
     attempt = 0
@@ -94,7 +103,7 @@ def exchange(
             raise _late(context)
         key = context.keys.take()
         headers = context.authorise(key.secret.get_secret_value()) if key else {}
-        reply = yield Send(call, headers, min(left_s, context.attempt_timeout_s))
+        reply = yield Send(call, headers, min(left_s, context.attempt_timeout_s), max_bytes)
         outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
             context.keys.worked(key)
@@ -125,7 +134,8 @@ def _judge(
     reply: Answer | TransportError | None, context: CallContext, read: Callable[[Answer], Result]
 ) -> _Read[Result] | Fault:
     if not isinstance(reply, Answer):
-        return Fault(reply.cause if reply else "was not asked", passing=True)
+        too_large = reply is not None and reply.too_large
+        return Fault(reply.cause if reply else "was not asked", passing=not too_large, too_large=too_large)
     fault = fault_of(reply, context.now())
     if fault is not None:
         return fault
@@ -155,5 +165,5 @@ def _error(fault: Fault, context: CallContext, attempts: int, wait_s: float | No
     message = context.keys.scrub(f"{context.provider} {fault.message}{tail}")
     if fault.passing:
         return EmbeddingUnavailable(message, provider=context.provider, status=fault.status)
-    kind = InputTooLong if fault.too_long else EmbeddingRefused
+    kind = InputTooLong if fault.too_long else AnswerTooLarge if fault.too_large else EmbeddingRefused
     return kind(message, provider=context.provider, status=fault.status)

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
-__all__ = ["Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
+__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -31,6 +31,10 @@ class Garbled(Exception):
     """A body that is not what its status promises: HTML, or JSON that ends in the middle."""
 
 
+class AnswerTooLarge(EmbeddingRefused):
+    """The answer is larger than any answer to the request can be; it was not read to its end."""
+
+
 class InputTooLong(EmbeddingRefused):
     """The request holds more text than the provider takes; smaller ones may pass."""
 
@@ -44,6 +48,7 @@ class Fault:
         quota: this key has nothing left; another one may.
         limited: the provider wants fewer requests from this key.
         too_long: a smaller request may pass.
+        too_large: the answer exceeds every size that the request can call for.
         wait_s: how long the provider asks to wait; None when it does not say.
     """
 
@@ -53,6 +58,7 @@ class Fault:
     quota: bool = False
     limited: bool = False
     too_long: bool = False
+    too_large: bool = False
     wait_s: float | None = None
 
 
