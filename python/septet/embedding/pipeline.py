@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from septet.embedding.cache import EmbeddingCache, Made
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
+from septet.embedding.rows import BadVector
 from septet.embedding.threads import call_uninterrupted
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
@@ -190,7 +191,7 @@ class Pipeline:
         return [(key, text) for key, text in batch if text not in known]
 
     def _ask(self, tally: Tally, batch: Work) -> None:
-        """Have a batch embedded and store the answer; a batch that is refused for one text's sake is halved."""
+        """Have a batch embedded and store the answer; a batch that fails for one text's sake is halved."""
         tally.requests += 1
         try:
             call_uninterrupted(lambda: self._answered(tally, batch))
@@ -200,21 +201,31 @@ class Pipeline:
             if fault.status not in ABOUT_A_TEXT:
                 tally.fail([key for key, _ in rest], "batch_failed", str(fault), "the next run tries again")
                 tally.over = Note("provider_refuses", str(fault), "check the key, the quota and the model")
-            elif len(rest) > 1:
-                middle = len(rest) // 2
-                for half in (rest[:middle], rest[middle:]):
-                    if tally.over is None:
-                        self._ask(tally, half)
             else:
-                self._refused(tally, rest, fault)
+                self._ask_halves(tally, rest, fault)
+        except BadVector as fault:
+            tally.unanswered = 0
+            self._ask_halves(tally, self._partly(tally, batch, fault), fault)
         except EmbeddingError as fault:
             rest = self._partly(tally, batch, fault)
             tally.fail([key for key, _ in rest], "batch_failed", str(fault), "the next run tries again")
             tally.unanswered += 1
             tally.wants_retry = True
 
-    def _refused(self, tally: Tally, batch: Work, fault: EmbeddingRefused) -> None:
-        tally.fail([key for key, _ in batch], "text_refused", str(fault), "shorten or change the text")
+    def _ask_halves(self, tally: Tally, batch: Work, fault: EmbeddingError) -> None:
+        """Try the halves of a batch that failed for one text's sake; a single text has failed for good."""
+        if len(batch) <= 1:
+            self._refused(tally, batch, fault)
+            return
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            if tally.over is None:
+                self._ask(tally, half)
+
+    def _refused(self, tally: Tally, batch: Work, fault: EmbeddingError) -> None:
+        bad = isinstance(fault, BadVector)
+        code, cure = ("bad_vector", "change the text or the model") if bad else ("text_refused", "shorten or change it")
+        tally.fail([key for key, _ in batch], code, str(fault), cure)
         tally.refused.update(key for key, _ in batch)
         if not tally.embedded and len(tally.refused) >= MOST_UNANSWERED:
             tally.over = Note("provider_refuses", str(fault), "check the model and its options")

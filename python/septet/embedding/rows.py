@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from septet.errors import EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["by_index", "finish", "matrix_of", "mean_row", "unit_rows"]
+__all__ = ["BadVector", "by_index", "finish", "matrix_of", "mean_row", "unit_rows"]
 
 #: Shorter vectors have no direction that rounding has left intact.
 _LEAST_NORM = 1e-10
+
+
+class BadVector(EmbeddingUnavailable):
+    """A vector with NaN or infinity, or without a direction. Other texts of the request may have good ones."""
 
 
 def unit_rows(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
@@ -34,7 +38,7 @@ def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | N
 
     Raises:
         EmbeddingRefused: another dimension than the one that was asked for, or seen before.
-        EmbeddingUnavailable: a row without direction.
+        BadVector: a row without direction.
     """
     found = values.shape[1]
     if dimensions is not None and found != dimensions:
@@ -45,9 +49,8 @@ def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | N
     rows = unit_rows(values)
     empty = np.flatnonzero(np.linalg.norm(rows, axis=1) < 0.5)
     if empty.size:
-        raise EmbeddingUnavailable(
-            f"{provider} sent a vector that is all zero, or not a number, for text {empty[0]} of {len(rows)}",
-            provider=provider,
+        raise BadVector(
+            f"{provider} sent an all-zero vector for text {empty[0]} of {len(rows)} in the request", provider=provider
         )
     return rows
 
@@ -81,6 +84,7 @@ def matrix_of(rows: Any, wanted: int, provider: str) -> NDArray[np.floating[Any]
 
     Raises:
         EmbeddingUnavailable: another number of vectors, vectors of several lengths, or no numbers.
+        BadVector: NaN, infinity, or a number beyond float32.
     """
     if not isinstance(rows, (list, np.ndarray)) or len(rows) != wanted:
         found = len(rows) if isinstance(rows, (list, np.ndarray)) else "no list of"
@@ -92,6 +96,12 @@ def matrix_of(rows: Any, wanted: int, provider: str) -> NDArray[np.floating[Any]
     if matrix.ndim != 2 or not matrix.shape[1]:
         raise EmbeddingUnavailable(
             f"{provider} sent vectors that are empty, no numbers, or of several lengths", provider=provider
+        )
+    bad = np.flatnonzero(~(np.abs(matrix) <= np.finfo(np.float32).max).all(axis=1))
+    if bad.size:
+        raise BadVector(
+            f"{provider} sent NaN or infinity in the vector of text {bad[0]} of {len(matrix)} in the request",
+            provider=provider,
         )
     return matrix
 
