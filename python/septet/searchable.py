@@ -196,9 +196,9 @@ class Searchable(ABC):
         return None
 
     def _answering(self) -> bool:
-        from septet.embedding.attach import answering
+        from septet.embedding.attach import can_embed_queries
 
-        return answering(self._embeddings_of())
+        return can_embed_queries(self._embeddings_of())
 
     def _plan(self, query: str, options: SearchOptions) -> Plan:
         if unknown := sorted(set(options) - set(DEFAULTS)):
@@ -213,6 +213,6 @@ class Searchable(ABC):
         """Return the plan with the question embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
-        from septet.embedding.attach import with_questions
+        from septet.embedding.attach import with_query_vectors
 
-        return with_questions(plan, self._embeddings_of(), self._executor())
+        return with_query_vectors(plan, self._embeddings_of(), self._executor())

@@ -7,7 +7,7 @@ import pytest
 
 from doubles import Letters, down, refused
 from septet import Closed, EmbeddingOptions, Federation, QueryError, Vault
-from septet.embedding.query.query_embedder import Questions
+from septet.embedding.query.query_embedder import QueryEmbedder
 
 BY_HAND = EmbeddingOptions(automatic=False)
 TITLES = ("red apples", "green apples", "grey stones")
@@ -137,7 +137,7 @@ def test_a_late_answer_does_not_hold_up_the_search_and_serves_the_next(tmp_path,
 
 def joined(questions, text):
     """Ask, and wait for what goes on in the background."""
-    answer = questions.ask(text)
+    answer = questions.embed(text)
     for thread in threading.enumerate():
         if thread.name == "septet-query-embedding":
             thread.join()
@@ -147,7 +147,7 @@ def joined(questions, text):
 def test_after_a_failure_it_rests_and_tries_again_in_the_background_each_time_later(embedder):
     now = [0.0]
     options = EmbeddingOptions(rest_s=1.0, longest_rest_s=3.0)
-    questions = Questions(embedder, options=options, clock=lambda: now[0])
+    questions = QueryEmbedder(embedder, options=options, clock=lambda: now[0])
     embedder.script.extend([down()] * 4)
     tried = []
     for tenth in range(150):
@@ -160,7 +160,7 @@ def test_after_a_failure_it_rests_and_tries_again_in_the_background_each_time_la
             break
     # The one that succeeded was in the background, so its search still went without.
     assert tried == [0.0, 1.0, 3.0, 6.0, 9.0] and answer.code == "embedding_unavailable"
-    assert questions.ask("another").scan.shape == (32,)
+    assert questions.embed("another").scan.shape == (32,)
 
 
 def test_it_recovers_at_once_when_the_pipeline_gets_an_answer(tmp_path, embedder):

@@ -1,4 +1,4 @@
-"""From a plan to a plan with the question's vectors: asked once per model, given to every tier in its own space."""
+"""A plan gets its query vectors: the query is embedded once per model, and every tier gets the vector of its space."""
 
 from __future__ import annotations
 
@@ -7,87 +7,86 @@ from concurrent.futures import Executor
 from dataclasses import replace
 
 from septet.embedding.embeddings import Embeddings
-from septet.embedding.query.query_embedder import Questions
+from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.errors import SeptetError
 from septet.query.plan import Plan, QueryEmbedding
 from septet.results import Note
 from septet.storage.tables.vectors import Space
 from septet.vector import QueryVector
 
-__all__ = ["answering", "with_questions"]
+__all__ = ["can_embed_queries", "with_query_vectors"]
 
 
-def with_questions(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None) -> Plan:
-    """Return the plan with a query vector for each tier that has vectors of a model at hand, and notes on the others.
+def with_query_vectors(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None) -> Plan:
+    """Return the plan with a query vector for each tier with vectors of an available model, and notes on the others.
 
-    A tier may use another tier's embedder, when its vectors are of that model. Nothing raises: a search goes on with
-    what it has.
+    A tier may use another tier's embedder when its vectors are of that model. Never raises: a search uses what it has.
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
-    at_hand = _at_hand(tiers)
+    embedders = _query_embedders(tiers)
     if plan.model is not None:
-        at_hand = {model: q for model, q in at_hand.items() if model == plan.model}
+        embedders = {model: one for model, one in embedders.items() if model == plan.model}
     notes = [replace(n, tier=name) for name, e in tiers.items() for n in e.faults]
-    if plan.model is not None and not at_hand:
-        cause = f"no embedder of the model {plan.model!r} is at hand; searched without vectors"
-        notes.append(Note("no_embedder", cause, "give query_vector=, or leave model= out"))
-    if not at_hand:
+    if plan.model is not None and not embedders:
+        cause = f"no embedder of the model {plan.model!r} is available; searched without vectors"
+        notes.append(Note("no_embedder", cause, "give query_vector=, or leave out model="))
+    if not embedders:
         return plan._replace(notes=(*plan.notes, *notes))
-    dimensions = _dimensions(at_hand)
-    chosen: dict[str, Space] = {}
+    dimensions = _dimensions(embedders)
+    spaces: dict[str, Space] = {}
     for name, embeddings in tiers.items():
         try:
             selection = embeddings.select(dimensions)
         except SeptetError:
-            # The search itself meets it, and says so.
+            # The search itself meets the same error and reports it.
             continue
-        why = embeddings.trouble if selection.notes else ()
-        notes += [replace(n, tier=name) for n in (*selection.notes, *why)]
+        trouble = embeddings.trouble if selection.notes else ()
+        notes += [replace(n, tier=name) for n in (*selection.notes, *trouble)]
         if selection.space is not None:
-            chosen[name] = selection.space
-    answers = _answers(plan.query.text, {s.model: at_hand[s.model] for s in chosen.values()}, pool)
-    notes += [a for a in answers.values() if isinstance(a, Note)]
-    asked = {}
-    for name, space in chosen.items():
+            spaces[name] = selection.space
+    answers = _answers(plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool)
+    notes += [answer for answer in answers.values() if isinstance(answer, Note)]
+    embeddings_of = {}
+    for name, space in spaces.items():
         answer = answers[space.model]
         if isinstance(answer, Note):
             continue
         if answer.scan.size != space.dimensions:
-            cause = f"the question has {answer.scan.size} dimensions, the vectors of {space.model} {space.dimensions}"
-            notes.append(Note("vector_mismatch", cause, "call embed() to embed anew", name))
+            cause = f"the query has {answer.scan.size} dimensions, the vectors of {space.model} {space.dimensions}"
+            notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
-        asked[name] = QueryEmbedding(space, answer)
-    return plan._replace(asked=asked, notes=(*plan.notes, *notes))
+        embeddings_of[name] = QueryEmbedding(space, answer)
+    return plan._replace(asked=embeddings_of, notes=(*plan.notes, *notes))
 
 
-def answering(tiers: Mapping[str, Embeddings]) -> bool:
-    """Say whether a question would be embedded now: a space answers, and its embedder did not fail just before."""
-    at_hand = _at_hand(tiers)
+def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:
+    """Say whether a query would be embedded now: a space answers, and its embedder is not resting after a failure."""
+    embedders = _query_embedders(tiers)
     for embeddings in tiers.values():
         try:
-            space = embeddings.select(_dimensions(at_hand)).space if at_hand else None
+            space = embeddings.select(_dimensions(embedders)).space if embedders else None
         except SeptetError:
             continue
-        if space is not None and not at_hand[space.model].resting:
+        if space is not None and not embedders[space.model].resting:
             return True
     return False
 
 
-def _at_hand(tiers: Mapping[str, Embeddings]) -> dict[str, Questions]:
-    """Return what questions can be embedded with, by model; of equal models the first tier's."""
-    found: dict[str, Questions] = {}
+def _query_embedders(tiers: Mapping[str, Embeddings]) -> dict[str, QueryEmbedder]:
+    """Return the available query embedders by model; of several for one model, the first tier's."""
+    found: dict[str, QueryEmbedder] = {}
     for embeddings in tiers.values():
-        found = {**embeddings.questions, **found}
+        found = {**embeddings.query_embedders, **found}
     return found
 
 
-def _dimensions(at_hand: Mapping[str, Questions]) -> dict[str, int | None]:
-    return {model: one.embedder.dimensions for model, one in at_hand.items()}
+def _dimensions(embedders: Mapping[str, QueryEmbedder]) -> dict[str, int | None]:
+    return {model: one.embedder.dimensions for model, one in embedders.items()}
 
 
-def _answers(text: str, questions: Mapping[str, Questions], pool: Executor | None) -> dict[str, QueryVector | Note]:
-    if pool is None or len(questions) < 2:
-        return {model: one.ask(text) for model, one in questions.items()}
-    # Side by side, so that the deadline is one for all.
-    return dict(zip(questions, pool.map(lambda one: one.ask(text), questions.values())))
+def _answers(text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None) -> dict[str, QueryVector | Note]:
+    if pool is None or len(embedders) < 2:
+        return {model: one.embed(text) for model, one in embedders.items()}
+    # In parallel, so that all share one deadline.
+    return dict(zip(embedders, pool.map(lambda one: one.embed(text), embedders.values())))
