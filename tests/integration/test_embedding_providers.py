@@ -153,7 +153,7 @@ def test_a_vector_with_nan_or_infinity_is_refused_and_named(name, embedder, serv
 def test_vectors_of_another_length_than_before_are_refused(embedder, server):
     embedder.embed(TEXTS)
     server.script(faults.shorter_vectors)
-    with pytest.raises(EmbeddingRefused, match="sent vectors of 7 dimensions, wanted 8"):
+    with pytest.raises(EmbeddingRefused, match="sent vectors of 7 dimensions instead of 8"):
         embedder.embed(TEXTS)
 
 

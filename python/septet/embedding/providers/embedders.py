@@ -1,4 +1,4 @@
-"""The providers as embedders, each with its defaults, its keys' environment variables and its address."""
+"""The embedder of each provider, with its default model and address."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Fields(TypedDict, total=False):
-    """The fields of `EmbeddingConfig` that every provider over HTTP understands, as keyword arguments."""
+    """The keyword arguments of all providers over HTTP: fields of `EmbeddingConfig`."""
 
     api_key: str | SecretStr | None
     api_keys: Sequence[str | SecretStr]
@@ -53,13 +53,16 @@ class Fields(TypedDict, total=False):
 
 
 class _Provider(HttpEmbedder, ABC):
-    """An embedder made from a configuration.
+    """An embedder with a provider's defaults.
 
     Args:
         model: the provider's default if None.
+        environment: variables that may hold keys and addresses; the process's own if None.
+        outside: clock, sleep, random numbers and transport; the real ones if None.
         fields: those of `EmbeddingConfig`, in snake_case.
-        environment: where keys and addresses are looked for; the process's own if None.
-        outside: clock, sleep, chance and transport; the real ones if None.
+
+    Raises:
+        EmbeddingConfigError: a field is invalid, the key is missing, or the model where there is no default.
     """
 
     _name: str
@@ -94,14 +97,18 @@ class _Provider(HttpEmbedder, ABC):
         """Return the embedder that a configuration describes.
 
         Raises:
-            EmbeddingConfigError: no key, no model where there is no default, or an address that is none.
+            EmbeddingConfigError: the key is missing, or the model where there is no default, or the address is invalid.
         """
         given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
         return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
 
     @classmethod
     def space_of(cls, config: EmbeddingConfig, environment: Mapping[str, str]) -> SpaceIdentity:
-        """Return the space that the embedder of a configuration would have; no key is needed to know it."""
+        """Return the space of a configuration's embedder, without needing a key.
+
+        Raises:
+            EmbeddingConfigError: the model is missing where there is no default, or the address is invalid.
+        """
         provider_format = cls._format(config, environment)
         return SpaceIdentity(
             provider_format.provider,
@@ -116,7 +123,7 @@ class _Provider(HttpEmbedder, ABC):
 
 
 class OpenAIEmbedder(_Provider):
-    """OpenAI, or a server that speaks its format with the same models behind `base_url` (``OPENAI_BASE_URL``)."""
+    """OpenAI, or another server with its models and format, at `base_url` or ``OPENAI_BASE_URL``."""
 
     _name = "openai"
 
@@ -125,14 +132,14 @@ class OpenAIEmbedder(_Provider):
         base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
         home = _address(base, cls._name) == _address(OPENAI_URL, cls._name)
         model = config.model or OPENAI_MODEL
-        # Elsewhere the part before the slash may belong to the model's name.
+        # On other servers, the part before the slash may belong to the model's name.
         model = model.removeprefix("openai/") if home else model
-        # Every server knows numbers; base64 only some.
+        # Every server sends numbers; only some send base64.
         return OpenAIFormat(model, embeddings_url(base), config.dimensions, packed=home, limits=OPENAI)
 
 
 class OpenAICompatibleEmbedder(_Provider):
-    """Any server that speaks OpenAI's format. Needs `base_url` and `model`; sends only a key that it is given."""
+    """Any server with OpenAI's format. Requires `base_url` and `model`. Sends a key only if one is given."""
 
     _name = "openai-compatible"
 
@@ -140,14 +147,14 @@ class OpenAICompatibleEmbedder(_Provider):
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
         if config.base_url is None or config.model is None:
             raise EmbeddingConfigError(
-                "openai-compatible has no address and no model of its own: give baseUrl and model", provider=cls._name
+                "openai-compatible has no default address or model: give baseUrl and model", provider=cls._name
             )
         url = embeddings_url(_checked(config.base_url, cls._name))
         return OpenAIFormat(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
 
 
 class VoyageEmbedder(_Provider):
-    """Voyage, with ``input_type`` for documents and queries."""
+    """Voyage, with an ``input_type`` for documents and queries."""
 
     _name = "voyage"
 
@@ -172,14 +179,16 @@ class GeminiEmbedder(_Provider):
 
 
 class OllamaEmbedder(_Provider):
-    """A model in Ollama, at `base_url`, ``OLLAMA_HOST`` or 127.0.0.1:11434. Needs `model`."""
+    """A model in Ollama, at `base_url`, ``OLLAMA_HOST`` or 127.0.0.1:11434. Requires `model`."""
 
     _name = "ollama"
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
         if config.model is None:
-            raise EmbeddingConfigError("ollama has no model of its own: give model, as all-minilm", provider=cls._name)
+            raise EmbeddingConfigError(
+                "ollama has no default model: give model, such as all-minilm", provider=cls._name
+            )
         base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
         return OllamaFormat(config.model, _checked(base, cls._name), config.dimensions)
 
@@ -205,10 +214,9 @@ def _address(url: str, provider: str) -> tuple[str, str]:
         parts, port = urlsplit(""), None
     if parts.username or parts.password or parts.query:
         raise EmbeddingConfigError(
-            f"the address of {provider} holds a name, a password or a query: give the key as apiKey", provider=provider
+            f"the address of {provider} contains a name, a password or a query: give the key as apiKey",
+            provider=provider,
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):
-        raise EmbeddingConfigError(
-            f"baseUrl of {provider} is no address: wanted http://host or https://host", provider=provider
-        )
+        raise EmbeddingConfigError(f"baseUrl of {provider} must be an address such as https://host", provider=provider)
     return parts.hostname, str(port or "")

@@ -16,7 +16,7 @@ __all__ = ["ProviderFormat"]
 
 
 class ProviderFormat(Protocol):
-    """One provider's format: how a call is written and an answer read."""
+    """One provider's format of requests and answers."""
 
     @property
     def provider(self) -> str:
@@ -28,16 +28,16 @@ class ProviderFormat(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """What one request may hold."""
+        """What one request may contain."""
 
     def call(self, texts: Sequence[str], kind: Kind) -> Call:
-        """Write the request for texts that are within the limits."""
+        """Write the request for texts, which must be within the limits."""
 
-    def read(self, body: Any, wanted: int) -> NDArray[np.floating[Any]]:
-        """Return the rows of a parsed JSON answer, ``(wanted, d)``, in the order of the texts, as they came.
+    def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
+        """Return the rows of a parsed JSON answer, shape ``(expected, d)``, in the order of the texts, not normalised.
 
         Raises:
-            EmbeddingUnavailable: the answer does not hold that many rows of one length.
+            EmbeddingUnavailable: the answer does not contain `expected` rows of one length.
         """
 
     def authorise(self, key: str) -> Mapping[str, str]:

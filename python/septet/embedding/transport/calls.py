@@ -1,4 +1,4 @@
-"""Calls and answers: what goes over the network and what comes back, without a network."""
+"""Calls and answers: HTTP requests and responses as values, without a network."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 __all__ = ["MAX_ANSWER_BYTES", "Answer", "Call", "TransportError", "bearer", "json_call"]
 
-#: An answer without vectors, such as a status or an error, is far smaller than this.
+#: The default bound of an answer; one without vectors, such as a status or an error, is far smaller.
 MAX_ANSWER_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, still without a key.
+    """One request, without a key.
 
     Attributes:
-        headers: what the call itself needs, as its content type.
+        headers: those of the call itself, such as its content type.
     """
 
     method: str
@@ -29,10 +29,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response that came in whole.
+    """A complete response.
 
     Attributes:
-        headers: names in lower case.
+        headers: by name in lower case.
     """
 
     status: int
@@ -42,10 +42,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TransportError:
-    """A request without a whole response: no connection, a cut body, a timeout, too many bytes.
+    """Why a request got no complete response: no connection, a truncated body, a timeout, too many bytes.
 
     Attributes:
-        cause: what happened, in words; it never contains a key.
+        cause: what happened, in words. API keys never appear in it.
         too_large: the body is larger than any answer to the request can be.
     """
 
@@ -54,11 +54,11 @@ class TransportError:
 
 
 def json_call(url: str, body: Mapping[str, Any]) -> Call:
-    """Write a POST with a JSON body. Lone surrogates, which UTF-8 cannot carry, become question marks."""
+    """Write a POST with a JSON body. Lone surrogates, which UTF-8 cannot encode, become question marks."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return Call("POST", url, text.encode("utf-8", "replace"), {"content-type": "application/json"})
 
 
 def bearer(key: str) -> Mapping[str, str]:
-    """Return the header that most providers take a key in."""
+    """Return the header in which most providers accept a key."""
     return {"authorization": f"Bearer {key}"}

@@ -1,4 +1,4 @@
-"""Client: the steps of an exchange done over one httpx client, with threads or with asyncio."""
+"""Client: runs the steps of an exchange over one httpx client, with threads or with asyncio."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Result = TypeVar("Result")
 
 ATTEMPT_TIMEOUT_S = 60.0
 _AGENT = {"user-agent": "septet"}
-#: A proxy of the environment is for the network, not for a server on this machine.
+#: Proxies of the environment serve the network, not servers on this machine.
 _NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
 
 
 @dataclass(frozen=True, slots=True)
 class IO:
-    """The world beyond the process, as values, so that a test can bring its own.
+    """Time, chance and the network as values, so that tests can supply their own.
 
     Attributes:
-        clock: seconds that only grow.
+        clock: monotonic seconds.
         now: seconds since 1970.
-        sleep: lets seconds pass; `asleep` does so in asyncio.
+        sleep: blocks for some seconds; `asleep` is its asyncio form.
         random: a number from 0 to 1.
-        transport: what sends requests; None for the network. Must be both of httpx's kinds to serve `aembed` too.
+        transport: sends requests; None for the network. `aembed` needs one that is asynchronous too.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -55,7 +55,7 @@ class IO:
 
 
 class Client:
-    """Sends calls to one provider, with its keys. Threads and event loops may share it.
+    """Sends calls to one provider, with its keys. Safe to share between threads and event loops.
 
     Args:
         authorise: returns the headers that carry a key.
@@ -89,27 +89,27 @@ class Client:
         return f"Client({self.context.provider!r}, {self.context.keys!r})"
 
     def after_fork(self) -> None:
-        """Begin without connections: a child must not write on its parent's."""
+        """Drop all connections: a child must not write to its parent's."""
         self._lock = threading.Lock()
         self._sync: httpx.Client | None = None
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._async = weakref.WeakKeyDictionary()
 
     def ends_at(self, timeout_s: float | None) -> float:
-        """Return the moment, by the clock, that lies `timeout_s` ahead."""
+        """Return the time on the clock that is `timeout_s` ahead."""
         return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
     def send(
         self, call: Call, *, timeout_s: float | None = None, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES
     ) -> Answer:
-        """Send a call, try again as the rules say, and return the answer, whose status is below 300.
+        """Send a call, with retries, and return its answer with a 2xx status.
 
         Args:
-            once: try again only when the provider surely has not taken it.
+            once: retry only when the provider has surely not accepted the call.
             max_bytes: the most bytes of the answer; reading stops there.
 
         Raises:
-            EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
+            EmbeddingRefused, EmbeddingUnavailable: see `exchange`.
         """
         ends_at = self.ends_at(timeout_s)
         return self.run(
@@ -118,17 +118,25 @@ class Client:
         )
 
     def pause(self, seconds: float) -> None:
-        """Let seconds pass on this thread."""
+        """Sleep on this thread."""
         self._io.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
+        """Run steps on this thread; with a timeout, on another one, so that the deadline always holds.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
         if timeout_s is None:
             return self._drive(steps())
         return call_within(timeout_s, lambda: self._drive(steps()), self.context.provider)
 
     async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Do steps in the running event loop."""
+        """Run steps in the running event loop.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
         try:
             return await asyncio.wait_for(self._adrive(steps()), timeout_s)
         except asyncio.TimeoutError:
@@ -137,14 +145,14 @@ class Client:
         raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
 
     def close(self) -> None:
-        """Let go of the connections. The next call opens new ones. Those of event loops are closed by `aclose`."""
+        """Close the connections; the next call opens new ones. `aclose` closes those of event loops."""
         with self._lock:
             client, self._sync = self._sync, None
         if client is not None:
             client.close()
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running event loop, and of those of threads."""
+        """Close the connections of the running event loop, and those of threads."""
         client = self._async.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
@@ -216,17 +224,17 @@ class Client:
 
         with self._lock:
             if self._sync is None:
-                with _proxies_understood():
+                with _valid_proxies():
                     self._sync = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_AGENT)
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
         import httpx
 
-        # Connections belong to the event loop that opened them.
+        # A connection belongs to the event loop that opened it.
         loop = asyncio.get_running_loop()
         if loop not in self._async:
-            with _proxies_understood():
+            with _valid_proxies():
                 self._async[loop] = httpx.AsyncClient(
                     transport=self._io.transport, mounts=self._mounts(), headers=_AGENT
                 )
@@ -237,11 +245,11 @@ class Client:
 
 
 @contextmanager
-def _proxies_understood() -> Iterator[None]:
+def _valid_proxies() -> Iterator[None]:
     try:
         yield
     except (ImportError, ValueError) as error:
-        # The address of a proxy may hold a password, so it is not repeated.
+        # A proxy's address may contain a password, so the error does not quote it.
         cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
         raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
 

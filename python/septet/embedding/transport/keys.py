@@ -1,4 +1,4 @@
-"""KeyRing: the keys of one provider, and which of them to use next."""
+"""KeyRing: the keys of one provider, and which one to use next."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from septet.storage.forks import renew_in_children
 
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 
-#: After so many failures in a row a key is left alone for so long.
-FAILURES = 3
+#: After this many failures in a row, a key rests for COOL_DOWN_S.
+MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
 class Key:
-    """A key with its health. Its text shows in no repr."""
+    """A key and its health. The key itself never appears in a repr."""
 
     secret: SecretStr
     failures: int = 0
@@ -27,7 +27,7 @@ class Key:
 
 
 class KeyRing:
-    """Keys in a ring: one is used until the provider limits it, then the next healthy one. Threads may share it."""
+    """Keys in a ring: each is used until the provider limits it, then the next healthy one. Thread-safe."""
 
     def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
         self._keys = [Key(secret) for secret in secrets]
@@ -43,11 +43,11 @@ class KeyRing:
         return f"KeyRing({len(self)} keys)"
 
     def after_fork(self) -> None:
-        """Make the lock anew."""
+        """Renew the lock."""
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the key to use now: the current one, else the next healthy, else the one that rests shortest."""
+        """Return the key to use: the current one, else the next healthy one, else the one whose rest ends first."""
         with self._lock:
             if not self._keys:
                 return None
@@ -59,19 +59,20 @@ class KeyRing:
             return best
 
     def worked(self, key: Key | None) -> None:
-        """Note that a key was taken: its failures are forgotten."""
+        """Record that the provider accepted a key; its failures are forgotten."""
         if key is not None:
             with self._lock:
                 key.failures, key.rests_until = 0, float("-inf")
 
     def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
-        """Note a rate limit, or that a key's quota is spent, and move on to the next healthy key.
+        """Record a rate limit or spent quota, and move on to the next healthy key.
 
         Args:
-            wait_s: how long the provider wants this key to wait; None when it did not say.
+            wait_s: how long the provider asks this key to wait; None without a hint.
+            spent: whether the key's quota is spent.
 
         Returns:
-            Whether another key is healthy, so that nobody has to wait for this one.
+            Whether another key is healthy, so that no wait for this one is needed.
         """
         with self._lock:
             if key is None:
@@ -79,7 +80,7 @@ class KeyRing:
             now = self._clock()
             key.failures += 1
             rest_s = wait_s or 0.0
-            if spent or key.failures >= FAILURES:
+            if spent or key.failures >= MAX_FAILURES:
                 rest_s = max(rest_s, COOL_DOWN_S)
             key.rests_until = max(key.rests_until, now + rest_s)
             at = self._keys.index(key)
@@ -90,7 +91,7 @@ class KeyRing:
             return healthy is not None
 
     def scrub(self, text: str) -> str:
-        """Return a text in which no key stands."""
+        """Return a text with every key removed."""
         for key in self._keys:
             text = text.replace(key.secret.get_secret_value(), "[key]")
         return text
