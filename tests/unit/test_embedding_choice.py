@@ -144,7 +144,7 @@ def test_a_server_of_ones_own_needs_an_address_and_a_model():
 
 @pytest.mark.parametrize("fields", [{"model": "m"}, {"apiKey": "k"}, {"baseUrl": "http://h"}, {"dimensions": 8}])
 def test_auto_takes_nothing_that_belongs_to_one_provider(fields):
-    with pytest.raises(EmbeddingConfigError, match=r"provider auto and \w+ do not go together"):
+    with pytest.raises(EmbeddingConfigError, match=r"provider auto cannot be combined with \w+"):
         embedder_from({"provider": "auto", **fields}, environment={})
 
 

@@ -1,4 +1,4 @@
-"""Embedder: what turns texts into vectors."""
+"""Embedder: the protocol of everything that turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 
 __all__ = ["Embedder", "Kind", "SpaceIdentity", "space_name"]
 
-#: What a text is to be: something to find, or a question.
+#: The role of a text: something to find, or a query.
 Kind: TypeAlias = Literal["document", "query"]
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors. Threads may share it."""
+    """A model that turns texts into vectors. Implementations are thread-safe."""
 
     @property
     def provider(self) -> str:
-        """Who runs the model, as ``openai`` or ``local``."""
+        """Who runs the model, such as ``openai`` or ``local``."""
 
     @property
     def model(self) -> str:
-        """The model's name, as its provider writes it."""
+        """The model's name, as its provider spells it."""
 
     @property
     def dimensions(self) -> int | None:
-        """The length of its vectors; None as long as it is not known."""
+        """The length of its vectors; None while it is unknown."""
 
     @property
     def batch_size(self) -> int:
-        """How many texts a call to `embed` should bring, so that a call is one request."""
+        """The number of texts per call of `embed` that makes one request."""
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -40,20 +40,20 @@ class Embedder(Protocol):
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Args:
-            timeout_s: give up after so many seconds, retries and waits included; None takes as long as it takes.
+            timeout_s: the time limit, retries and waits included; None for no limit.
 
         Raises:
-            EmbeddingRefused: trying again cannot help: a wrong key, no quota, a request that is not understood.
-            EmbeddingUnavailable: trying again later may help: no network, a rate limit, a failing server, a timeout.
+            EmbeddingRefused: a retry cannot help: a wrong key, no quota, a malformed request.
+            EmbeddingUnavailable: a later retry may help: no network, a rate limit, a server error, a timeout.
         """
 
     def close(self) -> None:
-        """Let go of connections; closing twice is fine."""
+        """Release resources. Closing twice is fine."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceIdentity:
-    """Which vectors can be compared: those of one model and dimension. `dimensions` is None when unknown."""
+    """What makes vectors comparable: model and dimension. `dimensions` is None while unknown."""
 
     provider: str
     model: str
