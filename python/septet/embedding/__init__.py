@@ -50,7 +50,7 @@ __all__ = [
     "space_name",
 ]
 
-#: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
+#: Loaded on first use: a program that embeds nothing should not wait for an HTTP client.
 _LAZY = {
     "CallableEmbedder": "function",
     "EmbeddingConfig": "config",

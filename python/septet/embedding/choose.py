@@ -22,8 +22,8 @@ from septet.errors import EmbeddingConfigError
 __all__ = ["embedder_from"]
 
 _BY_NAME = {
-    made._name: made
-    for made in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)
+    kind._name: kind
+    for kind in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)
 }
 #: The order in which ``auto`` tries providers.
 _AUTO_ORDER = ("local", "openai", "gemini", "voyage")

@@ -78,11 +78,11 @@ class Embeddings:
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
         self._owned: list[Embedder | EmbeddingCache] = []
-        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._opened(cache)
+        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
         #: By model; the previous embedder has one too.
         self.query_embedders: dict[str, QueryEmbedder] = {}
-        self.embedder = self._added(source)
-        self._added(previous)
+        self.embedder = self._add(source)
+        self._add(previous)
         self.model = None if self.embedder is None else space_name(self.embedder)
         self._automatic: Automatic | None = None
         if self.embedder is not None:
@@ -199,12 +199,12 @@ class Embeddings:
             notes=notes if automatic is None else tuple(dict.fromkeys((*notes, *automatic.notes))),
         )
 
-    def _opened(self, path: str | os.PathLike[str]) -> EmbeddingCache:
+    def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
         cache = EmbeddingCache(path, limit=self._options.cache_limit)
         self._owned.append(cache)
         return cache
 
-    def _added(self, source: EmbedderLike) -> Embedder | None:
+    def _add(self, source: EmbedderLike) -> Embedder | None:
         """Return the embedder of a source, and let it embed queries unless another one of its model does."""
         if source is None:
             return None
@@ -215,14 +215,14 @@ class Embeddings:
         if hasattr(source, "embed"):
             embedder: Embedder | None = cast("Embedder", source)
         else:
-            embedder, timeout_s = self._made(source)
+            embedder, timeout_s = self._create(source)
             if options.query_timeout_s is None:
                 options = replace(options, query_timeout_s=timeout_s)
         if embedder is not None and space_name(embedder) not in self.query_embedders:
             self.query_embedders[space_name(embedder)] = QueryEmbedder(embedder, options=options, cache=self.cache)
         return embedder
 
-    def _made(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
+    def _create(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
         """Return the embedder that a configuration describes, and its timeout for queries."""
         # Loaded only when needed: both load pydantic, and remote providers an HTTP client.
         from septet.embedding.choose import embedder_from
@@ -230,11 +230,11 @@ class Embeddings:
 
         config = config_of(cast("ConfigLike", source))
         try:
-            made = embedder_from(config)
+            embedder = embedder_from(config)
         except EmbeddingConfigError as fault:
             # The configuration is valid; only a key or a model is missing, and searches work without.
             self._faults.append(Note("no_embedder", str(fault), "add what is missing; searches go without vectors"))
             return None, config.query_timeout_s
-        if made is not None:
-            self._owned.append(made)
-        return made, config.query_timeout_s
+        if embedder is not None:
+            self._owned.append(embedder)
+        return embedder, config.query_timeout_s

@@ -64,7 +64,11 @@ class Pipeline:
         return space_name(self.embedder)
 
     def begun(self) -> bool:
-        """Say whether the store uses this model, or no model yet; False while another model's vectors answer."""
+        """Say whether the store uses this model, or no model yet; False while another model's vectors answer.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         with self.store.reading() as read:
             others = False
             for space, state, held in texts.text_spaces(read):

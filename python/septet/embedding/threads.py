@@ -47,7 +47,10 @@ def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> 
 def call_uninterrupted(work: Callable[[], Result]) -> Result:
     """Return the result of `work`, delaying a keyboard interrupt until it is done; a second one is raised at once.
 
-    Interrupts reach only the main thread, so there the work runs on another one. Errors of `work` are raised unchanged.
+    Interrupts reach only the main thread, so there the work runs on another one.
+
+    Raises:
+        KeyboardInterrupt: after the work, or at once for a second interrupt. Errors of `work` are raised unchanged.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()

@@ -11,9 +11,28 @@ from typing import Any, Literal, Protocol, TypeAlias
 from septet.embedding.transport.calls import Call
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["BatchFormat", "JobLimits", "JobResult", "JobState", "JobStatus", "field_of", "json_line", "multipart"]
+__all__ = [
+    "BatchFormat",
+    "JobLimits",
+    "JobResult",
+    "JobState",
+    "JobStatus",
+    "field_of",
+    "job_state",
+    "json_line",
+    "multipart",
+]
 
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
+
+
+_ENDED: Mapping[str, JobState] = {
+    "completed": "completed",
+    "succeeded": "completed",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +130,11 @@ def field_of(body: Any, name: str, provider: str) -> str:
     if not isinstance(found, str) or not found:
         raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
     return found
+
+
+def job_state(word: str) -> JobState:
+    """Return the state that a provider's word means; an unknown word means that the job still runs."""
+    return _ENDED.get(word.lower(), "running")
 
 
 def json_line(value: Mapping[str, Any]) -> bytes:

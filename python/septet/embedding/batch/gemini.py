@@ -9,9 +9,9 @@ from typing import Any
 from septet.embedding.batch.batch_format import (
     JobLimits,
     JobResult,
-    JobState,
     JobStatus,
     field_of,
+    job_state,
     json_line,
     multipart,
 )
@@ -22,12 +22,6 @@ __all__ = ["GeminiBatchFormat"]
 
 #: A file may have 2 GB; Google states no limit on its requests.
 GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
-_ENDED: Mapping[str, JobState] = {
-    "SUCCEEDED": "completed",
-    "FAILED": "failed",
-    "EXPIRED": "expired",
-    "CANCELLED": "cancelled",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,11 @@ class GeminiBatchFormat:
         )
 
     def file_id(self, body: Any) -> str:
-        """Read the file's name, such as ``files/1``."""
+        """Read the file's name, such as ``files/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
         return field_of(body.get("file") if isinstance(body, Mapping) else None, "name", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
@@ -70,7 +68,11 @@ class GeminiBatchFormat:
         return json_call(url, {"batch": {"displayName": name, "inputConfig": {"file_name": file}}})
 
     def job_id(self, body: Any) -> str:
-        """Read the batch's name, such as ``batches/1``."""
+        """Read the batch's name, such as ``batches/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
         return field_of(body, "name", self.provider_format.provider)
 
     def poll(self, job_id: str) -> Call:
@@ -82,7 +84,7 @@ class GeminiBatchFormat:
         metadata = body.get("metadata") if isinstance(body, Mapping) else None
         if not isinstance(metadata, Mapping):
             metadata = {}
-        state = _ENDED.get(str(metadata.get("state", "")).rpartition("STATE_")[2], "running")
+        state = job_state(str(metadata.get("state", "")).rpartition("STATE_")[2])
         error = body.get("error") if isinstance(body, Mapping) else None
         if error:
             # An operation with an error has ended, whatever its state says.

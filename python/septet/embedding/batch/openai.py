@@ -11,9 +11,9 @@ from pydantic_core import from_json
 from septet.embedding.batch.batch_format import (
     JobLimits,
     JobResult,
-    JobState,
     JobStatus,
     field_of,
+    job_state,
     json_line,
     multipart,
 )
@@ -23,12 +23,6 @@ from septet.embedding.transport.calls import Call, json_call
 __all__ = ["OpenAIBatchFormat"]
 
 OPENAI_JOB = JobLimits(50_000, 200_000_000)
-_ENDED: Mapping[str, JobState] = {
-    "completed": "completed",
-    "failed": "failed",
-    "expired": "expired",
-    "cancelled": "cancelled",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,11 @@ class OpenAIBatchFormat:
         return multipart("form-data", f"{self.base_url}/files", [(form, b"batch"), (file, lines)])
 
     def file_id(self, body: Any) -> str:
-        """Read the file's id."""
+        """Read the file's id.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
         return field_of(body, "id", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
@@ -77,7 +75,11 @@ class OpenAIBatchFormat:
         return {"input_file_id": file, "endpoint": "/v1/embeddings", "completion_window": self.window}
 
     def job_id(self, body: Any) -> str:
-        """Read the batch's id."""
+        """Read the batch's id.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
         return field_of(body, "id", self.provider_format.provider)
 
     def poll(self, job_id: str) -> Call:
@@ -85,8 +87,12 @@ class OpenAIBatchFormat:
         return Call("GET", f"{self.base_url}/batches/{job_id}")
 
     def status(self, body: Any) -> JobStatus:
-        """Read the state, the files of results and errors, and the errors of the input."""
-        state = _ENDED.get(field_of(body, "status", self.provider_format.provider), "running")
+        """Read the state, the files of results and errors, and the errors of the input.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks the state.
+        """
+        state = job_state(field_of(body, "status", self.provider_format.provider))
         files = tuple(body[name] for name in ("output_file_id", "error_file_id") if isinstance(body.get(name), str))
         errors = body.get("errors")
         listed = errors.get("data") if isinstance(errors, Mapping) else None

@@ -61,7 +61,11 @@ class GeminiFormat:
         return json_call(url, {"requests": [self.request(text, kind) for text in texts]})
 
     def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
-        """Return the rows, which are in the order of the texts and have no index."""
+        """Return the rows, which are in the order of the texts and have no index.
+
+        Raises:
+            EmbeddingUnavailable: see `ProviderFormat.read`.
+        """
         rows = body.get("embeddings") if isinstance(body, Mapping) else None
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             raise EmbeddingUnavailable("gemini sent an answer without a list of vectors", provider=self.provider)

@@ -57,7 +57,11 @@ class OllamaFormat:
         return json_call(f"{self.base_url}/api/embed", body)
 
     def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
-        """Return the rows, which are in the order of the texts."""
+        """Return the rows, which are in the order of the texts.
+
+        Raises:
+            EmbeddingUnavailable: see `ProviderFormat.read`.
+        """
         return matrix_of(body.get("embeddings") if isinstance(body, Mapping) else None, expected, self.provider)
 
     def authorise(self, key: str) -> Mapping[str, str]:

@@ -60,7 +60,11 @@ class OpenAIFormat:
         return json_call(self.url, body)
 
     def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
-        """Return the rows, ordered by ``index``."""
+        """Return the rows, ordered by ``index``.
+
+        Raises:
+            EmbeddingUnavailable: see `ProviderFormat.read`.
+        """
         return indexed_matrix(body, expected, self.provider)
 
     def authorise(self, key: str) -> Mapping[str, str]:
