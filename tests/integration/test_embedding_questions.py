@@ -156,7 +156,7 @@ def test_after_a_failure_it_rests_and_tries_again_in_the_background_each_time_la
         answer = joined(questions, f"question {tenth}")
         if len(embedder.calls) > before:
             tried.append(now[0])
-        if not questions.resting:
+        if not questions.backing_off:
             break
     # The one that succeeded was in the background, so its search still went without.
     assert tried == [0.0, 1.0, 3.0, 6.0, 9.0] and answer.code == "embedding_unavailable"

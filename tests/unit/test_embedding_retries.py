@@ -201,7 +201,7 @@ def test_a_key_that_failed_three_times_is_left_alone_for_half_a_minute():
     ring = one.client.context.keys
     only = ring.take()
     assert only is not None and only.failures == 3
-    assert only.rests_until == world.time + 30.0
+    assert only.cool_until == world.time + 30.0
     one.embed(["x"])
     assert only.failures == 0
 

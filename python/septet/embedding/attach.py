@@ -61,14 +61,14 @@ def with_query_vectors(plan: Plan, tiers: Mapping[str, Embeddings], pool: Execut
 
 
 def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:
-    """Say whether a query would be embedded now: a space answers, and its embedder is not resting after a failure."""
+    """Say whether a query would be embedded now: a space answers, and its embedder is not backing off."""
     embedders = _query_embedders(tiers)
     for embeddings in tiers.values():
         try:
             space = embeddings.select(_dimensions(embedders)).space if embedders else None
         except SeptetError:
             continue
-        if space is not None and not embedders[space.model].resting:
+        if space is not None and not embedders[space.model].backing_off:
             return True
     return False
 

@@ -37,7 +37,7 @@ class EmbeddingStatus:
     Attributes:
         model: the space of the vault's embedder; None without one.
         activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
-        asking: whether queries are embedded; False while the embedder rests after a failure.
+        asking: whether queries are embedded; False while the embedder backs off after a failure.
         report: of the last automatic run; None before the first.
         notes: what went wrong, in the last automatic run and before.
     """
@@ -194,7 +194,7 @@ class Embeddings:
         return EmbeddingStatus(
             model=self.model,
             activity="idle" if automatic is None else automatic.activity,
-            asking=self.model is not None and not self.query_embedders[self.model].resting,
+            asking=self.model is not None and not self.query_embedders[self.model].backing_off,
             report=None if automatic is None else automatic.report,
             notes=notes if automatic is None else tuple(dict.fromkeys((*notes, *automatic.notes))),
         )

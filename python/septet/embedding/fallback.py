@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Embedder, Kind, SpaceIdentity
+from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
@@ -34,7 +35,7 @@ class FallbackEmbedder:
         check_spaces(embedders)
         self._embedders = tuple(embedders)
         self._clock = clock
-        self._rests_until = [float("-inf")] * len(embedders)
+        self._cool_until = [float("-inf")] * len(embedders)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -88,9 +89,9 @@ class FallbackEmbedder:
                 rows = self._embedders[number].embed(texts, kind, timeout_s=left_s)
             except (EmbeddingRefused, EmbeddingUnavailable) as error:
                 errors.append(error)
-                self._rest(number, self._clock() + COOL_DOWN_S)
+                self._cool_down(number, self._clock() + COOL_DOWN_S)
                 continue
-            self._rest(number, float("-inf"))
+            self._cool_down(number, float("-inf"))
             self._check(rows, number)
             return rows
         raise _joined(errors, self.provider)
@@ -109,11 +110,11 @@ class FallbackEmbedder:
     def _order(self) -> list[int]:
         now = self._clock()
         with self._lock:
-            return sorted(range(len(self._embedders)), key=lambda n: self._rests_until[n] > now)
+            return sorted(range(len(self._embedders)), key=lambda n: self._cool_until[n] > now)
 
-    def _rest(self, number: int, until: float) -> None:
+    def _cool_down(self, number: int, until: float) -> None:
         with self._lock:
-            self._rests_until[number] = until
+            self._cool_until[number] = until
 
     def _check(self, rows: NDArray[np.float32], number: int) -> None:
         """Refuse vectors of another dimension, which may be unknown before the first answer."""
@@ -149,6 +150,7 @@ def check_spaces(spaces: Sequence[Embedder | SpaceIdentity]) -> None:
 def _joined(errors: Sequence[EmbeddingError], provider: str) -> EmbeddingError:
     final = bool(errors) and all(isinstance(error, EmbeddingRefused) for error in errors)
     message = "; ".join(str(error) for error in errors) or f"{provider}: no answer within the time allowed"
-    joined = (EmbeddingRefused if final else EmbeddingUnavailable)(message, provider=provider)
+    temporary = BadVector if errors and all(isinstance(error, BadVector) for error in errors) else EmbeddingUnavailable
+    joined = (EmbeddingRefused if final else temporary)(message, provider=provider)
     joined.rows = max((error.rows for error in errors if error.rows is not None), key=len, default=None)
     return joined

@@ -36,12 +36,12 @@ class _Answer(NamedTuple):
 class QueryEmbedder:
     """Embeds queries with one embedder. A search waits a few seconds at most, and never right after a failure.
 
-    After a failure the embedder rests, and searches go on without a vector at once. When the rest is over, the next
-    query is embedded in the background. As soon as one succeeds, or a late answer arrives, searches wait for their
-    vectors again. Each further failure doubles the rest.
+    After a failure it backs off, and searches go on without a vector at once. When the back-off is over, the next query
+    is embedded in the background. As soon as one succeeds, or a late answer arrives, searches wait for their vectors
+    again. Each further failure doubles the back-off.
 
     Args:
-        clock: monotonic seconds, for the rests.
+        clock: monotonic seconds, for the back-off.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class QueryEmbedder:
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._remembered: OrderedDict[str, QueryVector] = OrderedDict()
         self._fault: EmbeddingError | None = None
-        self._rest_s = 0.0
-        self._rests_until = 0.0
+        self._backoff_s = 0.0
+        self._retry_at = 0.0
         self._probing = False
         self._lock = threading.Lock()
         renew_in_children(self)
@@ -71,7 +71,7 @@ class QueryEmbedder:
         return space_name(self.embedder)
 
     @property
-    def resting(self) -> bool:
+    def backing_off(self) -> bool:
         """Whether the last query failed, and none has succeeded since."""
         return self._fault is not None
 
@@ -87,7 +87,7 @@ class QueryEmbedder:
                 self._remembered.move_to_end(text)
                 return vector
             fault = self._fault
-            probe = fault is not None and not self._probing and self._clock() >= self._rests_until
+            probe = fault is not None and not self._probing and self._clock() >= self._retry_at
             self._probing = self._probing or probe
         if fault is None:
             return self._embed_in_time(text)
@@ -96,9 +96,9 @@ class QueryEmbedder:
         return _note(fault)
 
     def recover(self) -> None:
-        """End the rest: the embedder has just answered another caller."""
+        """End the back-off: the embedder has just answered another caller."""
         with self._lock:
-            self._fault, self._rest_s, self._probing = None, 0.0, False
+            self._fault, self._backoff_s, self._probing = None, 0.0, False
 
     def _embed_in_time(self, text: str) -> QueryVector | Note:
         future = self._start(text)
@@ -173,7 +173,7 @@ class QueryEmbedder:
 
     def _succeeded(self, text: str, vector: QueryVector) -> None:
         with self._lock:
-            self._fault, self._rest_s, self._probing = None, 0.0, False
+            self._fault, self._backoff_s, self._probing = None, 0.0, False
             self._remembered[text] = vector
             while len(self._remembered) > self._options.query_memory:
                 self._remembered.popitem(last=False)
@@ -181,11 +181,11 @@ class QueryEmbedder:
     def _failed(self, fault: EmbeddingError) -> None:
         with self._lock:
             self._fault, self._probing = fault, False
-            if self._clock() < self._rests_until:
+            if self._clock() < self._retry_at:
                 # A concurrent query has failed before this one.
                 return
-            self._rest_s = min(max(self._options.rest_s, 2 * self._rest_s), self._options.longest_rest_s)
-            self._rests_until = self._clock() + self._rest_s
+            self._backoff_s = min(max(self._options.rest_s, 2 * self._backoff_s), self._options.longest_rest_s)
+            self._retry_at = self._clock() + self._backoff_s
 
 
 def _note(fault: EmbeddingError) -> Note:

@@ -12,7 +12,7 @@ from septet.storage.forks import renew_in_children
 
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 
-#: After this many failures in a row, a key rests for COOL_DOWN_S.
+#: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
 
@@ -23,7 +23,7 @@ class Key:
 
     secret: SecretStr
     failures: int = 0
-    rests_until: float = field(default=float("-inf"))
+    cool_until: float = field(default=float("-inf"))
 
 
 class KeyRing:
@@ -47,14 +47,14 @@ class KeyRing:
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the key to use: the current one, else the next healthy one, else the one whose rest ends first."""
+        """Return the key to use: the current one, else the next healthy one, else the one that is ready soonest."""
         with self._lock:
             if not self._keys:
                 return None
             now = self._clock()
             ring = self._keys[self._at :] + self._keys[: self._at]
-            best = next((key for key in ring if key.rests_until <= now), None)
-            best = best or min(ring, key=lambda key: key.rests_until)
+            best = next((key for key in ring if key.cool_until <= now), None)
+            best = best or min(ring, key=lambda key: key.cool_until)
             self._at = self._keys.index(best)
             return best
 
@@ -62,7 +62,7 @@ class KeyRing:
         """Record that the provider accepted a key; its failures are forgotten."""
         if key is not None:
             with self._lock:
-                key.failures, key.rests_until = 0, float("-inf")
+                key.failures, key.cool_until = 0, float("-inf")
 
     def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
         """Record a rate limit or spent quota, and move on to the next healthy key.
@@ -79,13 +79,13 @@ class KeyRing:
                 return False
             now = self._clock()
             key.failures += 1
-            rest_s = wait_s or 0.0
+            cool_s = wait_s or 0.0
             if spent or key.failures >= MAX_FAILURES:
-                rest_s = max(rest_s, COOL_DOWN_S)
-            key.rests_until = max(key.rests_until, now + rest_s)
+                cool_s = max(cool_s, COOL_DOWN_S)
+            key.cool_until = max(key.cool_until, now + cool_s)
             at = self._keys.index(key)
             others = self._keys[at + 1 :] + self._keys[:at]
-            healthy = next((other for other in others if other.rests_until <= now), None)
+            healthy = next((other for other in others if other.cool_until <= now), None)
             if healthy is not None:
                 self._at = self._keys.index(healthy)
             return healthy is not None
