@@ -58,7 +58,8 @@ def call_uninterrupted(work: Callable[[], Result]) -> Result:
     try:
         thread.start()
         wait([future])
-    except KeyboardInterrupt:
+    except BaseException:
+        # An interrupt, or what a signal handler raises; a thread that could not start is not waited for.
         if thread.is_alive():
             wait([future])
         raise
