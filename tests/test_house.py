@@ -38,6 +38,17 @@ FLOORS = (
     {"__init__"},
     {"cli", "__main__"},
 )
+#: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.
+EMBEDDING_FLOORS = (
+    {"embedder", "report", "rows", "threads"},
+    {"cache", "config", "transport"},
+    {"providers", "local", "function", "fallback"},
+    {"choose", "pipeline"},
+    {"automatic", "batch", "options"},
+    {"query"},
+    {"embeddings"},
+    {"attach", "__init__"},
+)
 FLOOR_OF = {part: number for number, floor in enumerate(FLOORS) for part in floor}
 #: Machine paths and brands of someone's computer have no place in what is shipped.
 FORBIDDEN = re.compile(r"/(?:work|home|root|Users)/\w|[A-Z]:\\Users|PRIVATE KEY|\b(?:TODO|FIXME|XXX)\b")
@@ -134,6 +145,19 @@ def test_modules_that_are_imported_by_name_are_named_whole(path):
     # tables of their own, and the command that documents the standard library.
     calls = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Call) and called(n) == "import_module"]
     assert path.name in ("__init__.py", "stdlib_docs.py") or all(isinstance(n.args[0], ast.Constant) for n in calls)
+
+
+@named(sorted((PACKAGE / "embedding").rglob("*.py")))
+def test_the_rooms_of_embedding_form_a_ladder(path):
+    def room_of(module):
+        return module.split(".")[2] if module.count(".") > 1 else "__init__"
+
+    floor_of = {room: number for number, floor in enumerate(EMBEDDING_FLOORS) for room in floor}
+    here = room_of(module_of(path))
+    needed = {room_of(m) for m, _ in imports_of(path, with_typing=True) if part_of(m) == "embedding"} - {here}
+    assert not [room for room in needed if floor_of[room] >= floor_of[here]]
+    # The package loads its public names by their modules' names; nobody else may hide an arrow so.
+    assert here == "__init__" or "import_module" not in path.read_text(encoding="utf-8")
 
 
 def test_the_extension_and_the_errors_stand_on_the_ground():

@@ -128,9 +128,9 @@ class Searchable(ABC):
         return None
 
     def _answering(self) -> bool:
-        from septet.embedding.query.attach import answering
+        from septet.embedding.attach import can_embed_queries
 
-        return answering(self._embeddings_of())
+        return can_embed_queries(self._embeddings_of())
 
     def _plan(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
         full = {**DEFAULTS, **options}
@@ -145,6 +145,6 @@ class Searchable(ABC):
         """Return the plan with the query embedded for every tier that has vectors."""
         if not self._embeds():
             return plan
-        from septet.embedding.query.attach import with_questions
+        from septet.embedding.attach import with_query_vectors
 
-        return with_questions(plan, self._embeddings_of(), self._executor())
+        return with_query_vectors(plan, self._embeddings_of(), self._executor())

@@ -315,7 +315,7 @@ class Vault(Searchable, Writable):
             self._embeddings.written()
 
     def _embeds(self) -> bool:
-        return self._has_embeddings and self._embeddings.asks
+        return self._has_embeddings and self._embeddings.affects_searches
 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {self._tier.name: self._embeddings}

@@ -12,8 +12,8 @@ import pytest
 from golden.differences import differs
 from golden.loader import recording
 from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, embedder_from
+from septet.embedding.providers.limits import DIMENSIONS
 from septet.embedding.transport.client import IO
-from septet.embedding.transport.limits import DIMENSIONS
 
 CASES = recording("vectors")["providers"]
 #: What Septet's requests hold beside the recorded fields: base64 from home addresses, no silent cuts by Voyage.

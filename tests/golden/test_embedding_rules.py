@@ -12,11 +12,11 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import EmbeddingConfigError, EmbeddingUnavailable, embedder_from, top_k
 from septet.embedding.providers.gemini import GeminiFormat
+from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
 from septet.embedding.providers.requests import estimate_tokens, group, pieces, split_bytes
-from septet.embedding.providers.rows import finish, matrix_of, unit_rows
+from septet.embedding.rows import finish, matrix_of, unit_rows
+from septet.embedding.transport.calls import Answer, json_call
 from septet.embedding.transport.faults import Fault, fault_of
-from septet.embedding.transport.limits import GEMINI, OPENAI, voyage_limits
-from septet.embedding.transport.provider_format import Answer, json_call
 
 MATH = other_recording("openclaw-vector-math")["groups"]
 BATCHES = other_recording("openclaw-embedding-batches")["cases"]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from embedding_server import text_rows
 from septet import OpenAICompatibleEmbedder
+from septet.embedding.providers.limits import Limits
 from septet.embedding.providers.requests import batches, estimate_tokens, group, pieces, split_bytes
 from septet.embedding.transport.client import IO
-from septet.embedding.transport.limits import Limits
 
 SIZES = st.lists(st.integers(0, 50), max_size=40)
 SCRIPTS = st.text(st.sampled_from("ab cd\néñßжЯ日本語กขक्ष😀👩‍🚀"), max_size=60)

@@ -17,7 +17,7 @@ from septet.cli.settings import Settings, cache_file, default_files, find
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import embedder_from
 from septet.embedding.embedder import Embedder, space_name
-from septet.embedding.providers.embedders import key_source
+from septet.embedding.providers.credentials import key_source
 from septet.embedding.query.selection import SpaceStatus
 from septet.errors import EmbeddingConfigError, EmbeddingError, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.snapshot.sidecar import Sidecar

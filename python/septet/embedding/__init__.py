@@ -1,4 +1,16 @@
-"""Embeddings: providers behind one protocol, the pipeline that fills a vault's spaces, the cache, batch jobs."""
+"""Embeddings: providers behind one protocol, and the pipeline that fills a vault's spaces.
+
+Modules import downward only. From the ground up:
+
+1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
+2. ``cache``, ``config``, ``transport`` (calls, retries, keys; knows no provider)
+3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
+4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
+5. ``automatic`` (the pipeline in the background), ``batch`` (the providers' batch APIs), ``options``
+6. ``query`` (queries as vectors, and the space that answers)
+7. ``embeddings`` (all of this, for one vault)
+8. ``attach`` (a plan gets its query vectors, tier by tier) and this package, which loads its public names on demand
+"""
 
 from __future__ import annotations
 
@@ -8,7 +20,7 @@ from septet.embedding.embedder import Embedder as Embedder, Kind as Kind, space_
 
 if TYPE_CHECKING:
     # What type checkers and editors see; the table below holds the same names, and a test says so.
-    from septet.embedding.cache import Made as Made
+    from septet.embedding.cache import CacheNamespace as CacheNamespace
     from septet.embedding.choose import embedder_from as embedder_from
     from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
@@ -27,7 +39,7 @@ else:
 
     #: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
     _NAMES = {
-        "cache": "Made",
+        "cache": "CacheNamespace",
         "choose": "embedder_from",
         "config": "EmbeddingConfig",
         "embedder": "Embedder Kind space_name",

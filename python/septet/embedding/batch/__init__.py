@@ -1,1 +1,1 @@
-"""Batch APIs: large corpora as files of requests, submitted, awaited and collected."""
+"""Batch APIs of embedding services: submitting, polling, collecting."""

@@ -1,4 +1,4 @@
-"""BatchFormat: how a provider's batch API is spoken, without a network."""
+"""BatchFormat: how the requests of a provider's batch API are written and its answers read, without a network."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
-from septet.embedding.transport.provider_format import Call
+from septet.embedding.transport.calls import Call
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["BatchFormat", "JobLimits", "JobLine", "JobState", "JobStatus", "field_of", "json_line", "multipart"]
+__all__ = [
+    "BatchFormat",
+    "JobLimits",
+    "JobResult",
+    "JobState",
+    "JobStatus",
+    "field_of",
+    "job_state",
+    "json_line",
+    "multipart",
+]
 
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
 
 
+_ENDED: Mapping[str, JobState] = {
+    "completed": "completed",
+    "succeeded": "completed",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JobLimits:
-    """What one job may hold: texts, and bytes of its file."""
+    """The most texts, and bytes of its input file, that one batch job may hold."""
 
     texts: int
     bytes: int
@@ -26,11 +45,11 @@ class JobLimits:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What a provider says of a job.
+    """What a provider reports about a batch job.
 
     Attributes:
-        files: what it has brought, errors included; jobs that expired or were cancelled may have brought something.
-        cause: why it failed, in the provider's words.
+        files: its results and errors; expired and cancelled jobs may have some too.
+        cause: why it failed, as the provider says.
     """
 
     state: JobState
@@ -39,12 +58,12 @@ class JobStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class JobLine:
-    """One line of what a job has brought.
+class JobResult:
+    """The result of one text in a batch job.
 
     Attributes:
-        key: the text's, as it was sent.
-        body: what the provider's own wire reads one vector from; None for a text that failed.
+        key: the text's key, as submitted.
+        body: what the provider's `ProviderFormat` reads one vector from; None for a text that failed.
         cause: why it failed.
     """
 
@@ -54,76 +73,86 @@ class JobLine:
 
 
 class BatchFormat(Protocol):
-    """One provider's batch API: how calls are written and answers, as parsed JSON, are read.
+    """One provider's batch API. Answers are given as parsed JSON.
 
-    Whatever reads raises `EmbeddingUnavailable` for an answer that lacks what it must have.
+    Every method that reads an answer raises `EmbeddingUnavailable` when a required field is missing.
     """
 
     @property
     def limits(self) -> JobLimits:
-        """What one job may hold."""
+        """The most that one job may hold."""
 
     @property
-    def place(self) -> str:
-        """The address; a job is not known at another one."""
+    def base_url(self) -> str:
+        """The address that jobs are known at."""
 
     def line(self, key: str, text: str) -> bytes:
-        """Write the line of a text, its end included."""
+        """Write the input line of a text, newline included."""
 
     def upload(self, lines: bytes, name: str) -> Call:
-        """Write the call that stores a file of lines."""
+        """Write the call that uploads a file of input lines."""
 
-    def uploaded(self, body: Any) -> str:
-        """Return the id of a file that was stored."""
+    def file_id(self, body: Any) -> str:
+        """Read the id of an uploaded file."""
 
     def create(self, file: str, name: str) -> Call:
-        """Write the call that begins a job of a given name."""
+        """Write the call that creates a job with a name."""
 
-    def created(self, body: Any) -> str:
-        """Return the id of a job that was begun."""
+    def job_id(self, body: Any) -> str:
+        """Read the id of a created job."""
 
-    def poll(self, batch: str) -> Call:
+    def poll(self, job_id: str) -> Call:
         """Write the call that asks for a job's status."""
 
     def status(self, body: Any) -> JobStatus:
         """Read a job's status."""
 
-    def content(self, file: str) -> Call:
-        """Write the call that fetches a file."""
+    def download(self, file: str) -> Call:
+        """Write the call that downloads a file of results."""
 
-    def read(self, line: Any) -> JobLine | None:
-        """Read one line of a file; None for one that names no text."""
+    def read(self, line: Any) -> JobResult | None:
+        """Read one line of a file of results; None when it names no text."""
 
-    def listing(self, after: str) -> Call:
-        """Write the call that lists jobs, from the first when `after` is empty."""
+    def list_jobs(self, after: str) -> Call:
+        """Write the call that lists jobs, from the start when `after` is empty."""
 
-    def listed(self, body: Any) -> tuple[Mapping[str, str], str]:
-        """Return the ids of listed jobs by their names, and what the next list comes after; empty at the end."""
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the ids of jobs by name, and where the next page starts; empty on the last page."""
 
 
 def field_of(body: Any, name: str, provider: str) -> str:
-    """Return a field of an answer that must be there, as text."""
+    """Return a required text field of an answer.
+
+    Raises:
+        EmbeddingUnavailable: the field is missing, empty or no text.
+    """
     found = body.get(name) if isinstance(body, Mapping) else None
     if not isinstance(found, str) or not found:
         raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
     return found
 
 
+def job_state(word: str) -> JobState:
+    """Return the state that a provider's word means; an unknown word means that the job still runs."""
+    return _ENDED.get(word.lower(), "running")
+
+
 def json_line(value: Mapping[str, Any]) -> bytes:
-    """Write a line of JSON. Lone surrogates, which UTF-8 cannot carry, become question marks."""
+    """Write a line of JSON. Lone surrogates, which UTF-8 cannot encode, become question marks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
 
 def multipart(kind: str, url: str, parts: list[tuple[str, bytes]]) -> Call:
-    """Write a POST of several parts, each with its headers.
+    """Write a multipart POST.
 
     Args:
         kind: ``form-data`` or ``related``.
+        parts: headers and content of each part.
     """
     digest = sha256()
     for _, content in parts:
         digest.update(content)
-    # Made from what it separates: no text can hold a digest of itself.
+    # A digest of the parts: no part can contain it.
     boundary = f"septet-{digest.hexdigest()[:40]}"
     body = b"".join(f"--{boundary}\r\n{headers}\r\n\r\n".encode() + content + b"\r\n" for headers, content in parts)
     return Call(

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from septet.embedding.batch.batch_format import BatchFormat
-from septet.embedding.batch.gemini import GeminiJobs
-from septet.embedding.batch.openai import OpenAIBatches
-from septet.embedding.batch.voyage import VoyageJobs
+from septet.embedding.batch.gemini import GeminiBatchFormat
+from septet.embedding.batch.openai import OpenAIBatchFormat
+from septet.embedding.batch.voyage import VoyageBatchFormat
 from septet.embedding.providers.gemini import GeminiFormat
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.providers.openai import OpenAIFormat
 from septet.embedding.providers.voyage import VoyageFormat
 
-__all__ = ["batch_format"]
+__all__ = ["batch_format_of"]
 
 
-def batch_format(embedder: HttpEmbedder) -> BatchFormat | None:
-    """Return the batch API of an embedder's provider; None when it has none."""
-    wire = embedder.wire
-    if isinstance(wire, VoyageFormat):
-        return VoyageJobs(wire, wire.url)
-    if isinstance(wire, GeminiFormat):
-        return GeminiJobs(wire)
-    # Servers that only speak the format of OpenAI's embeddings have no batches.
-    return OpenAIBatches(wire, wire.url) if isinstance(wire, OpenAIFormat) and wire.provider == "openai" else None
+def batch_format_of(embedder: HttpEmbedder) -> BatchFormat | None:
+    """Return the batch format of an embedder's provider; None when it has no batch API."""
+    provider_format = embedder.format
+    if isinstance(provider_format, VoyageFormat):
+        return VoyageBatchFormat(provider_format, provider_format.url)
+    if isinstance(provider_format, GeminiFormat):
+        return GeminiBatchFormat(provider_format)
+    # Servers that merely speak OpenAI's embedding format have no batch API.
+    if isinstance(provider_format, OpenAIFormat) and provider_format.provider == "openai":
+        return OpenAIBatchFormat(provider_format, provider_format.url)
+    return None

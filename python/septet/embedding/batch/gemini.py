@@ -1,4 +1,4 @@
-"""Gemini's batch API: an uploaded file, and a model's asynchronous batch of it."""
+"""Gemini's batch API: upload a file of requests, then create an asynchronous batch of it."""
 
 from __future__ import annotations
 
@@ -6,105 +6,115 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from septet.embedding.batch.batch_format import JobLimits, JobLine, JobState, JobStatus, field_of, json_line, multipart
+from septet.embedding.batch.batch_format import (
+    JobLimits,
+    JobResult,
+    JobStatus,
+    field_of,
+    job_state,
+    json_line,
+    multipart,
+)
 from septet.embedding.providers.gemini import GeminiFormat, models_url
-from septet.embedding.transport.provider_format import Call, json_call
+from septet.embedding.transport.calls import Call, json_call
 
-__all__ = ["GeminiJobs"]
+__all__ = ["GeminiBatchFormat"]
 
-#: A file may have 2 GB; the number of requests in it has no stated bound.
-GEMINI_FILE = JobLimits(100_000, 2_000_000_000)
-_ENDED: Mapping[str, JobState] = {
-    "SUCCEEDED": "completed",
-    "FAILED": "failed",
-    "EXPIRED": "expired",
-    "CANCELLED": "cancelled",
-}
+#: A file may have 2 GB; Google states no limit on its requests.
+GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class GeminiJobs:
-    """The format of ``asyncBatchEmbedContent``. A 404 at the beginning says that the model or address has none."""
+class GeminiBatchFormat:
+    """The format of ``asyncBatchEmbedContent``. A 404 on creation means that the model or address has no batch API."""
 
-    wire: GeminiFormat
-    limits: JobLimits = GEMINI_FILE
+    provider_format: GeminiFormat
+    limits: JobLimits = GEMINI_JOB
 
     @property
-    def place(self) -> str:
+    def base_url(self) -> str:
         """The address before ``/v1beta``."""
-        return self.wire.base_url.rstrip("/").removesuffix("/v1beta")
+        return self.provider_format.base_url.rstrip("/").removesuffix("/v1beta")
 
     def line(self, key: str, text: str) -> bytes:
-        """Write the request of one text; the batch names the model."""
-        request = self.wire.request(text, "document")
+        """Write the request of one text, without the model, which the batch names."""
+        request = self.provider_format.request(text, "document")
         del request["model"]
         return json_line({"key": key, "request": request})
 
     def upload(self, lines: bytes, name: str) -> Call:
-        """Write a part that describes the file, and the file."""
-        about = json_line({"file": {"displayName": name, "mimeType": "application/jsonl"}})
+        """Write the file after a part that describes it."""
+        description = json_line({"file": {"displayName": name, "mimeType": "application/jsonl"}})
         return multipart(
             "related",
-            f"{self.place}/upload/v1beta/files?uploadType=multipart",
+            f"{self.base_url}/upload/v1beta/files?uploadType=multipart",
             [
-                ("Content-Type: application/json; charset=utf-8", about.strip()),
+                ("Content-Type: application/json; charset=utf-8", description.strip()),
                 ("Content-Type: application/jsonl", lines),
             ],
         )
 
-    def uploaded(self, body: Any) -> str:
-        """Return the file's name, as ``files/1``."""
-        return field_of(body.get("file") if isinstance(body, Mapping) else None, "name", self.wire.provider)
+    def file_id(self, body: Any) -> str:
+        """Read the file's name, such as ``files/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body.get("file") if isinstance(body, Mapping) else None, "name", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
         """Write the batch."""
-        url = models_url(self.wire.base_url, self.wire.model, "asyncBatchEmbedContent")
+        url = models_url(self.provider_format.base_url, self.provider_format.model, "asyncBatchEmbedContent")
         return json_call(url, {"batch": {"displayName": name, "inputConfig": {"file_name": file}}})
 
-    def created(self, body: Any) -> str:
-        """Return the batch's name, as ``batches/1``."""
-        return field_of(body, "name", self.wire.provider)
+    def job_id(self, body: Any) -> str:
+        """Read the batch's name, such as ``batches/1``.
 
-    def poll(self, batch: str) -> Call:
-        """Ask for the batch."""
-        return Call("GET", f"{self.place}/v1beta/{batch}")
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body, "name", self.provider_format.provider)
+
+    def poll(self, job_id: str) -> Call:
+        """Write the request for the batch."""
+        return Call("GET", f"{self.base_url}/v1beta/{job_id}")
 
     def status(self, body: Any) -> JobStatus:
-        """Read the state, which is ``BATCH_STATE_`` and a word, and the file of results."""
+        """Read the state, written as ``BATCH_STATE_SUCCEEDED``, and the file of results."""
         metadata = body.get("metadata") if isinstance(body, Mapping) else None
         if not isinstance(metadata, Mapping):
             metadata = {}
-        state = _ENDED.get(str(metadata.get("state", "")).rpartition("STATE_")[2], "running")
+        state = job_state(str(metadata.get("state", "")).rpartition("STATE_")[2])
         error = body.get("error") if isinstance(body, Mapping) else None
         if error:
-            # An operation that ends in an error has no state worth waiting for.
+            # An operation with an error has ended, whatever its state says.
             state = "failed" if state == "running" else state
         found = [metadata.get("output"), body.get("response") if isinstance(body, Mapping) else None]
         files = [one.get("responsesFile") for one in found if isinstance(one, Mapping)]
         said = str(error.get("message", "")) if isinstance(error, Mapping) else ""
         return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), said)
 
-    def content(self, file: str) -> Call:
-        """Ask for what is in the file."""
-        return Call("GET", f"{self.place}/v1beta/{file}:download?alt=media")
+    def download(self, file: str) -> Call:
+        """Write the request for the file's content."""
+        return Call("GET", f"{self.base_url}/v1beta/{file}:download?alt=media")
 
-    def read(self, line: Any) -> JobLine | None:
-        """Read a line, a vector or an error, as the answer to a call for one text."""
+    def read(self, line: Any) -> JobResult | None:
+        """Read a line into the shape of the answer to a request for one text."""
         key = line.get("key") if isinstance(line, Mapping) else None
         if not isinstance(key, str):
             return None
         response, error = line.get("response"), line.get("error")
         if not error and isinstance(response, Mapping) and response.get("embedding"):
-            return JobLine(key, {"embeddings": [response["embedding"]]})
+            return JobResult(key, {"embeddings": [response["embedding"]]})
         said = error.get("message", error) if isinstance(error, Mapping) else error
-        return JobLine(key, cause=str(said or "no answer"))
+        return JobResult(key, cause=str(said or "no answer"))
 
-    def listing(self, after: str) -> Call:
-        """Ask for a hundred batches."""
-        return Call("GET", f"{self.place}/v1beta/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
+    def list_jobs(self, after: str) -> Call:
+        """Write the request for a hundred batches."""
+        return Call("GET", f"{self.base_url}/v1beta/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
 
-    def listed(self, body: Any) -> tuple[Mapping[str, str], str]:
-        """Read the names from the operations' metadata."""
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the names in the operations' metadata."""
         if not isinstance(body, Mapping):
             return {}, ""
         found = [one for one in body.get("operations") or () if isinstance(one, Mapping)]

@@ -1,7 +1,7 @@
-"""Jobs: large corpora through providers' batch APIs, submitted, awaited and collected, across crashes.
+"""Batch jobs: large corpora through a provider's batch API, submitted, awaited and collected, across crashes.
 
-A job is noted in the vault, with its texts claimed in its name, before anything is sent; so neither this process nor
-another sends them again while it runs. Who comes after a crash asks the provider what became of it.
+A job is recorded in the vault, with its texts claimed in its name, before anything is sent. So neither this process nor
+another one sends its texts again while it runs. After a crash, the next run asks the provider what became of it.
 """
 
 from __future__ import annotations
@@ -16,102 +16,119 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.batch.batch_format import BatchFormat, JobStatus
-from septet.embedding.batch.formats import batch_format
-from septet.embedding.batch.lines import vectors
+from septet.embedding.batch.formats import batch_format_of
+from septet.embedding.batch.job_input import MAX_RESULT_BYTES, gather
+from septet.embedding.batch.results import read_vectors
 from septet.embedding.fallback import FallbackEmbedder
-from septet.embedding.pipeline import MOST_UNANSWERED, Pipeline, Progress, uninterrupted
+from septet.embedding.pipeline import MAX_FAILURES, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
+from septet.embedding.threads import call_uninterrupted
+from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import Garbled, parsed
-from septet.embedding.transport.provider_format import Call
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import background
 from septet.storage.tables import claims, jobs, texts
 from septet.storage.tables.jobs import Job
 
-__all__ = ["Jobs", "jobs_of"]
+__all__ = ["BatchJobs", "batch_jobs_of"]
 
-#: Jobs that may fail one after the other before texts go one request at a time again.
-MOST_FAILED = 2
-#: Texts stay claimed for a job for longer than any provider keeps one.
+#: Jobs that may fail in a row before the remaining texts are embedded one request at a time.
+MAX_FAILED_JOBS = 2
+#: How long a job's texts stay claimed: longer than any provider keeps a job.
 TEXTS_LEASE_S = 3 * 86_400.0
-#: A process looks after its jobs for so long without a sign of life; longer than a file takes to come or go.
-LEASE_S = 3_600.0
+#: How long a process owns its jobs without a sign of life: longer than a file takes to upload or download.
+JOBS_LEASE_S = 3_600.0
 FIRST_POLL_S = 1.0
-#: A file that is sent, and one that comes back, are held in memory.
-MOST_SENT_BYTES = 100_000_000
-MOST_RECEIVED_BYTES = 256_000_000
-#: What a number of a vector takes in JSON, at most about, and in base64.
-NUMBER_BYTES, PACKED_BYTES = 24, 6
-LINE_BYTES = 512
+#: A larger file of results is not read. Jobs are made for a quarter of it, with a dimension that may be assumed.
+MAX_FILE_BYTES = 4 * MAX_RESULT_BYTES
+#: Results that are stored at a time.
 PAGE = 1_000
-LISTS = 20
-#: What is said of a job, or of a way to ask, that is not there.
+#: Pages of the provider's list of jobs that are searched for one name.
+MAX_LIST_PAGES = 20
+#: The provider knows no such job, or no such method.
 UNKNOWN = frozenset({404, 405, 410})
 
 
-def jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, most_texts: int) -> Jobs | None:
-    """Return the jobs of a pipeline's embedder, of the first one in a chain; None when it has no batch API."""
-    one = pipeline.embedder.embedders[0] if isinstance(pipeline.embedder, FallbackEmbedder) else pipeline.embedder
-    wire = batch_format(one) if isinstance(one, HttpEmbedder) else None
-    if wire is None or not isinstance(one, HttpEmbedder):
+def batch_jobs_of(pipeline: Pipeline, *, poll_s: float, at_once: int, max_texts: int) -> BatchJobs | None:
+    """Return the batch jobs of a pipeline's embedder, or of the first one in a fallback chain.
+
+    Returns:
+        None when it has no batch API.
+    """
+    embedder = pipeline.embedder
+    if isinstance(embedder, FallbackEmbedder):
+        embedder = embedder.embedders[0]
+    if not isinstance(embedder, HttpEmbedder):
         return None
-    return Jobs(pipeline, one, wire, poll_s, at_once, most_texts)
+    batch_format = batch_format_of(embedder)
+    return None if batch_format is None else BatchJobs(pipeline, embedder, batch_format, poll_s, at_once, max_texts)
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one run is at: its jobs that are open, how far it has looked for texts, which were tried, what failed."""
+    """The state of one run.
+
+    Attributes:
+        owner: in whose name jobs are owned.
+        report_progress: called after each step.
+        open: the jobs that are running, by number.
+        after: the hash up to which texts have been submitted.
+        tried: texts that no further job of this run takes.
+        failed_jobs: jobs that failed in a row.
+        failed_calls: calls that failed in a row.
+        disabled: whether no more jobs are submitted.
+    """
 
     tally: Tally
     client: Client
     owner: str
-    told: Callable[[], None]
+    report_progress: Callable[[], None]
     open: dict[int, Job] = field(default_factory=dict)
     after: str = ""
     tried: set[str] = field(default_factory=set)
-    failures: int = 0
-    unanswered: int = 0
-    off: bool = False
+    failed_jobs: int = 0
+    failed_calls: int = 0
+    disabled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
-    """Embeds what a vault lacks by jobs. What jobs do not bring, the pipeline embeds afterwards.
+class BatchJobs:
+    """Embeds the missing texts of a vault by batch jobs. The pipeline embeds afterwards what jobs leave out.
 
     Attributes:
-        poll_s: the longest wait between two questions; the first are shorter.
-        at_once: jobs that are awaited at a time.
-        most_texts: of one job, unless the provider takes fewer.
+        poll_s: the longest wait between two polls; the first ones are shorter.
+        at_once: jobs that are awaited at the same time.
+        max_texts: of one job, unless the provider allows fewer.
     """
 
     pipeline: Pipeline
     embedder: HttpEmbedder
-    wire: BatchFormat
+    batch_format: BatchFormat
     poll_s: float
     at_once: int
-    most_texts: int
+    max_texts: int
 
     def run(self, tally: Tally, progress: Progress | None, *, wait: bool) -> None:
-        """Collect the jobs that lie at the provider, submit what is missing as new ones, and wait for all.
+        """Collect earlier jobs, submit what is missing as new ones, and wait for all of them.
 
         Args:
-            progress: called with the texts dealt with and those to be dealt with.
-            wait: until every job is over; if False, submit everything, collect what is done, and leave the rest to
-                the next run.
+            progress: called with the number of texts processed and the number of all.
+            wait: until every job has ended; if False, submit everything, collect what has ended, and leave the
+                remaining jobs to the next run.
 
         Raises:
             StoreError: the vault cannot be read or written.
         """
         total = self.pipeline.prepare(tally, begin=True)
 
-        def told() -> None:
+        def report_progress() -> None:
             if progress is not None:
                 progress(tally.done, max(total, tally.done))
 
-        run = _Run(tally, self.embedder.alone(), claims.new_owner(), told)
+        run = _Run(tally, self.embedder.file_client(), claims.new_owner(), report_progress)
         try:
             self._resume(run)
             self._work(run, wait)
@@ -122,256 +139,241 @@ class Jobs:
 
     def _work(self, run: _Run, wait: bool) -> None:
         wait_s = FIRST_POLL_S / 2
-        while run.tally.over is None:
-            ended = [job for job in list(run.open.values()) if self._collected(run, job)]
-            began = self._filled(run, wait)
-            if not run.open or not wait or run.tally.over is not None:
+        while run.tally.stopped_by is None:
+            ended = [job for job in list(run.open.values()) if self._collect(run, job)]
+            submitted = self._submit_all(run, wait)
+            if not run.open or not wait or run.tally.stopped_by is not None:
                 return
-            wait_s = min(FIRST_POLL_S if ended or began else 2 * wait_s, self.poll_s)
+            wait_s = min(FIRST_POLL_S if ended or submitted else 2 * wait_s, self.poll_s)
             run.client.pause(wait_s)
 
-    def _filled(self, run: _Run, wait: bool) -> bool:
-        """Submit jobs until there are as many as may be, or no more texts, and say whether one was begun."""
+    # -- submitting --------------------------------------------------------------------------------------------------
+
+    def _submit_all(self, run: _Run, wait: bool) -> bool:
+        """Submit jobs until enough are open or no texts are left, and say whether any was submitted."""
         before = len(run.open)
-        while not run.off and run.tally.over is None and (not wait or len(run.open) < self.at_once):
+        while not run.disabled and run.tally.stopped_by is None and (not wait or len(run.open) < self.at_once):
             if not self._submit(run):
                 break
         return len(run.open) > before
 
-    # -- submitting --------------------------------------------------------------------------------------------------
-
     def _submit(self, run: _Run) -> bool:
         """Submit the next job and say whether there were texts for one."""
-        lines, work = self._gathered(run)
-        if not work:
+        pipeline = self.pipeline
+        found = gather(
+            pipeline,
+            self.embedder,
+            self.batch_format,
+            run.tally,
+            after=run.after,
+            skip=run.tried,
+            max_texts=self.max_texts,
+        )
+        run.after = found.after
+        if not found.texts:
             return False
         name = f"septet-{uuid.uuid4().hex}"
-        pipeline = self.pipeline
         with background, pipeline.store.bookkeeping() as write:
             now = pipeline.clock()
-            job = jobs.make(write, pipeline.model, self.wire.place, name, run.owner, now, now + LEASE_S)
+            address = self.batch_format.base_url
+            job = jobs.make(write, pipeline.model, address, name, run.owner, now, now + JOBS_LEASE_S)
             owner = jobs.owner_of(job)
-            mine = claims.claim(write, pipeline.model, owner, list(work), now, now + TEXTS_LEASE_S)
-            wanted = texts.lacking(write, pipeline.space(write, run.tally), mine)
-            claims.settle(write, pipeline.model, sorted(set(mine).difference(wanted)))
-        rest = pipeline.from_cache(run.tally, [(key, work[key]) for key in wanted]) if wanted else ()
-        run.told()
-        if not rest or run.tally.over is not None:
+            claimed = claims.claim(write, pipeline.model, owner, list(found.texts), now, now + TEXTS_LEASE_S)
+            missing = texts.lacking(write, pipeline.space(write, run.tally), claimed)
+            claims.settle(write, pipeline.model, sorted(set(claimed).difference(missing)))
+        batch = [(key, found.texts[key]) for key in missing]
+        uncached = pipeline.fill_from_cache(run.tally, batch) if batch else ()
+        run.report_progress()
+        if not uncached or run.tally.stopped_by is not None:
             self._drop(job)
             return True
-        content = b"".join(lines[key] for key, _ in rest)
-        uninterrupted(lambda: self._send(run, Job(job, name, None), content))
+        content = b"".join(found.lines[key] for key, _ in uncached)
+        call_uninterrupted(lambda: self._send(run, Job(job, name, None), content))
         return True
 
-    def _gathered(self, run: _Run) -> tuple[dict[str, bytes], dict[str, str]]:
-        """Return lines and texts, by hash, that make one job; texts that go in pieces are left to the pipeline."""
-        pipeline, size = self.pipeline, 0
-        lines: dict[str, bytes] = {}
-        work: dict[str, str] = {}
-        most_bytes = min(self.wire.limits.bytes, MOST_SENT_BYTES)
-        while len(work) < self._most():
-            with pipeline.store.reading() as read:
-                page = texts.missing(read, pipeline.space(read, run.tally), after=run.after, limit=PAGE)
-                taken = claims.claimed(read, pipeline.model, "", [key for key, _ in page], pipeline.clock())
-            if not page:
-                break
-            for key, text in page:
-                whole = None if key in taken or key in run.tried else self.embedder.whole(text, "document")
-                line = b"" if whole is None else self.wire.line(key, whole)
-                if work and (size + len(line) > most_bytes or len(work) == self._most()):
-                    return lines, work
-                run.after = key
-                if line and len(line) <= most_bytes:
-                    lines[key], work[key], size = line, text, size + len(line)
-        return lines, work
-
-    def _most(self) -> int:
-        """Return the most texts of a job, so that its answer can be held in memory."""
-        number = PACKED_BYTES if getattr(self.embedder.wire, "packed", False) else NUMBER_BYTES
-        each = LINE_BYTES + number * (self.pipeline.embedder.dimensions or 1024)
-        return max(1, min(self.most_texts, self.wire.limits.texts, MOST_RECEIVED_BYTES // each))
-
     def _send(self, run: _Run, job: Job, content: bytes) -> None:
-        """Upload and begin a job; one that does not get there has failed."""
+        """Upload the input of a job and create it; a job that cannot be created has failed."""
         run.tally.requests += 1
         try:
-            file = self.wire.uploaded(self._asked(run, self.wire.upload(content, job.name)))
-            batch = self._begun(run, file, job.name)
+            file = self.batch_format.file_id(self._ask(run, self.batch_format.upload(content, job.name)))
+            job_id = self._create(run, file, job.name)
         except _Unsure as fault:
-            # Its texts stay claimed, and the next run asks whether it was begun.
-            run.tally.over = _unreachable(str(fault))
+            # Its texts stay claimed, and the next run looks for it.
+            run.tally.stopped_by = _unreachable(str(fault))
             return
         except EmbeddingError as fault:
             if isinstance(fault, EmbeddingRefused) and fault.status == 404:
-                run.off = True
-                run.tally.remarks.append(_no_batches(str(fault)))
+                run.disabled = True
+                run.tally.remarks.append(_no_batch_api(str(fault)))
                 self._drop(job.job)
                 return
-            self._failed(run, job, f"not taken: {fault}")
+            self._fail(run, job, f"was not accepted: {fault}")
             return
-        self._keep(run, job, batch)
+        self._opened(run, job, job_id)
 
-    def _begun(self, run: _Run, file: str, name: str) -> str:
-        """Begin a job once: when the answer is lost, it is looked for before it counts as not taken.
+    def _create(self, run: _Run, file: str, name: str) -> str:
+        """Create a job, once, and return its id; when the answer is lost, look for the job before giving up.
 
         Raises:
-            _Unsure: it cannot be looked for either.
+            _Unsure: looking for it failed too.
         """
         try:
-            return self.wire.created(self._asked(run, self.wire.create(file, name), once=True))
+            return self.batch_format.job_id(self._ask(run, self.batch_format.create(file, name), once=True))
         except EmbeddingUnavailable as fault:
             try:
-                found = self._found(run, name)
+                found = self._find(run, name)
             except EmbeddingUnavailable as second:
                 raise _Unsure(str(second)) from fault
             if found is None:
                 raise
             return found
 
-    def _keep(self, run: _Run, job: Job, batch: str) -> None:
+    def _opened(self, run: _Run, job: Job, job_id: str) -> None:
         with background, self.pipeline.store.bookkeeping() as write:
-            jobs.submitted(write, job.job, batch)
-        run.open[job.job] = job._replace(batch=batch)
+            jobs.submitted(write, job.job, job_id)
+        run.open[job.job] = job._replace(batch=job_id)
 
     # -- after a crash -----------------------------------------------------------------------------------------------
 
     def _resume(self, run: _Run) -> None:
-        """Take over the jobs that nobody looks after; one whose id was not stored is looked for by its name."""
+        """Take over the jobs that no process owns; a job whose id was not stored is looked for by its name."""
         with background, self.pipeline.store.bookkeeping() as write:
             now = self.pipeline.clock()
-            found = jobs.take(write, self.pipeline.model, self.wire.place, run.owner, now, now + LEASE_S)
+            address = self.batch_format.base_url
+            found = jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
         for job in found:
             if job.batch is not None:
                 run.open[job.job] = job
                 continue
             try:
-                batch = self._found(run, job.name)
+                job_id = self._find(run, job.name)
             except EmbeddingError as fault:
-                run.tally.over = _unreachable(str(fault))
+                run.tally.stopped_by = _unreachable(str(fault))
                 return
-            if batch is None:
+            if job_id is None:
                 self._drop(job.job)
             else:
-                self._keep(run, job, batch)
+                self._opened(run, job, job_id)
 
-    def _found(self, run: _Run, name: str) -> str | None:
-        """Return the provider's id of a job that was given a name; None when it has none such, or lists none."""
+    def _find(self, run: _Run, name: str) -> str | None:
+        """Return the provider's id of the job with a name; None when there is none, or jobs cannot be listed."""
         after = ""
-        for _ in range(LISTS):
+        for _ in range(MAX_LIST_PAGES):
             try:
-                names, after = self.wire.listed(self._asked(run, self.wire.listing(after)))
+                ids, after = self.batch_format.listed_jobs(self._ask(run, self.batch_format.list_jobs(after)))
             except EmbeddingRefused as fault:
                 if fault.status not in UNKNOWN:
                     raise
                 return None
-            if name in names or not after:
-                return names.get(name)
+            if name in ids or not after:
+                return ids.get(name)
         return None
 
     # -- collecting --------------------------------------------------------------------------------------------------
 
-    def _collected(self, run: _Run, job: Job) -> bool:
-        """Ask for a job, store what it has brought when it is over, and say whether it is."""
-        if run.tally.over is not None or job.batch is None:
+    def _collect(self, run: _Run, job: Job) -> bool:
+        """Poll a job, store its results when it has ended, and say whether it has."""
+        if run.tally.stopped_by is not None or job.batch is None:
             return False
         with background, self.pipeline.store.bookkeeping() as write:
-            jobs.renew(write, run.owner, self.pipeline.clock() + LEASE_S + self.poll_s)
+            jobs.renew(write, run.owner, self.pipeline.clock() + JOBS_LEASE_S + self.poll_s)
         try:
-            status = self.wire.status(self._asked(run, self.wire.poll(job.batch)))
+            status = self.batch_format.status(self._ask(run, self.batch_format.poll(job.batch)))
             if status.state == "running":
-                run.unanswered = 0
+                run.failed_calls = 0
                 return False
-            stored, causes = self._stored(run, job, status)
+            stored, causes = self._store_results(run, job, status)
         except EmbeddingRefused as fault:
             if fault.status not in UNKNOWN:
-                run.tally.over = _unreachable(str(fault))
+                run.tally.stopped_by = _unreachable(str(fault))
                 return False
-            self._failed(run, job, f"lost: {fault}")
+            self._fail(run, job, f"was lost: {fault}")
             return True
         except EmbeddingUnavailable as fault:
-            run.unanswered += 1
-            if run.unanswered >= MOST_UNANSWERED:
-                run.tally.over = _unreachable(str(fault))
+            run.failed_calls += 1
+            if run.failed_calls >= MAX_FAILURES:
+                run.tally.stopped_by = _unreachable(str(fault))
             return False
-        run.unanswered = 0
-        self._judge(run, job, status, stored, causes)
+        run.failed_calls = 0
+        self._end(run, job, status, stored, causes)
         return True
 
-    def _judge(self, run: _Run, job: Job, status: JobStatus, stored: int, causes: Mapping[str, str]) -> None:
-        """End a job: one that brought nothing has failed, and texts without a vector are free again."""
-        why = status.cause or next(iter(causes.values()), "")
-        if not stored:
-            self._failed(run, job, f"{status.state}{f': {why}' if why else ', without a vector'}")
-            return
-        run.failures = 0
-        left = self._end(run, job)
-        if left:
-            said = f"a batch job ({status.state}) left out {left} of its texts{f': {why}' if why else ''}"
-            run.tally.remarks.append(Note("job_incomplete", said, "they are embedded request by request"))
-
-    def _stored(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, dict[str, str]]:
-        """Store the vectors that a job has brought; return how many of its texts have one, and why others failed."""
+    def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, dict[str, str]]:
+        """Store a job's vectors; return how many of its texts have one, and why the others failed."""
         with self.pipeline.store.reading() as read:
-            mine = jobs.keys(read, job.job)
-        # What was stored before a crash is not stored again, and is no failure either.
+            claimed = jobs.keys(read, job.job)
+        # Vectors stored before a crash are not stored again, and are no failures either.
         stored = 0
         causes: dict[str, str] = {}
         for file in status.files:
-            known = self.pipeline.embedder.dimensions or run.tally.dimensions
-            found = vectors(run.client.send(self.wire.content(file)).body, self.wire, self.embedder.wire, known)
-            while page := list(islice(found, PAGE)):
-                rows = {key: row for key, row in page if not isinstance(row, str)}
-                causes |= {key: why for key, why in page if isinstance(why, str)}
-                stored += len(rows)
-                self._accept(run, mine, rows)
-                run.told()
+            dimensions = self.pipeline.embedder.dimensions or run.tally.dimensions
+            content = run.client.send(self.batch_format.download(file), max_bytes=MAX_FILE_BYTES).body
+            results = read_vectors(content, self.batch_format, self.embedder.format, dimensions)
+            while page := list(islice(results, PAGE)):
+                vectors = {key: result for key, result in page if not isinstance(result, str)}
+                causes |= {key: result for key, result in page if isinstance(result, str)}
+                stored += len(vectors)
+                self._store(run, claimed, vectors)
+                run.report_progress()
         return stored, causes
 
-    def _accept(self, run: _Run, mine: set[str], rows: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store vectors of the vault's texts; one that is gone since the job began keeps its own and may come back."""
-        if not rows:
+    def _store(self, run: _Run, claimed: set[str], vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Store vectors of the vault's texts; a text deleted since keeps its vector, in case it comes back."""
+        if not vectors:
             return
-        run.tally.dimensions = len(next(iter(rows.values())))
+        run.tally.dimensions = len(next(iter(vectors.values())))
         with self.pipeline.store.reading() as read:
             space = self.pipeline.space(read, run.tally)
-            wanted = texts.lacking(read, space, list(rows))
-            known = texts.of_keys(read, wanted)
-        live = [(key, known[key]) for key in wanted if key in known]
-        gone = [key for key in wanted if key not in known and key in mine]
+            missing = texts.lacking(read, space, list(vectors))
+            known = texts.of_keys(read, missing)
+        live = [(key, known[key]) for key in missing if key in known]
+        deleted = [key for key in missing if key not in known and key in claimed]
         if live:
-            self.pipeline.accept(run.tally, live, np.stack([rows[key] for key, _ in live]))
-        if gone:
-            self.pipeline.keep(run.tally, gone, np.stack([rows[key] for key in gone]))
-            run.tally.embedded += len(gone)
+            self.pipeline.store_answer(run.tally, live, np.stack([vectors[key] for key, _ in live]))
+        if deleted:
+            self.pipeline.store_vectors(run.tally, deleted, np.stack([vectors[key] for key in deleted]))
+            run.tally.embedded += len(deleted)
 
-    # -- ends --------------------------------------------------------------------------------------------------------
+    # -- ending ------------------------------------------------------------------------------------------------------
 
-    def _failed(self, run: _Run, job: Job, why: str) -> None:
-        """Count a job that brought nothing; after two in a row no more are submitted."""
-        run.failures += 1
+    def _end(self, run: _Run, job: Job, status: JobStatus, stored: int, causes: Mapping[str, str]) -> None:
+        """End a job: without a single vector it has failed, and texts without a vector are free again."""
+        cause = status.cause or next(iter(causes.values()), "")
+        if not stored:
+            self._fail(run, job, f"{status.state}{f': {cause}' if cause else ', without a vector'}")
+            return
+        run.failed_jobs = 0
+        left_out = self._forget(run, job)
+        if left_out:
+            said = f"a batch job ({status.state}) left out {left_out} of its texts{f': {cause}' if cause else ''}"
+            run.tally.remarks.append(Note("job_incomplete", said, "they are embedded request by request"))
+
+    def _fail(self, run: _Run, job: Job, cause: str) -> None:
+        """Count a job without results; after two in a row no more are submitted."""
+        run.failed_jobs += 1
         cure = "its texts are embedded request by request"
-        run.tally.remarks.append(Note("job_failed", f"a batch job of {self.embedder.provider} {why}", cure))
-        if run.failures >= MOST_FAILED and not run.off:
-            run.off = True
-            said = f"{run.failures} batch jobs in a row failed: the rest is embedded request by request"
+        run.tally.remarks.append(Note("job_failed", f"a batch job of {self.embedder.provider} {cause}", cure))
+        if run.failed_jobs >= MAX_FAILED_JOBS and not run.disabled:
+            run.disabled = True
+            said = f"{run.failed_jobs} batch jobs in a row failed: the remaining texts are embedded request by request"
             run.tally.remarks.append(Note("batches_given_up", said, "the next run tries batch jobs again"))
-        self._end(run, job)
+        self._forget(run, job)
 
-    def _end(self, run: _Run, job: Job) -> int:
-        """Forget a job that is over, and return how many of its texts no job of this run takes again."""
+    def _forget(self, run: _Run, job: Job) -> int:
+        """Forget a job that has ended, and return how many of its texts have no vector; this run skips them."""
         with self.pipeline.store.reading() as read:
-            left = jobs.keys(read, job.job)
-        run.tried |= left
+            left_out = jobs.keys(read, job.job)
+        run.tried |= left_out
         self._drop(job.job)
         run.open.pop(job.job, None)
-        return len(left)
+        return len(left_out)
 
     def _drop(self, job: int) -> None:
         with background, self.pipeline.store.bookkeeping() as write:
             jobs.drop(write, job)
 
-    def _asked(self, run: _Run, call: Call, *, once: bool = False) -> Any:
-        """Return the JSON of an answer."""
+    def _ask(self, run: _Run, call: Call, *, once: bool = False) -> Any:
+        """Send a call and return the JSON of its answer."""
         try:
             return parsed(run.client.send(call, once=once))
         except Garbled as fault:
@@ -380,13 +382,13 @@ class Jobs:
 
 
 class _Unsure(Exception):
-    """Nobody knows whether a job was begun."""
+    """It is unknown whether a job was created."""
 
 
-def _unreachable(said: str) -> Note:
-    return Note("jobs_unreachable", said, "the jobs go on there: embed(batch=True) collects them later")
+def _unreachable(cause: str) -> Note:
+    return Note("jobs_unreachable", cause, "the jobs go on there: embed(batch=True) collects them later")
 
 
-def _no_batches(said: str) -> Note:
-    cause = f"there is no batch API, so texts are embedded request by request: {said}"
-    return Note("no_batch_api", cause, "leave batch=True out")
+def _no_batch_api(cause: str) -> Note:
+    said = f"there is no batch API, so texts are embedded request by request: {cause}"
+    return Note("no_batch_api", said, "leave out batch=True")

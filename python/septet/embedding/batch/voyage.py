@@ -1,4 +1,4 @@
-"""Voyage's batch API: as OpenAI's, but the model and its options are set once for the batch."""
+"""Voyage's batch API: like OpenAI's, but a batch states the model and its options once."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 from pydantic_core import from_json
 
 from septet.embedding.batch.batch_format import JobLimits, json_line
-from septet.embedding.batch.openai import OpenAIBatches
+from septet.embedding.batch.openai import OpenAIBatchFormat
 
-__all__ = ["VoyageJobs"]
+__all__ = ["VoyageBatchFormat"]
 
-VOYAGE_FILE = JobLimits(100_000, 1_000_000_000)
+VOYAGE_JOB = JobLimits(100_000, 1_000_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class VoyageJobs(OpenAIBatches):
-    """The format of Voyage's ``/v1/files`` and ``/v1/batches``. Attributes as `OpenAIBatches`."""
+class VoyageBatchFormat(OpenAIBatchFormat):
+    """The format of Voyage's ``/v1/files`` and ``/v1/batches``. Attributes: see `OpenAIBatchFormat`."""
 
-    limits: JobLimits = VOYAGE_FILE
+    limits: JobLimits = VOYAGE_JOB
     window: str = "12h"
 
     def line(self, key: str, text: str) -> bytes:
-        """Write the text alone."""
+        """Write the text only."""
         return json_line({"custom_id": key, "body": {"input": [text]}})
 
-    def about(self, file: str) -> dict[str, Any]:
-        """Return what a batch of a file is to be, with all that its lines do not say."""
-        params = from_json(self.wire.call([], "document").body)
+    def settings(self, file: str) -> dict[str, Any]:
+        """Return the settings of a batch, with everything that its lines leave out."""
+        params = from_json(self.provider_format.call([], "document").body)
         del params["input"]
-        # Named, for slots make a new class that a bare super() does not know.
-        return {**OpenAIBatches.about(self, file), "request_params": params}
+        # Named explicitly: a dataclass with slots is a new class, which a bare super() does not know.
+        return {**OpenAIBatchFormat.settings(self, file), "request_params": params}

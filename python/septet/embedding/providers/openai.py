@@ -1,4 +1,4 @@
-"""OpenAI's wire, which many other servers speak too."""
+"""OpenAI's format, which many other servers speak too."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import by_index, matrix_of
-from septet.embedding.transport.limits import OPENAI, Limits
-from septet.embedding.transport.provider_format import Call, bearer, json_call
+from septet.embedding.providers.limits import OPENAI, Limits
+from septet.embedding.rows import indexed_matrix
+from septet.embedding.transport.calls import Call, bearer, json_call
 
 __all__ = ["OPENAI_MODEL", "OPENAI_URL", "OpenAIFormat", "embeddings_url"]
 
@@ -22,10 +22,10 @@ OPENAI_MODEL = "text-embedding-3-small"
 
 
 def embeddings_url(base_url: str) -> str:
-    """Return where embeddings are asked for, below an address.
+    """Return the address of the embeddings endpoint below a base address.
 
-    ``/v1/embeddings`` is added, or only ``/embeddings`` when the address ends in a version, or nothing when it ends
-    in ``/embeddings``.
+    Appends ``/v1/embeddings``, or only ``/embeddings`` to an address that ends in a version, or nothing to one that
+    ends in ``/embeddings``.
     """
     base = base_url.rstrip("/")
     if base.endswith("/embeddings"):
@@ -38,9 +38,9 @@ class OpenAIFormat:
     """The format of ``/v1/embeddings``.
 
     Attributes:
-        url: the whole address.
-        dimensions: the length of vectors to ask for; None for the model's own.
-        packed: ask for vectors as base64, a quarter of the size of numbers in text. Answers are read in both forms.
+        url: the address of the endpoint.
+        dimensions: the dimension to request; None for the model's own.
+        packed: request vectors as base64, a quarter of the size of JSON numbers. Both forms are read.
     """
 
     model: str
@@ -51,7 +51,7 @@ class OpenAIFormat:
     limits: Limits = OPENAI
 
     def call(self, texts: Sequence[str], kind: Kind) -> Call:
-        """Write the request; the format knows no kinds."""
+        """Write the request; this format has no kinds of texts."""
         body: dict[str, Any] = {"model": self.model, "input": list(texts)}
         if self.dimensions is not None:
             body["dimensions"] = self.dimensions
@@ -59,10 +59,13 @@ class OpenAIFormat:
             body["encoding_format"] = "base64"
         return json_call(self.url, body)
 
-    def read(self, body: Any, wanted: int) -> NDArray[np.floating[Any]]:
-        """Return the rows, placed by ``index``."""
-        data = body.get("data") if isinstance(body, Mapping) else None
-        return matrix_of(by_index(data, wanted, self.provider), wanted, self.provider)
+    def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
+        """Return the rows, ordered by ``index``.
+
+        Raises:
+            EmbeddingUnavailable: see `ProviderFormat.read`.
+        """
+        return indexed_matrix(body, expected, self.provider)
 
     def authorise(self, key: str) -> Mapping[str, str]:
         """Return the bearer header."""

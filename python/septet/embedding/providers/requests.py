@@ -1,20 +1,32 @@
-"""Batches: texts grouped into requests, long texts cut into pieces, sizes guessed without a tokenizer."""
+"""Requests: texts grouped within limits, long texts split into pieces, sizes estimated without a tokenizer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
-from septet.embedding.transport.limits import Limits
+from septet.embedding.providers.limits import Limits
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES
 
-__all__ = ["batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+__all__ = ["answer_bytes", "batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+
+
+#: The most bytes of one number in indented JSON, and of the fields around one vector.
+_NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
+#: Assumed while the dimension is unknown; models rarely exceed it.
+_ASSUMED_DIMENSIONS = 8192
+
+
+def answer_bytes(texts: int, dimensions: int | None) -> int:
+    """Return the bound of an answer: the most bytes that its vectors take as JSON, and 16 MiB for everything else."""
+    return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _ASSUMED_DIMENSIONS))
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few.
+    """Return an estimate of a text's tokens, rather too high than too low.
 
-    Three ASCII characters a token (prose has four, code three), two bytes a token for other scripts. A guess that is
-    too low is mended when the provider refuses the request: it is halved then.
+    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. When an estimate is
+    too low, the provider refuses the request, and it is halved.
     """
     size = len(text.encode("utf-8", "replace"))
     ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
@@ -22,12 +34,12 @@ def estimate_tokens(text: str) -> int:
 
 
 def group(sizes: Sequence[int], *, most: int, budget: int | None = None, padded: bool = False) -> Iterator[range]:
-    """Yield consecutive runs of items, each as long as it may be; an item over the budget goes alone.
+    """Yield consecutive runs of items, each as long as possible; an item over the budget makes a run of its own.
 
     Args:
         most: the most items of a run.
-        budget: the most that the sizes of a run may sum to; None for no bound.
-        padded: count every item as large as the run's largest, as a model does that pads its batch.
+        budget: the largest sum of sizes in a run; None for no bound.
+        padded: count every item as large as the run's largest, as a model that pads its batch does.
     """
     start = total = largest = 0
     for position, size in enumerate(sizes):
@@ -42,7 +54,7 @@ def group(sizes: Sequence[int], *, most: int, budget: int | None = None, padded:
 
 
 def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
-    """Yield runs of texts that each make one request within the limits, in order."""
+    """Yield runs of texts, in order, that each make one request within the limits."""
     tokens = limits.tokens
     for run in group([estimate_tokens(t) for t in texts], most=min(batch_size, limits.inputs), budget=tokens):
         sizes = [len(texts[i].encode("utf-8", "replace")) for i in run]
@@ -51,7 +63,7 @@ def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[r
 
 
 def pieces(text: str, limit: int | None) -> list[str]:
-    """Return a text in as few pieces as its estimated tokens ask for, none over the limit by the text's average."""
+    """Split a text into as few pieces as its estimated tokens require; none exceeds the limit on average."""
     tokens = estimate_tokens(text)
     if limit is None or tokens <= limit:
         return [text]
@@ -59,9 +71,9 @@ def pieces(text: str, limit: int | None) -> list[str]:
 
 
 def split_bytes(text: str, most: int) -> list[str]:
-    """Return a text in pieces of at most `most` UTF-8 bytes, never through a character; all as long as they may be.
+    """Split a text into pieces of at most `most` UTF-8 bytes, as long as possible, never inside a character.
 
-    A single character that is longer than that makes a piece of its own; 0 or less means no bound.
+    A single character beyond the bound makes a piece of its own; 0 or less means no bound.
     """
     if most <= 0 or len(text) * 4 <= most:
         return [text]

@@ -1,4 +1,4 @@
-"""Voyage's wire: as OpenAI's, with an input type."""
+"""Voyage's format: like OpenAI's, with an input type."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
-from septet.embedding.providers.rows import by_index, matrix_of
-from septet.embedding.transport.limits import Limits, voyage_limits
-from septet.embedding.transport.provider_format import Call, bearer, json_call
+from septet.embedding.providers.limits import Limits, voyage_limits
+from septet.embedding.rows import indexed_matrix
+from septet.embedding.transport.calls import Call, bearer, json_call
 
 __all__ = ["VOYAGE_MODEL", "VOYAGE_URL", "VoyageFormat"]
 
@@ -22,7 +22,7 @@ VOYAGE_MODEL = "voyage-3.5"
 
 @dataclass(frozen=True, slots=True)
 class VoyageFormat:
-    """The format of Voyage's ``/v1/embeddings``. Attributes as `OpenAIFormat`."""
+    """The format of Voyage's ``/v1/embeddings``. Attributes: see `OpenAIFormat`."""
 
     model: str
     url: str
@@ -32,11 +32,11 @@ class VoyageFormat:
 
     @property
     def limits(self) -> Limits:
-        """What a request may hold; the tokens depend on the model."""
+        """What one request may contain; the number of tokens depends on the model."""
         return voyage_limits(self.model)
 
     def call(self, texts: Sequence[str], kind: Kind) -> Call:
-        """Write the request. Without ``truncation: false`` a long text would lose its end without a word."""
+        """Write the request. Without ``truncation: false``, a long text would be cut silently."""
         body: dict[str, Any] = {"model": self.model, "input": list(texts), "input_type": kind, "truncation": False}
         if self.dimensions is not None:
             body["output_dimension"] = self.dimensions
@@ -44,10 +44,13 @@ class VoyageFormat:
             body["encoding_format"] = "base64"
         return json_call(self.url, body)
 
-    def read(self, body: Any, wanted: int) -> NDArray[np.floating[Any]]:
-        """Return the rows, placed by ``index``."""
-        data = body.get("data") if isinstance(body, Mapping) else None
-        return matrix_of(by_index(data, wanted, self.provider), wanted, self.provider)
+    def read(self, body: Any, expected: int) -> NDArray[np.floating[Any]]:
+        """Return the rows, ordered by ``index``.
+
+        Raises:
+            EmbeddingUnavailable: see `ProviderFormat.read`.
+        """
+        return indexed_matrix(body, expected, self.provider)
 
     def authorise(self, key: str) -> Mapping[str, str]:
         """Return the bearer header."""

@@ -1,4 +1,4 @@
-"""Which of a vault's spaces answers a search, given the models that questions can be embedded with."""
+"""Which of a vault's spaces answers a search, given the models that queries can be embedded with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Selection", "SpaceStatus", "select", "statuses"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The space that answers, None without any, and what there is to say about it."""
+    """The space that answers, None if there is none, and notes about the choice."""
 
     space: Space | None
     notes: tuple[Note, ...] = ()
@@ -27,12 +27,12 @@ class SpaceStatus:
     """A space: a model with a dimension, and how far it is filled.
 
     Attributes:
-        model: ``provider/model``, or the name that the caller gave to vectors of his own.
-        dimensions: None when no vector has come yet and the embedder does not know.
-        entries: entries (memories apart) that have a vector.
-        missing: entries that have none.
-        active: whether searches may be answered from it; another one is being filled.
-        given: whether the vectors came from the caller.
+        model: ``provider/model``, or the name that the caller gave to their own vectors.
+        dimensions: None before the first vector if the embedder does not know it.
+        entries: entries with a vector, not counting memories.
+        missing: entries without one.
+        active: whether searches may use it; an inactive space is still being filled.
+        given: whether the caller provided the vectors.
     """
 
     model: str
@@ -43,30 +43,30 @@ class SpaceStatus:
     given: bool
 
 
-def select(read: Reading, own: str | None, at_hand: Mapping[str, int | None]) -> Selection:
+def select(read: Reading, own: str | None, available: Mapping[str, int | None]) -> Selection:
     """Choose the space that answers.
 
-    The own model's, once it was complete; else any active one whose model is at hand; else the own model's as soon as
-    it holds half of the entries. Before that, full text alone is the better answer: entries without a vector would
-    stand behind all others.
+    The first of: the own model's space, once it has been complete; any active space whose model is available; the own
+    model's space as soon as it covers half of the entries. Below that, full text alone answers better: entries without
+    a vector would rank behind all others.
 
     Args:
         own: the model of the vault's embedder; None when it has none.
-        at_hand: models that questions can be embedded with, and their dimensions as far as they are known.
+        available: models that queries can be embedded with, and their dimensions where known.
     """
     held = [t for t in texts.text_spaces(read) if t.has_vectors and t.state != "left"]
-    for wanted in ([own] if own is not None else [], at_hand):
+    for models in ([own] if own is not None else [], available):
         for one in held:
-            if one.state == "active" and one.space.model in wanted and _fits(one, at_hand):
+            if one.state == "active" and one.space.model in models and _fits(one, available):
                 return Selection(one.space)
-    filling = next((t for t in held if t.space.model == own and _fits(t, at_hand)), None)
+    filling = next((t for t in held if t.space.model == own and _fits(t, available)), None)
     if filling is not None:
         return _partial(read, filling.space)
     return Selection(None, _nothing(read, own, held))
 
 
-def _fits(one: TextSpace, at_hand: Mapping[str, int | None]) -> bool:
-    return at_hand.get(one.space.model) in (None, one.space.dimensions)
+def _fits(one: TextSpace, available: Mapping[str, int | None]) -> bool:
+    return available.get(one.space.model) in (None, one.space.dimensions)
 
 
 def _partial(read: Reading, space: Space) -> Selection:
@@ -74,14 +74,14 @@ def _partial(read: Reading, space: Space) -> Selection:
     cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
     if filled >= missing:
         return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
-    cause += ", and the embedder of the space before is not at hand; searched without vectors"
+    cause += ", and the previous space's embedder is not available; searched without vectors"
     return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
 
 
 def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tuple[Note, ...]:
     if held:
-        there = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in held}))
-        cause = f"the vectors here are of {there}, and no question can be embedded with that; searched without vectors"
+        models = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in held}))
+        cause = f"the vectors are of {models}, and no query can be embedded with that; searched without vectors"
         cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
         return (Note("other_model", cause, cure),)
     if not entries.any_searchable(read):
@@ -91,10 +91,10 @@ def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tup
 
 
 def statuses(read: Reading, own: tuple[str, int | None] | None) -> list[SpaceStatus]:
-    """Return every space that holds vectors or is to, those that answer first.
+    """Return every space that holds vectors or is to be filled, active ones first.
 
     Args:
-        own: model and dimension of the vault's embedder, which has a line of its own even when it has no space yet.
+        own: model and dimension of the vault's embedder, which is listed even before it has a space.
     """
     found = []
     states = {t.space.space: t.state for t in texts.text_spaces(read)}

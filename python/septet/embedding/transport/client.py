@@ -1,4 +1,4 @@
-"""Client: the steps of an exchange done over one httpx client, with threads or with asyncio."""
+"""Client: runs the steps of an exchange over one httpx client, with threads or with asyncio."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
-from septet.embedding.transport.deadline import within
+from septet.embedding.threads import call_within
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
-from septet.embedding.transport.provider_format import Answer, Call, ProviderFormat, TransportError
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.storage.forks import renew_in_children
 
@@ -30,20 +30,20 @@ Result = TypeVar("Result")
 
 ATTEMPT_TIMEOUT_S = 60.0
 _AGENT = {"user-agent": "septet"}
-#: A proxy of the environment is for the network, not for a server on this machine.
+#: Proxies of the environment serve the network, not servers on this machine.
 _NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
 
 
 @dataclass(frozen=True, slots=True)
 class IO:
-    """The world beyond the process, as values, so that a test can bring its own.
+    """Time, chance and the network as values, so that tests can supply their own.
 
     Attributes:
-        clock: seconds that only grow.
+        clock: monotonic seconds.
         now: seconds since 1970.
-        sleep: lets seconds pass; `asleep` does so in asyncio.
+        sleep: blocks for some seconds; `asleep` is its asyncio form.
         random: a number from 0 to 1.
-        transport: what sends requests; None for the network. Must be both of httpx's kinds to serve `aembed` too.
+        transport: sends requests; None for the network. `aembed` needs one that is asynchronous too.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -55,83 +55,104 @@ class IO:
 
 
 class Client:
-    """Sends calls to one provider, with its keys. Threads and event loops may share it."""
+    """Sends calls to one provider, with its keys. Safe to share between threads and event loops.
+
+    Args:
+        authorise: returns the headers that carry a key.
+        io: clock, sleep, random numbers and transport; the real ones if None.
+        attempt_timeout_s: how long one attempt may take.
+    """
 
     def __init__(
         self,
-        wire: ProviderFormat,
+        provider: str,
         keys: Sequence[SecretStr],
         *,
-        outside: IO | None = None,
+        authorise: Callable[[str], Mapping[str, str]],
+        io: IO | None = None,
         attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
     ) -> None:
-        self._outside = outside or IO()
-        self.desk = CallContext(
-            provider=wire.provider,
-            keys=KeyRing(keys, self._outside.clock),
-            authorise=wire.authorise,
-            clock=self._outside.clock,
-            now=self._outside.now,
-            random=self._outside.random,
+        self._io = io or IO()
+        self.context = CallContext(
+            provider=provider,
+            keys=KeyRing(keys, self._io.clock),
+            authorise=authorise,
+            clock=self._io.clock,
+            now=self._io.now,
+            random=self._io.random,
             attempt_timeout_s=attempt_timeout_s,
         )
         self.after_fork()
         renew_in_children(self)
 
     def __repr__(self) -> str:
-        return f"Client({self.desk.provider!r}, {self.desk.keys!r})"
+        return f"Client({self.context.provider!r}, {self.context.keys!r})"
 
     def after_fork(self) -> None:
-        """Begin without connections: a child must not write on its parent's."""
+        """Drop all connections: a child must not write to its parent's."""
         self._lock = threading.Lock()
         self._sync: httpx.Client | None = None
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._async = weakref.WeakKeyDictionary()
 
     def ends_at(self, timeout_s: float | None) -> float:
-        """Return the moment, by the clock, that lies `timeout_s` ahead."""
-        return float("inf") if timeout_s is None else self._outside.clock() + timeout_s
+        """Return the time on the clock that is `timeout_s` ahead."""
+        return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
-    def send(self, call: Call, *, timeout_s: float | None = None, once: bool = False) -> Answer:
-        """Send a call, try again as the rules say, and return the answer, whose status is below 300.
+    def send(
+        self, call: Call, *, timeout_s: float | None = None, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> Answer:
+        """Send a call, with retries, and return its answer with a 2xx status.
 
         Args:
-            once: try again only when the provider surely has not taken it.
+            once: retry only when the provider has surely not accepted the call.
+            max_bytes: the most bytes of the answer; reading stops there.
 
         Raises:
-            EmbeddingRefused, EmbeddingUnavailable: as `exchange`.
+            EmbeddingRefused, EmbeddingUnavailable: see `exchange`.
         """
         ends_at = self.ends_at(timeout_s)
-        return self.run(lambda: exchange(call, self.desk, lambda answer: answer, ends_at, once=once), timeout_s)
+        return self.run(
+            lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once, max_bytes=max_bytes),
+            timeout_s,
+        )
 
     def pause(self, seconds: float) -> None:
-        """Let seconds pass on this thread."""
-        self._outside.sleep(seconds)
+        """Sleep on this thread."""
+        self._io.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Do steps on this thread, or on another one when a time is set: then it ends in time, whatever happens."""
+        """Run steps on this thread; with a timeout, on another one, so that the deadline always holds.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
         if timeout_s is None:
             return self._drive(steps())
-        return within(timeout_s, lambda: self._drive(steps()), self.desk.provider)
+        return call_within(timeout_s, lambda: self._drive(steps()), self.context.provider)
 
     async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Do steps in the running event loop."""
+        """Run steps in the running event loop.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
         try:
             return await asyncio.wait_for(self._adrive(steps()), timeout_s)
         except asyncio.TimeoutError:
             pass
-        provider = self.desk.provider
+        provider = self.context.provider
         raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
 
     def close(self) -> None:
-        """Let go of the connections. The next call opens new ones. Those of event loops are closed by `aclose`."""
+        """Close the connections; the next call opens new ones. `aclose` closes those of event loops."""
         with self._lock:
             client, self._sync = self._sync, None
         if client is not None:
             client.close()
 
     async def aclose(self) -> None:
-        """Let go of the connections of the running event loop, and of those of threads."""
+        """Close the connections of the running event loop, and those of threads."""
         client = self._async.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
@@ -148,7 +169,7 @@ class Client:
             if isinstance(step, Send):
                 reply = self._send(step)
             else:
-                self._outside.sleep(step.seconds)
+                self._io.sleep(step.seconds)
                 reply = None
 
     async def _adrive(self, steps: Steps[Result]) -> Result:
@@ -162,100 +183,135 @@ class Client:
             if isinstance(step, Send):
                 reply = await self._asend(step)
             else:
-                await self._outside.asleep(step.seconds)
+                await self._io.asleep(step.seconds)
                 reply = None
 
     def _send(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        late_at = self._outside.clock() + step.timeout_s
-        call = step.call
+        body = _Body(step, self._io.clock)
         try:
-            with self._client().stream(
-                call.method,
-                call.url,
-                content=call.body,
-                headers={**call.headers, **step.key_headers},
-                timeout=step.timeout_s,
-            ) as response:
-                body = bytearray()
-                late = False
+            with self._client().stream(**_request(step)) as response:
                 for chunk in response.iter_bytes():
-                    # The timeout of httpx is one of silence: a body that trickles would go on for ever. One that is
-                    # whole is taken, late or not: it is paid for.
-                    if late:
-                        return _broken(httpx.ReadTimeout(""), step.timeout_s)
-                    body += chunk
-                    late = self._outside.clock() > late_at
-                return Answer(response.status_code, _lower(response.headers), bytes(body))
+                    body.add(chunk)
+                return body.answer(response)
+        except _GaveUp as end:
+            return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _broken(error, step.timeout_s)
+            return _described(error, step.timeout_s)
 
     async def _asend(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        call = step.call
         try:
-            request = self._async_client().request(
-                call.method,
-                call.url,
-                content=call.body,
-                headers={**call.headers, **step.key_headers},
-                timeout=step.timeout_s,
-            )
-            response = await asyncio.wait_for(request, step.timeout_s)
-            return Answer(response.status_code, _lower(response.headers), response.content)
+            return await asyncio.wait_for(self._received(step), step.timeout_s)
+        except _GaveUp as end:
+            return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            return _broken(error, step.timeout_s)
+            return _described(error, step.timeout_s)
         except asyncio.TimeoutError:
-            return _broken(httpx.ReadTimeout(""), step.timeout_s)
+            return _late(step.timeout_s)
+
+    async def _received(self, step: Send) -> Answer:
+        body = _Body(step, self._io.clock)
+        async with self._async_client().stream(**_request(step)) as response:
+            async for chunk in response.aiter_bytes():
+                body.add(chunk)
+            return body.answer(response)
 
     def _client(self) -> httpx.Client:
         import httpx
 
         with self._lock:
             if self._sync is None:
-                with _proxies_understood():
-                    self._sync = httpx.Client(transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT)
+                with _valid_proxies():
+                    self._sync = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_AGENT)
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
         import httpx
 
-        # Connections belong to the event loop that opened them.
+        # A connection belongs to the event loop that opened it.
         loop = asyncio.get_running_loop()
         if loop not in self._async:
-            with _proxies_understood():
+            with _valid_proxies():
                 self._async[loop] = httpx.AsyncClient(
-                    transport=self._outside.transport, mounts=self._mounts(), headers=_AGENT
+                    transport=self._io.transport, mounts=self._mounts(), headers=_AGENT
                 )
         return self._async[loop]
 
     def _mounts(self) -> Mapping[str, None]:
-        return _NO_PROXY if self._outside.transport is None else {}
+        return _NO_PROXY if self._io.transport is None else {}
 
 
 @contextmanager
-def _proxies_understood() -> Iterator[None]:
+def _valid_proxies() -> Iterator[None]:
     try:
         yield
     except (ImportError, ValueError) as error:
-        # The address of a proxy may hold a password, so it is not repeated.
+        # A proxy's address may contain a password, so the error does not quote it.
         cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
         raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
 
 
-def _broken(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
-    """Say in words what broke; the error itself holds the request, and with it the key."""
+class _GaveUp(Exception):
+    """Reading a body ended before the body did."""
+
+    def __init__(self, error: TransportError) -> None:
+        self.error = error
+
+
+class _Body:
+    """A body as it comes in, chunk by chunk, within its time and its size.
+
+    The timeout of httpx limits silence only, so a body that trickles would never end. A body that is complete is
+    accepted even when it is late: it is paid for.
+    """
+
+    def __init__(self, step: Send, clock: Callable[[], float]) -> None:
+        self._step = step
+        self._clock = clock
+        self._ends_at = clock() + step.timeout_s
+        self._late = False
+        self._read = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Append a chunk.
+
+        Raises:
+            _GaveUp: the time is over, or the body is larger than `max_bytes`.
+        """
+        if self._late:
+            raise _GaveUp(_late(self._step.timeout_s))
+        self._read += chunk
+        if len(self._read) > self._step.max_bytes:
+            said = f"sent more than {self._step.max_bytes:,} bytes, which no answer to this request takes"
+            raise _GaveUp(TransportError(f"{said}: is the address (baseUrl) right?", too_large=True))
+        self._late = self._clock() > self._ends_at
+
+    def answer(self, response: httpx.Response) -> Answer:
+        """Return the answer whose body this is."""
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, bytes(self._read))
+
+
+def _request(step: Send) -> dict[str, Any]:
+    call = step.call
+    headers = {**call.headers, **step.key_headers}
+    return {"method": call.method, "url": call.url, "content": call.body, "headers": headers, "timeout": step.timeout_s}
+
+
+def _late(timeout_s: float) -> TransportError:
+    return TransportError(f"gave no answer within {timeout_s:g} s")
+
+
+def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
+    """Return an error of httpx in words: the error itself holds the request, and with it the key."""
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return TransportError(f"gave no answer within {timeout_s:g} s")
+        return _late(timeout_s)
     words = str(error) or "no reason given"
     if isinstance(error, httpx.ConnectError):
         return TransportError(f"cannot be reached: {words}")
     return TransportError(f"broke off: {type(error).__name__}: {words}")
-
-
-def _lower(headers: httpx.Headers) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

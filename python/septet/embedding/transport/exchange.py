@@ -1,7 +1,7 @@
-"""Exchange: one call from the first attempt to its answer, as steps that know no network, clock or thread.
+"""Exchange: one call from its first attempt to its answer, as steps without network, clock or thread.
 
-A generator yields what is to be done (`Send`, `Wait`) and is told what came of it, so the rules for trying again stand
-here once; `client` drives them with threads or with asyncio.
+A generator yields what to do (`Send`, `Wait`) and receives the outcome. So the rules for retries stand here once, and
+`client` runs them with threads or with asyncio.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from septet.embedding.transport.faults import Fault, Garbled, InputTooLong, fault_of
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
+from septet.embedding.transport.faults import AnswerTooLarge, Fault, Garbled, InputTooLong, fault_of
 from septet.embedding.transport.keys import Key, KeyRing
-from septet.embedding.transport.provider_format import Answer, Call, TransportError
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["CallContext", "Send", "Steps", "Wait", "exchange"]
@@ -21,20 +21,21 @@ Result = TypeVar("Result")
 
 ATTEMPTS = 3
 FIRST_WAIT_S = 1.0
-MOST_WAIT_S = 30.0
-#: Waits move by so much, so that clients who were turned away together do not come back together.
+MAX_WAIT_S = 30.0
+#: Waits vary by this share, so that clients rejected together do not return together.
 JITTER = 0.1
-#: A provider that asks for a longer wait than this is not waited for.
-PATIENCE_S = 120.0
+#: When a provider asks for a longer wait than this, the call fails.
+MAX_HINTED_WAIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send a call, with the headers that carry its key, and come back within `timeout_s`."""
+    """Send a call with the headers that carry its key; accept at most `max_bytes`, within `timeout_s`."""
 
     call: Call
     key_headers: Mapping[str, str]
     timeout_s: float
+    max_bytes: int
 
     def __repr__(self) -> str:
         return f"Send({self.call.method} {self.call.url})"
@@ -42,7 +43,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Let `seconds` pass."""
+    """Wait for `seconds`."""
 
     seconds: float
 
@@ -52,11 +53,13 @@ Steps: TypeAlias = Generator["Send | Wait", "Answer | TransportError | None", Re
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What every call of one provider shares.
+    """What all calls to one provider share.
 
     Attributes:
-        authorise: the headers that carry a key.
-        clock: seconds that only grow; now: seconds since 1970; random: from 0 to 1.
+        authorise: returns the headers that carry a key.
+        clock: monotonic seconds.
+        now: seconds since 1970.
+        random: a number from 0 to 1.
         attempt_timeout_s: how long one attempt may take.
     """
 
@@ -70,49 +73,57 @@ class CallContext:
 
 
 def exchange(
-    call: Call, desk: CallContext, read: Callable[[Answer], Result], ends_at: float, *, once: bool = False
+    call: Call,
+    context: CallContext,
+    read: Callable[[Answer], Result],
+    ends_at: float,
+    *,
+    once: bool = False,
+    max_bytes: int = MAX_ANSWER_BYTES,
 ) -> Steps[Result]:
-    """Return what `read` makes of the answer to a call, after up to three attempts.
+    """Return what `read` makes of a call's answer, after up to three attempts.
 
-    Rate limits, failing servers, broken connections, timeouts and garbled answers are tried again; a key without
-    quota is followed by the next one; everything else is final.
+    Retries rate limits, server errors, broken connections, timeouts and garbled answers. Moves to the next key when
+    one has no quota. Everything else is final.
 
     Args:
-        read: raises `Garbled` for a body that another attempt may mend.
-        ends_at: the moment, by the desk's clock, at which it is too late.
-        once: try again only after 429, which says that nothing was taken: for calls that must not be done twice.
+        read: raises `Garbled` for a body that another attempt may fix.
+        ends_at: the deadline, on the context's clock.
+        once: retry only after 429, which means that nothing was accepted: for calls that must not run twice.
+        max_bytes: the bound of an answer; reading stops there.
 
     Raises:
-        EmbeddingRefused: the provider does not take it. `InputTooLong` when a smaller request may pass.
-        EmbeddingUnavailable: no answer in three attempts or in time.
+        EmbeddingRefused: the provider refuses the call. `InputTooLong` when a smaller one may pass, `AnswerTooLarge`
+            when the answer exceeds `max_bytes`.
+        EmbeddingUnavailable: no answer in three attempts, or in time.
     """
     attempt = 0
     without_quota: set[Key] = set()
     while True:
-        left_s = ends_at - desk.clock()
+        left_s = ends_at - context.clock()
         if left_s <= 0:
-            raise _late(desk)
-        key = desk.keys.take()
-        headers = desk.authorise(key.secret.get_secret_value()) if key else {}
-        reply = yield Send(call, headers, min(left_s, desk.attempt_timeout_s))
-        outcome = _judge(reply, desk, read)
+            raise _late(context)
+        key = context.keys.take()
+        headers = context.authorise(key.secret.get_secret_value()) if key else {}
+        reply = yield Send(call, headers, min(left_s, context.attempt_timeout_s), max_bytes)
+        outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
-            desk.keys.worked(key)
+            context.keys.worked(key)
             return outcome.value
-        another = False
+        other_key = False
         if outcome.quota and key is not None:
-            desk.keys.failed(key, outcome.wait_s, spent=True)
+            context.keys.failed(key, outcome.wait_s, spent=True)
             without_quota.add(key)
-            if len(without_quota) < len(desk.keys):
+            if len(without_quota) < len(context.keys):
                 continue
         elif outcome.limited:
-            another = desk.keys.failed(key, outcome.wait_s)
+            other_key = context.keys.failed(key, outcome.wait_s)
         attempt += 1
         if not outcome.passing or attempt == ATTEMPTS or (once and not outcome.limited):
-            raise _error(outcome, desk, attempt)
-        wait_s = _pause(attempt, None if another else outcome.wait_s, desk.random())
-        if wait_s > PATIENCE_S or desk.clock() + wait_s >= ends_at:
-            raise _error(outcome, desk, attempt, wait_s)
+            raise _error(outcome, context, attempt)
+        wait_s = _pause(attempt, None if other_key else outcome.wait_s, context.random())
+        if wait_s > MAX_HINTED_WAIT_S or context.clock() + wait_s >= ends_at:
+            raise _error(outcome, context, attempt, wait_s)
         yield Wait(wait_s)
 
 
@@ -122,11 +133,12 @@ class _Read(Generic[Result]):
 
 
 def _judge(
-    reply: Answer | TransportError | None, desk: CallContext, read: Callable[[Answer], Result]
+    reply: Answer | TransportError | None, context: CallContext, read: Callable[[Answer], Result]
 ) -> _Read[Result] | Fault:
     if not isinstance(reply, Answer):
-        return Fault(reply.cause if reply else "was not asked", passing=True)
-    fault = fault_of(reply, desk.now())
+        too_large = reply is not None and reply.too_large
+        return Fault(reply.cause if reply else "was not called", passing=not too_large, too_large=too_large)
+    fault = fault_of(reply, context.now())
     if fault is not None:
         return fault
     try:
@@ -136,24 +148,24 @@ def _judge(
 
 
 def _pause(attempt: int, hint_s: float | None, random: float) -> float:
-    """Return how long to wait after a failed attempt: what the provider asked for, else 1 s, then 2 s, about."""
+    """Return how long to wait after a failed attempt: the provider's hint, else about 1 s, then 2 s."""
     if hint_s is not None:
-        # Never earlier than asked.
+        # Never shorter than the hint.
         return hint_s * (1.0 + JITTER * random)
-    return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), MOST_WAIT_S) * (1.0 + JITTER * (2.0 * random - 1.0))
+    return min(FIRST_WAIT_S * 2.0 ** (attempt - 1), MAX_WAIT_S) * (1.0 + JITTER * (2.0 * random - 1.0))
 
 
-def _late(desk: CallContext) -> EmbeddingUnavailable:
-    return EmbeddingUnavailable(f"{desk.provider}: no answer within the time allowed", provider=desk.provider)
+def _late(context: CallContext) -> EmbeddingUnavailable:
+    return EmbeddingUnavailable(f"{context.provider}: no answer within the time allowed", provider=context.provider)
 
 
-def _error(fault: Fault, desk: CallContext, attempts: int, wait_s: float | None = None) -> EmbeddingError:
+def _error(fault: Fault, context: CallContext, attempts: int, wait_s: float | None = None) -> EmbeddingError:
     tail = ""
     if fault.passing:
         tail = f" (attempt {attempts} of {ATTEMPTS}"
         tail += ")" if wait_s is None else f"; the next would be in {wait_s:.0f} s, which is too late)"
-    message = desk.keys.scrub(f"{desk.provider} {fault.message}{tail}")
+    message = context.keys.scrub(f"{context.provider} {fault.message}{tail}")
     if fault.passing:
-        return EmbeddingUnavailable(message, provider=desk.provider, status=fault.status)
-    kind = InputTooLong if fault.too_long else EmbeddingRefused
-    return kind(message, provider=desk.provider, status=fault.status)
+        return EmbeddingUnavailable(message, provider=context.provider, status=fault.status)
+    kind = InputTooLong if fault.too_long else AnswerTooLarge if fault.too_large else EmbeddingRefused
+    return kind(message, provider=context.provider, status=fault.status)

@@ -1,4 +1,4 @@
-"""Faults: what a provider's answer means when it is not the answer that was wanted."""
+"""Faults: what is wrong with a provider's answer, and whether to retry."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from septet.embedding.transport.provider_format import Answer
+from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
-__all__ = ["Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
+__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -22,17 +22,21 @@ _TOO_LONG = re.compile(
     r"|tokens per|exceeds? the (?:context|maximum|limit)",
     re.IGNORECASE,
 )
-#: A rate limit that no wait mends: the request alone holds more than a minute allows.
-_OVER_A_MINUTE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
-_MOST_SHOWN = 300
+#: A rate limit that no wait lifts: the request alone exceeds the tokens per minute.
+_OVER_RATE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
+_MAX_SHOWN = 300
 
 
 class Garbled(Exception):
-    """A body that is not what its status promises: HTML, or JSON that ends in the middle."""
+    """A body that contradicts its status: HTML, or truncated JSON."""
+
+
+class AnswerTooLarge(EmbeddingRefused):
+    """The answer exceeds every size that the request can call for; it is not read to its end."""
 
 
 class InputTooLong(EmbeddingRefused):
-    """The request holds more text than the provider takes; smaller ones may pass."""
+    """The request exceeds the provider's limits; a smaller one may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,12 @@ class Fault:
     """What is wrong, and what to do about it.
 
     Attributes:
-        passing: trying again may help.
-        quota: this key has nothing left; another one may.
-        limited: the provider wants fewer requests from this key.
+        passing: a retry may help.
+        quota: this key has no quota left; another one may.
+        limited: the provider limits the rate of this key.
         too_long: a smaller request may pass.
-        wait_s: how long the provider asks to wait; None when it does not say.
+        too_large: the answer exceeds every size that the request can call for.
+        wait_s: how long the provider asks to wait; None without a hint.
     """
 
     message: str
@@ -53,6 +58,7 @@ class Fault:
     quota: bool = False
     limited: bool = False
     too_long: bool = False
+    too_large: bool = False
     wait_s: float | None = None
 
 
@@ -60,7 +66,7 @@ def parsed(answer: Answer) -> Any:
     """Return the JSON of an answer.
 
     Raises:
-        Garbled: it is none.
+        Garbled: the body is not JSON.
     """
     try:
         return from_json(answer.body)
@@ -69,14 +75,14 @@ def parsed(answer: Answer) -> Any:
     kind = answer.headers.get("content-type", "no content type").split(";")[0]
     if "html" in kind or answer.body.lstrip()[:1] == b"<":
         raise Garbled(f"a page of {kind} instead of JSON: is the address (baseUrl) right?")
-    raise Garbled(f"{len(answer.body)} bytes of {kind} that are no JSON, or end in the middle")
+    raise Garbled(f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
 
 
 def fault_of(answer: Answer, now: float) -> Fault | None:
-    """Return what is wrong with an answer by its status, None when that is fine.
+    """Return what is wrong with an answer, by its status; None for 2xx.
 
     Args:
-        now: the time, in seconds since 1970, for waits that are given as a date.
+        now: seconds since 1970, for waits given as a date.
     """
     status = answer.status
     if 200 <= status < 300:
@@ -84,18 +90,18 @@ def fault_of(answer: Answer, now: float) -> Fault | None:
     body = _body(answer)
     said = _said(body) or _plain(answer)
     quota = bool(_QUOTA & set(_codes(body)))
-    over = status == 429 and _OVER_A_MINUTE.search(said) is not None
-    passing = (status in _PASSING or status >= 500) and not over
-    wish = answer.headers.get("x-should-retry", "").lower()
-    if wish in ("true", "false"):
-        passing = wish == "true"
+    over_rate = status == 429 and _OVER_RATE.search(said) is not None
+    passing = (status in _PASSING or status >= 500) and not over_rate
+    advice = answer.headers.get("x-should-retry", "").lower()
+    if advice in ("true", "false"):
+        passing = advice == "true"
     return Fault(
         f"answered {status}{f': {said}' if said else ''}{_advice(status, quota, said)}",
         status=status,
         passing=passing and not quota,
         quota=quota,
-        limited=status == 429 and not over,
-        too_long=over or status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None),
+        limited=status == 429 and not over_rate,
+        too_long=over_rate or status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None),
         wait_s=_wait_s(answer.headers, body, now),
     )
 
@@ -120,7 +126,7 @@ def _body(answer: Answer) -> Any:
 
 
 def _said(body: Any) -> str:
-    """Return the message of an error body: providers put it under error.message, error, detail or message."""
+    """Return the message of an error body, which providers put under error.message, error, detail or message."""
     if isinstance(body, list) and body:
         body = body[0]
     found = body
@@ -135,14 +141,14 @@ def _said(body: Any) -> str:
 
 
 def _plain(answer: Answer) -> str:
-    """Return the beginning of a body that is plain text; a page of HTML says nothing that helps."""
+    """Return the beginning of a plain-text body; HTML pages do not help."""
     text = answer.body[:2000].decode("utf-8", "replace").strip()
     return "" if text[:1] in ("", "<", "{", "[") else _short(text)
 
 
 def _short(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= _MOST_SHOWN else flat[: _MOST_SHOWN - 1] + "…"
+    return flat if len(flat) <= _MAX_SHOWN else flat[: _MAX_SHOWN - 1] + "…"
 
 
 def _codes(body: Any) -> Iterator[str]:
@@ -152,7 +158,7 @@ def _codes(body: Any) -> Iterator[str]:
 
 
 def _wait_s(headers: Mapping[str, str], body: Any, now: float) -> float | None:
-    """Return the seconds to wait, from the most exact hint there is."""
+    """Return the seconds to wait, from the most precise hint."""
     exact = _number(headers.get("retry-after-ms", ""))
     if exact is not None:
         return exact / 1000.0
@@ -169,7 +175,7 @@ def _wait_s(headers: Mapping[str, str], body: Any, now: float) -> float | None:
 
 
 def _retry_info(body: Any) -> Iterator[float]:
-    """Yield the waits of ``google.rpc.RetryInfo`` details, written as ``27s``."""
+    """Yield the waits in ``google.rpc.RetryInfo`` details, written as ``27s``."""
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
     for detail in details if isinstance(details, list) else []:
@@ -180,5 +186,5 @@ def _retry_info(body: Any) -> Iterator[float]:
 
 
 def _number(text: str) -> float | None:
-    # float() alone would take "nan", "inf" and "1_0".
+    # float() alone would accept "nan", "inf" and "1_0".
     return float(text) if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) else None

@@ -1,4 +1,4 @@
-"""KeyRing: the keys of one provider, and which of them to use next."""
+"""KeyRing: the keys of one provider, and which one to use next."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from septet.storage.forks import renew_in_children
 
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 
-#: After so many failures in a row a key is left alone for so long.
-FAILURES = 3
+#: After this many failures in a row, a key cools down for COOL_DOWN_S.
+MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
 
 
 @dataclass(slots=True, eq=False)
 class Key:
-    """A key with its health. Its text shows in no repr."""
+    """A key and its health. The key itself never appears in a repr."""
 
     secret: SecretStr
     failures: int = 0
-    rests_until: float = field(default=float("-inf"))
+    cool_until: float = field(default=float("-inf"))
 
 
 class KeyRing:
-    """Keys in a ring: one is used until the provider limits it, then the next healthy one. Threads may share it."""
+    """Keys in a ring: each is used until the provider limits it, then the next healthy one. Thread-safe."""
 
     def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
         self._keys = [Key(secret) for secret in secrets]
@@ -43,54 +43,55 @@ class KeyRing:
         return f"KeyRing({len(self)} keys)"
 
     def after_fork(self) -> None:
-        """Make the lock anew."""
+        """Renew the lock."""
         self._lock = threading.Lock()
 
     def take(self) -> Key | None:
-        """Return the key to use now: the current one, else the next healthy, else the one that rests shortest."""
+        """Return the key to use: the current one, else the next healthy one, else the one that is ready soonest."""
         with self._lock:
             if not self._keys:
                 return None
             now = self._clock()
             ring = self._keys[self._at :] + self._keys[: self._at]
-            best = next((key for key in ring if key.rests_until <= now), None)
-            best = best or min(ring, key=lambda key: key.rests_until)
+            best = next((key for key in ring if key.cool_until <= now), None)
+            best = best or min(ring, key=lambda key: key.cool_until)
             self._at = self._keys.index(best)
             return best
 
     def worked(self, key: Key | None) -> None:
-        """Note that a key was taken: its failures are forgotten."""
+        """Record that the provider accepted a key; its failures are forgotten."""
         if key is not None:
             with self._lock:
-                key.failures, key.rests_until = 0, float("-inf")
+                key.failures, key.cool_until = 0, float("-inf")
 
     def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
-        """Note a rate limit, or that a key's quota is spent, and move on to the next healthy key.
+        """Record a rate limit or spent quota, and move on to the next healthy key.
 
         Args:
-            wait_s: how long the provider wants this key to wait; None when it did not say.
+            wait_s: how long the provider asks this key to wait; None without a hint.
+            spent: whether the key's quota is spent.
 
         Returns:
-            Whether another key is healthy, so that nobody has to wait for this one.
+            Whether another key is healthy, so that no wait for this one is needed.
         """
         with self._lock:
             if key is None:
                 return False
             now = self._clock()
             key.failures += 1
-            rest_s = wait_s or 0.0
-            if spent or key.failures >= FAILURES:
-                rest_s = max(rest_s, COOL_DOWN_S)
-            key.rests_until = max(key.rests_until, now + rest_s)
+            cool_s = wait_s or 0.0
+            if spent or key.failures >= MAX_FAILURES:
+                cool_s = max(cool_s, COOL_DOWN_S)
+            key.cool_until = max(key.cool_until, now + cool_s)
             at = self._keys.index(key)
             others = self._keys[at + 1 :] + self._keys[:at]
-            healthy = next((other for other in others if other.rests_until <= now), None)
+            healthy = next((other for other in others if other.cool_until <= now), None)
             if healthy is not None:
                 self._at = self._keys.index(healthy)
             return healthy is not None
 
     def scrub(self, text: str) -> str:
-        """Return a text in which no key stands."""
+        """Return a text with every key removed."""
         for key in self._keys:
             text = text.replace(key.secret.get_secret_value(), "[key]")
         return text

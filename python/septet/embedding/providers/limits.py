@@ -1,4 +1,4 @@
-"""Limits: what providers take in one request, and which lengths their models' vectors have."""
+"""Limits: what providers accept in one request, and the dimensions of their models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["DIMENSIONS", "GEMINI", "OLLAMA", "OPENAI", "OPENAI_COMPATIBLE", "Lim
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may hold.
+    """What one request may contain.
 
     Attributes:
-        inputs: the most texts a request may hold.
-        batch_size: how many texts a request brings unless the configuration says otherwise.
-        tokens: the most tokens of all texts together; None when the provider names no limit.
-        tokens_each: the most tokens of one text; None when it depends on the model and the provider says so itself.
-        bytes: the most bytes of all texts together, with room for the JSON around them; None for no limit.
+        inputs: the most texts.
+        batch_size: the texts per request unless configured otherwise.
+        tokens: the most tokens of all texts together; None without a stated limit.
+        tokens_each: the most tokens of one text; None when the model decides and the provider reports it.
+        bytes: the most bytes of all texts together, leaving room for the JSON around them; None without a limit.
     """
 
     inputs: int
@@ -28,13 +28,13 @@ class Limits:
 
 
 OPENAI = Limits(inputs=2048, batch_size=2048, tokens=300_000, tokens_each=8192)
-#: Self-hosted servers often take no more than 32 texts; a larger batch is split when the server says so.
+#: Self-hosted servers often accept only 32 texts; a larger batch is split when the server refuses it.
 OPENAI_COMPATIBLE = Limits(inputs=2048, batch_size=32, tokens=300_000, tokens_each=8192)
-#: A body may have 4 MiB; escaping and the fields around each text take their share.
+#: A body may have 4 MiB, escaping and the fields around each text included.
 GEMINI = Limits(inputs=100, batch_size=100, tokens_each=2048, bytes=2_000_000)
 OLLAMA = Limits(inputs=512, batch_size=64)
 
-#: The lengths of vectors when no dimension is asked for.
+#: Dimensions when none is requested.
 DIMENSIONS: Mapping[str, Mapping[str, int]] = {
     "openai": {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536},
     "voyage": dict.fromkeys(
@@ -45,7 +45,7 @@ DIMENSIONS: Mapping[str, Mapping[str, int]] = {
 
 
 def voyage_limits(model: str) -> Limits:
-    """Return the limits of a Voyage model: 1,000 texts; the tokens depend on the model."""
+    """Return the limits of a Voyage model: 1,000 texts; the number of tokens depends on the model."""
     if model.endswith("-lite") and not model.startswith("voyage-3-lite"):
         tokens = 1_000_000
     elif model in ("voyage-4", "voyage-3.5"):
