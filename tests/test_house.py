@@ -154,7 +154,7 @@ def test_the_rooms_of_embedding_form_a_ladder(path):
 
     floor_of = {room: number for number, floor in enumerate(EMBEDDING_FLOORS) for room in floor}
     here = room_of(module_of(path))
-    needed = {room_of(m) for m, _ in imports_of(path, with_typing=True) if part_of(m) == "embedding"} - {here}
+    needed = {room_of(m) for m, _ in imports_of(path) if part_of(m) == "embedding"} - {here}
     assert not [room for room in needed if floor_of[room] >= floor_of[here]]
     # The package loads its public names by their modules' names; nobody else may hide an arrow so.
     assert here == "__init__" or "import_module" not in path.read_text(encoding="utf-8")
