@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
+from septet.errors import QueryError
 from septet.profiles import ProfileLike, resolve
 from septet.query.options import DEFAULTS, SearchOptions, takes_options, unexpected
-from septet.query.plan import Plan, make_plan
+from septet.query.plan import Plan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
 from septet.search.run import run
@@ -18,12 +19,17 @@ from septet.tiers import Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
     from septet.embedding.embeddings import Embeddings
     from septet.explanation import Explanation
 
 __all__ = ["Searchable"]
+
+
+#: Queries that are searched in one read transaction: their candidates are in memory at once.
+MOST_AT_ONCE = 512
 
 
 class Searchable(ABC):
@@ -65,6 +71,54 @@ class Searchable(ABC):
         """
         plan = self._plan(query, options)
         return run(self._tiers(), [self._asked(plan)], self._executor())[0]
+
+    @takes_options
+    def search_many(
+        self,
+        queries: Sequence[str],
+        *,
+        query_vectors: ArrayLike | Sequence[ArrayLike | None] | None = None,
+        threads: int | None = None,
+        **options: Unpack[SearchOptions],
+    ) -> list[Results]:
+        """Search for many queries at once; the results equal those of single searches.
+
+        Recall runs in native code on several threads without
+        the interpreter lock, and queries with vectors share the pass over the codes.
+
+        Args:
+            queries: as for `search`.
+            query_vectors: a vector for each query: shape ``(q, d)``, or a sequence with None for a query without one.
+            threads: how many threads work on the queries, at least 1; None takes a thread per core.
+            **options: those of `search`, for all queries; ``query_vector`` is not one of them.
+
+        Returns:
+            The results in the order of the queries; ``took_ms`` is the time since the call began.
+
+        Raises:
+            QueryError: an argument cannot be understood, or there is not one vector for each query.
+            ProfileError: as for `search`.
+            VectorError: as for `search`.
+            StoreError: as for `search`.
+        """
+        if isinstance(queries, (str, bytes)):
+            raise QueryError("queries is text: wanted a sequence of queries")
+        texts = list(queries)
+        if options.get("query_vector") is not None:
+            raise QueryError("search_many takes query_vectors=, one for each query, and no query_vector=")
+        vectors = [None] * len(texts) if query_vectors is None else list(query_vectors)  # type: ignore[arg-type]
+        if len(vectors) != len(texts):
+            raise QueryError(f"there are {len(vectors)} query_vectors for {len(texts)} queries: wanted one for each")
+        if not texts:
+            return []
+        workers = thread_count(threads)
+        # The first query stands for all where options are checked.
+        base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
+        plans = [self._asked(base.of_query(text, vector)) for text, vector in zip(texts, vectors)]
+        found: list[Results] = []
+        for start in range(0, len(plans), MOST_AT_ONCE):
+            found += run(self._tiers(), plans[start : start + MOST_AT_ONCE], self._executor(), workers)
+        return found
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from septet.entry import utf8
 from septet.errors import QueryError
@@ -21,13 +23,15 @@ from septet.vector import QueryVector, query_vector
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
-__all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan"]
+__all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
 BOTH_LEGS: frozenset[str] = frozenset(LEGS)
 MEMORY = "memory"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
+#: More threads than this are not started.
+MOST_THREADS = 256
 
 
 class QueryEmbedding(NamedTuple):
@@ -92,6 +96,18 @@ class Plan(NamedTuple):
         if not self.asked or (own := self.asked.get(name)) is None:
             return self
         return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
+
+    def of_query(self, query: str, vector: ArrayLike | None) -> Plan:
+        """Return the same plan for another query.
+
+        Raises:
+            QueryError: the query is no text.
+            VectorError: the vector is not one-dimensional, or has NaN, infinite or only zero components.
+        """
+        if not isinstance(query, str):
+            raise QueryError(f"a query is {type(query).__name__}: wanted text")
+        parsed = parse(query, self.profile.text)
+        return self._replace(query=parsed, vector=None if vector is None else query_vector(vector))
 
     @property
     def most_hits(self) -> int:
@@ -198,3 +214,15 @@ def _count(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
     return min(int(value), MOST)
+
+
+def thread_count(threads: object) -> int:
+    """Return a number of threads; None is one for each core that this process may use.
+
+    Raises:
+        QueryError: not a whole number of at least 1.
+    """
+    if threads is None:
+        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+        return len(cores)
+    return min(_count("threads", threads), MOST_THREADS)
