@@ -481,7 +481,6 @@ class Corpus:
         columns: Set[str],
         space: _SpaceParts | None = None,
         selection: Selection | None = None,
-        threads: int = 1,
     ) -> list[tuple[Pool, int, int]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
@@ -495,7 +494,6 @@ class Corpus:
             columns: which of ``bm25``, ``tfidf``, ``trigram``, ``cosine`` to fill.
             space: the vectors that query vectors are compared with.
             selection: which slots may be returned; None allows all.
-            threads: how many work on the queries, each on a share of them.
 
         Returns:
             By query its pool, the full-text matches seen (exact below ``look``), and how many of the candidates full

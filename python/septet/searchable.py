@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Searchable"]
 
 
-#: Queries that are searched in one read transaction: their candidates are in memory at once.
-MOST_AT_ONCE = 512
+#: Queries that are searched in one native call and one read transaction.
+MOST_AT_ONCE = 64
 
 
 class Searchable(ABC):
@@ -83,8 +83,8 @@ class Searchable(ABC):
     ) -> list[Results]:
         """Search for many queries at once; the results equal those of single searches.
 
-        Recall runs in native code on several threads without
-        the interpreter lock, and queries with vectors share the pass over the codes.
+        Every thread takes a share of the queries: one native call recalls the candidates of up to 64 of them, without
+        the interpreter lock and with one pass over the codes, while another thread makes hits of what it found.
 
         Args:
             queries: as for `search`.
@@ -111,14 +111,22 @@ class Searchable(ABC):
             raise QueryError(f"there are {len(vectors)} query_vectors for {len(texts)} queries: wanted one for each")
         if not texts:
             return []
-        workers = thread_count(threads)
+        workers = min(thread_count(threads), len(texts))
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         plans = [self._asked(base.of_query(text, vector)) for text, vector in zip(texts, vectors)]
-        found: list[Results] = []
-        for start in range(0, len(plans), MOST_AT_ONCE):
-            found += run(self._tiers(), plans[start : start + MOST_AT_ONCE], self._executor(), workers)
-        return found
+        share = min(MOST_AT_ONCE, -(-len(plans) // workers))
+        parts = [plans[start : start + share] for start in range(0, len(plans), share)]
+
+        def search(part: Sequence[Plan]) -> list[Results]:
+            return run(self._tiers(), part, self._executor())
+
+        if workers == 1:
+            return [results for part in parts for results in search(part)]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(workers, thread_name_prefix="septet-search") as threads_:
+            return [results for found in threads_.map(search, parts) for results in found]
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:

@@ -123,7 +123,7 @@ impl Corpus {
 
     /// Return the candidates of each query, with its full-text matches and how many of the candidates these are.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, threads=1))]
+    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None))]
     fn recall(
         &self,
         py: Python<'_>,
@@ -136,7 +136,6 @@ impl Corpus {
         columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
         selection: Option<&Bound<'_, Selection>>,
-        threads: i64,
     ) -> PyResult<Vec<(Pool, usize, usize)>> {
         let guard = guard.map(|(below, limit)| {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
@@ -150,12 +149,10 @@ impl Corpus {
             selection: selection.map(|selection| &selection.get().0),
             tier,
         };
-        let threads = count("threads", threads)?;
         let space = space.as_ref().map(space_of).transpose()?;
         let queries = queries.iter().map(query_of).collect::<PyResult<Vec<_>>>()?;
-        let found = self.with(py, |corpus| {
-            Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries, threads))?)
-        })?;
+        let found =
+            self.with(py, |corpus| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?))?;
         Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text)).collect())
     }
 

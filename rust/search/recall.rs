@@ -88,7 +88,7 @@ impl Guard {
     }
 }
 
-/// Recall the candidates of each query, on so many threads: each takes a share of the queries.
+/// Recall the candidates of each query; several queries with vectors pass over the codes together.
 ///
 /// # Errors
 /// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`] and [`vectors::cosine_at`]; [`Error::OutOfRange`] for a slot
@@ -98,21 +98,9 @@ pub fn recall(
     space: Option<&Space<'_>>,
     request: &Request<'_>,
     queries: &[Query<'_>],
-    threads: usize,
 ) -> Result<Vec<Recalled>> {
-    let share = queries.len().div_ceil(threads.max(1)).max(1);
-    if share >= queries.len() {
-        return run(corpus, space, request, queries);
-    }
-    std::thread::scope(|scope| {
-        let parts: Vec<_> =
-            queries.chunks(share).map(|part| scope.spawn(move || run(corpus, space, request, part))).collect();
-        let mut found = Vec::with_capacity(queries.len());
-        for part in parts {
-            found.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok(found)
-    })
+    let nearest = nearest(space, request, queries)?;
+    queries.iter().zip(&nearest).map(|(query, nearest)| one(corpus, space, request, query, nearest)).collect()
 }
 
 /// Return given slots `(m,)` as candidates of a query, with every column filled as [`recall`] fills it.
@@ -127,16 +115,6 @@ pub fn candidates_at(
     slots: &[i64],
 ) -> Result<Pool> {
     candidates(corpus, space, request, query, slots, &[])
-}
-
-fn run(
-    corpus: &Corpus<'_>,
-    space: Option<&Space<'_>>,
-    request: &Request<'_>,
-    queries: &[Query<'_>],
-) -> Result<Vec<Recalled>> {
-    let mut nearest = nearest(space, request, queries)?.into_iter();
-    queries.iter().map(|query| one(corpus, space, request, query, &nearest.next().unwrap_or_default())).collect()
 }
 
 fn one(

@@ -58,7 +58,7 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
             with open_read_view(vault._store, vault._tier.manager, plan) as view:
                 assert view.snapshot.postings is not None
                 assert not view.needs_fts5(plan)
-                ((pool, _),), wanted = view.recall(0, 1), fulltext.recall(view.read, plan, plan.candidates)
+                ((pool, _),), wanted = view.recall(0), fulltext.recall(view.read, plan, plan.candidates)
                 assert pool.rows == wanted.rows, (query, options)
                 if "bm25" in plan.corpus_columns:
                     assert pool.columns["bm25"].tolist() == wanted.scores

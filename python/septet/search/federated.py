@@ -79,12 +79,11 @@ class FederatedSearch:
         for session in reversed(sessions):
             session.close()
 
-    def recall(self, pool: Executor | None = None, threads: int = 1) -> None:
+    def recall(self, pool: Executor | None = None) -> None:
         """Search the tiers, each for itself.
 
         Args:
             pool: searches the tiers in parallel; None searches one after the other.
-            threads: how many work on the queries in each tier.
 
         Raises:
             SeptetError: no tier answered.
@@ -94,7 +93,7 @@ class FederatedSearch:
         def timed(place: int) -> Sequence[Recalled] | SeptetError:
             started = time.perf_counter()
             try:
-                return sessions[place].recall(threads)
+                return sessions[place].recall()
             except SeptetError as fault:
                 return fault
             finally:

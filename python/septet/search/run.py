@@ -48,14 +48,13 @@ class Ranked(NamedTuple):
         return placed[1] if placed[0] >= 0 else self.memories[-placed[0] - 1][0]
 
 
-def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = None, threads: int = 1) -> list[Results]:
+def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = None) -> list[Results]:
     """Search the tiers for each query and return the results of each.
 
     Args:
         tiers: from the highest priority to the lowest.
         plans: one for each query; they differ in query, query vector and notes only.
         pool: searches the tiers in parallel; None searches one after the other.
-        threads: how many work on the queries in each tier.
 
     Raises:
         SeptetError: every tier failed; with at least one answer, failures become notes.
@@ -64,7 +63,7 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = No
     started = time.perf_counter()
     search = FederatedSearch(tiers, plans)
     try:
-        search.recall(pool, threads)
+        search.recall(pool)
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
         candidates = read(search, all_ranked)
         return [_results(search, one, candidates, started) for one in all_ranked]

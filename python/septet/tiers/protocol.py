@@ -83,12 +83,8 @@ class Session(Protocol):
     def standing(self) -> Standing:
         """Return what ranking needs to know of the tier."""
 
-    def recall(self, threads: int) -> Sequence[Recalled]:
-        """Return the candidates of each query, all of which pass the filters.
-
-        Args:
-            threads: how many may work on the queries.
-        """
+    def recall(self) -> Sequence[Recalled]:
+        """Return the candidates of each query, all of which pass the filters."""
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""

@@ -73,12 +73,11 @@ class ReadView:
         """The rows of the space."""
         return None if self.space is None else self.snapshot.vectors[self.space.space]
 
-    def recall(self, tier: int, threads: int) -> list[tuple[Pool, int]]:
+    def recall(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and its full-text matches before they were cut.
 
         Args:
             tier: the place of the tier among those that are searched.
-            threads: how many work on the plans.
         """
         plan = self.plan
         cuts = plan.profile.cuts
@@ -93,7 +92,6 @@ class ReadView:
             columns=plan.corpus_columns,
             space=self._space(),
             selection=self._selection(),
-            threads=threads,
         )
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches)

@@ -89,10 +89,10 @@ class LocalSession:
         return Standing(feedback.counts(self.view.read), links.any_links(self.view.read))
 
     @_translated
-    def recall(self, threads: int) -> Sequence[Recalled]:
+    def recall(self) -> Sequence[Recalled]:
         """Return the candidates of each query."""
         view = self.view
-        found = view.recall(self.place, threads)
+        found = view.recall(self.place)
         notes = self._notes()
         return [
             Recalled(
