@@ -13,6 +13,7 @@ pub mod formula;
 pub mod fts;
 pub mod fuse;
 mod pool;
+pub mod simd;
 pub mod terms;
 pub mod vectors;
 

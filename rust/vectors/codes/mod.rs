@@ -32,9 +32,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use search::{Request, top_k_batch_coded, top_k_coded};
 
-use super::dispatch::Level;
 use super::rows::Rows;
 use crate::error::{Error, Result};
+use crate::simd::Level;
 use centre::{Centre, ENOUGH};
 use kernel::Kernel;
 use segment::Segment;
