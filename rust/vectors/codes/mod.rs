@@ -7,6 +7,7 @@
 
 mod allowed;
 mod centre;
+mod coded_query;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;

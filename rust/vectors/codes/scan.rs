@@ -11,11 +11,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::allowed::{Allowed, ones};
-use super::centre::Shift;
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
 use super::line::{At, BLOCK, FOUR};
-use super::quantise::{CodedQuery, Columns, Scores};
+use super::quantise::{CodedQuery, Columns, Scores, Shift};
 use super::segment::Segment;
 
 /// Blocks that are read whole after the upper four bits left over most of one: twice as many each time, up to a most.

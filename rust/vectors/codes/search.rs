@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use super::Codes;
 use super::allowed::Allowed;
-use super::centre::Shift;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::quantise::CodedQuery;
+use super::quantise::{CodedQuery, Shift};
 use super::scan::Task;
 use super::segment::Segment;
 use super::work::Work;
