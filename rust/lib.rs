@@ -5,6 +5,7 @@
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
 pub mod arrays;
+mod collections;
 pub mod encoder;
 pub mod entries;
 pub mod error;

@@ -2,10 +2,10 @@
 //! for 64 rows at a time, and only of those are postings looked at.
 
 use super::best::{Best, Candidate};
-use super::bits::Bits;
 use super::list::{List, Scorer};
 use super::postings::{Posting, Run};
 use super::query::{NEGLIGIBLE, too_little};
+use crate::collections::BitMask;
 
 /// Lists that are looked at together. Sums are kept for every set of them, and a row is tested for some of the sets.
 const MOST_LISTS: usize = 10;
@@ -18,7 +18,7 @@ type Rows = [u64; BLOCK];
 /// One run of every list of a query, as bits.
 pub(super) struct Dense<'q, 'a> {
     scorers: &'q [Scorer<'a>],
-    allowed: &'q [Bits],
+    allowed: &'q [BitMask],
     /// By bound, the largest first.
     lists: Vec<Words<'q, 'a>>,
     /// By set of lists, the first in the lowest bit, what their bounds add up to.
@@ -47,7 +47,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     /// A run of the lists; None where one of them has no bits, or there is but one list, or many.
     pub(super) fn new(
         scorers: &'q [Scorer<'a>],
-        allowed: &'q [Bits],
+        allowed: &'q [BitMask],
         lists: &'q [List<'a>],
         run: usize,
     ) -> Option<Self> {
@@ -148,7 +148,7 @@ impl<'q, 'a> Words<'q, 'a> {
     }
 
     /// Go on to the block that begins with a word.
-    fn fill(&mut self, start: usize, allowed: &Bits) {
+    fn fill(&mut self, start: usize, allowed: &BitMask) {
         let (first, bits) = self.bits;
         for word in 0..BLOCK {
             let at = (start + word).checked_sub(first);

@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 
-use super::bits::Bits;
 use super::index::Held;
 use super::postings::{Posting, Run};
 use super::statistics::{K1, LEAST_IDF, Statistics};
+use crate::collections::BitMask;
 
 /// Shapes whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
 const COMMON_SHAPES: usize = if cfg!(test) { 20 } else { 1_024 };
@@ -111,7 +111,7 @@ impl<'a> List<'a> {
     }
 
     /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut Bits) {
+    pub(super) fn mark(&self, set: &mut BitMask) {
         self.runs.iter().for_each(|run| run.mark(set));
     }
 
@@ -122,7 +122,13 @@ impl<'a> List<'a> {
     }
 
     /// Walk to the slot `end`, passing on the slots before it that are allowed, each with what the list adds to it.
-    pub(super) fn walk(&mut self, end: usize, allowed: &Bits, scorer: &Scorer<'_>, mut each: impl FnMut(usize, f64)) {
+    pub(super) fn walk(
+        &mut self,
+        end: usize,
+        allowed: &BitMask,
+        scorer: &Scorer<'_>,
+        mut each: impl FnMut(usize, f64),
+    ) {
         for (i, run) in self.runs.iter().enumerate() {
             let rest = &run.postings[self.next[i]..];
             let mut walked = 0;

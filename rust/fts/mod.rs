@@ -6,7 +6,6 @@
 
 mod base;
 mod best;
-mod bits;
 mod counts;
 mod dense;
 mod forward;

@@ -3,9 +3,9 @@
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
-use super::bits::Bits;
 use super::shapes::Shapes;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// Postings that share one bound.
@@ -166,7 +166,7 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut Bits) {
+    pub(super) fn mark(&self, set: &mut BitMask) {
         match self.bits {
             Some((first, words)) => set.unite(first, words),
             None => self.postings.iter().for_each(|posting| set.insert(posting.slot as usize)),
@@ -205,7 +205,7 @@ pub(super) fn peaks_of(
 #[derive(Clone, Debug, Default)]
 struct Summary {
     peaks: Vec<Peak>,
-    bits: Option<Bits>,
+    bits: Option<BitMask>,
 }
 
 /// A term's postings, slots ascending. Most terms of a corpus have one, which needs no memory of its own.
@@ -266,7 +266,7 @@ impl Postings {
         } else if let Some(summary) = &mut self.summary {
             summary.push(count - 1, term, posting, details);
             if summary.bits.is_none() && is_dense(count, details.tokens.len()) {
-                let (mut bits, first) = (Bits::default(), details.first_word() * 64);
+                let (mut bits, first) = (BitMask::default(), details.first_word() * 64);
                 self.as_slice().iter().for_each(|p| bits.insert(p.slot as usize - first));
                 if let Some(summary) = &mut self.summary {
                     summary.bits = Some(bits);
@@ -323,7 +323,7 @@ mod tests {
                 assert!(details.shapes.get(shape).iter().zip(highest).all(|(a, b)| a <= b));
             }
         }
-        let (mut dense, mut listed) = (Bits::default(), Bits::default());
+        let (mut dense, mut listed) = (BitMask::default(), BitMask::default());
         assert!(run.bits.is_some());
         run.mark(&mut dense);
         run.postings.iter().for_each(|p| listed.insert(p.slot as usize));

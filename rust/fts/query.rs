@@ -1,10 +1,10 @@
 //! One query: its terms' lists, and the walk through them that leaves out what cannot be among the best.
 
 use super::best::{Best, Candidate};
-use super::bits::Bits;
 use super::dense::Dense;
 use super::list::{List, Scorer};
 use super::statistics::check_slot;
+use crate::collections::BitMask;
 use crate::error::Result;
 
 /// Slots that are scored together; their sums stay in the processor's first cache.
@@ -19,7 +19,7 @@ pub(super) const NEGLIGIBLE: f64 = 1e-3;
 pub(super) struct Query<'a> {
     scorers: &'a [Scorer<'a>],
     /// By part the rows that may be returned.
-    allowed: &'a [Bits],
+    allowed: &'a [BitMask],
     /// By bound, the largest first.
     lists: Vec<List<'a>>,
     /// By list the bounds from there on, summed.
@@ -29,7 +29,7 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    pub(super) fn new(scorers: &'a [Scorer<'a>], allowed: &'a [Bits], terms: &[Vec<u8>]) -> Self {
+    pub(super) fn new(scorers: &'a [Scorer<'a>], allowed: &'a [BitMask], terms: &[Vec<u8>]) -> Self {
         let mut lists: Vec<List<'a>> = Vec::new();
         // By part the terms' numbers in the order of the query, and by list its number.
         let mut order: Vec<Vec<usize>> = Vec::new();
@@ -58,7 +58,7 @@ impl<'a> Query<'a> {
     /// Sort the lists by bound.
     fn sorted(
         scorers: &'a [Scorer<'a>],
-        allowed: &'a [Bits],
+        allowed: &'a [BitMask],
         mut lists: Vec<List<'a>>,
         mut sequences: Vec<Vec<usize>>,
     ) -> Self {
@@ -80,9 +80,9 @@ impl<'a> Query<'a> {
 
     /// Count the allowed rows that hold a term.
     pub(super) fn matches(&self) -> usize {
-        let mut all = Bits::default();
+        let mut all = BitMask::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
-            let mut found = Bits::default();
+            let mut found = BitMask::default();
             self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found));
             found.intersect(allowed);
             all.unite(0, found.words());
@@ -150,7 +150,7 @@ impl<'a> Query<'a> {
     /// Walk the lists to a slot.
     fn walk(&mut self, end: usize, best: &mut Best, near: &mut Vec<(usize, f64)>, rows: usize) {
         let mut sums = vec![0.0; WINDOW.min(rows)];
-        let mut touched = Bits::with_room(WINDOW);
+        let mut touched = BitMask::with_capacity(WINDOW);
         loop {
             // The lists from here on cannot lift a row to the floor by themselves.
             let essential = self.rest.iter().position(|&rest| too_little(rest, best)).unwrap_or(self.lists.len());

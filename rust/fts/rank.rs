@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use super::best::Best;
-use super::bits::Bits;
 use super::index::TextIndex;
 use super::list::Scorer;
 use super::query::Query;
 use super::statistics::Statistics;
 use super::tokens::index_terms;
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// One FTS5 table: its postings, its rows, and the weight of each column. All parts of a query share their slots.
@@ -59,7 +59,7 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
         let allowed = allowed(scorers, wanted.mask);
         let rows = allowed.iter().map(|set| set.words().len() * 64).max().unwrap_or(0);
         if let Some(ties) = wanted.ties {
-            let last = allowed.iter().filter_map(Bits::last).max();
+            let last = allowed.iter().filter_map(BitMask::last).max();
             if last.is_some_and(|last| last >= ties.len()) {
                 return Err(Error::Length { what: "ties", got: ties.len(), wanted: last.map_or(0, |last| last + 1) });
             }
@@ -84,7 +84,7 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
 pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) -> Result<Vec<f64>> {
     let terms = single_terms(terms)?;
     with_scorers(parts, |scorers| {
-        let allowed: Vec<Bits> = Vec::new();
+        let allowed: Vec<BitMask> = Vec::new();
         let query = Query::new(scorers, &allowed, &terms);
         slots.iter().map(|&slot| query.score_at(slot)).collect()
     })
@@ -130,8 +130,8 @@ fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Resu
 }
 
 /// By part the rows that may be returned.
-fn allowed(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<Bits> {
-    let mask = mask.map(Bits::from_bytes);
+fn allowed(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<BitMask> {
+    let mask = mask.map(BitMask::from_bytes);
     let rows = |scorer: &Scorer<'_>| {
         let mut rows = scorer.statistics.slots().clone();
         if let Some(mask) = &mask {

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, RwLock};
 
-use super::bits::Bits;
 use super::counts::Counts;
 use super::index::{Held, TextIndex};
 use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// FTS5's k1.
@@ -21,7 +21,7 @@ const COMMON_LENGTHS: u32 = 1_024;
 #[derive(Debug)]
 pub struct Statistics {
     held: Arc<RwLock<Arc<Held>>>,
-    slots: Bits,
+    slots: BitMask,
     rows: u64,
     tokens: u64,
     /// By term number.
@@ -33,7 +33,7 @@ pub struct Statistics {
 impl Statistics {
     /// No rows.
     pub(super) fn none(index: &TextIndex) -> Self {
-        let (slots, counts, lengths) = (Bits::default(), Counts::default(), Vec::new());
+        let (slots, counts, lengths) = (BitMask::default(), Counts::default(), Vec::new());
         Self { held: Arc::clone(&index.held), slots, rows: 0, tokens: 0, counts, lengths }
     }
 
@@ -47,7 +47,7 @@ impl Statistics {
         let words = file.column::<u64>(&format!("{prefix}rows"))?;
         let counts = file.column::<u32>(&format!("{prefix}counts"))?;
         let (&[rows, tokens], held) = (&*numbers, index.read()) else { return fault };
-        let slots = Bits::from(words.to_vec());
+        let slots = BitMask::from(words.to_vec());
         if slots.last().is_some_and(|last| last >= held.forward.len()) {
             return fault;
         }
@@ -139,7 +139,7 @@ impl Statistics {
     }
 
     /// The slots of the rows.
-    pub(super) fn slots(&self) -> &Bits {
+    pub(super) fn slots(&self) -> &BitMask {
         &self.slots
     }
 

@@ -5,7 +5,6 @@
 //! upper bound reaches the k-th best lower bound are scored from the float32 rows, in float64. So ids, order and scores
 //! are those of [`super::top_k`].
 
-mod allowed;
 mod centre;
 mod coded_query;
 #[cfg(target_arch = "aarch64")]
