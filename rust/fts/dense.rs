@@ -1,10 +1,9 @@
 //! Words of many rows, whose lists are bits too: which rows hold enough of the words to be among the best is found out
 //! for 64 rows at a time, and only of those are postings looked at.
 
-use super::best::{Best, Candidate};
 use super::list::{List, Scorer};
 use super::postings::{Posting, Run};
-use super::query::{NEGLIGIBLE, too_little};
+use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
 use crate::collections::BitMask;
 
 /// Lists that are looked at together. Sums are kept for every set of them, and a row is tested for some of the sets.
@@ -66,7 +65,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
-    pub(super) fn search(mut self, best: &mut Best, near: &mut Vec<(usize, f64)>) {
+    pub(super) fn search(mut self, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>) {
         let mut rows = Vec::new();
         for start in self.words.clone().step_by(BLOCK) {
             for words in &mut self.lists {
@@ -83,7 +82,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// List the rows of the block that have enough of the lists.
-    fn list_rows(&self, rows: &mut Vec<Row>, best: &Best) {
+    fn list_rows(&self, rows: &mut Vec<Row>, best: &TopCandidates) {
         rows.clear();
         let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
         for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
@@ -102,7 +101,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     ///
     /// List by list: the next row's posting is fetched while this one's score is computed, and no branch asks which row
     /// it is that falls behind.
-    fn add_scores(&self, rows: &mut Vec<Row>, best: &Best) {
+    fn add_scores(&self, rows: &mut Vec<Row>, best: &TopCandidates) {
         for (i, words) in self.lists.iter().enumerate() {
             if self.bounds[self.bounds.len() - (1 << i)] <= best.floor() * NEGLIGIBLE {
                 break;
@@ -116,19 +115,19 @@ impl<'q, 'a> Dense<'q, 'a> {
                     row.sum += words.score(row.at, scorer);
                 }
                 rows[kept] = row;
-                kept += usize::from(!too_little(row.sum + self.bounds[row.rest as usize], best));
+                kept += usize::from(!best.rules_out(row.sum + self.bounds[row.rest as usize]));
             }
             rows.truncate(kept);
         }
     }
 
     /// The rows of the block that may reach the floor by the lists of the set `held` and those from `list` on.
-    fn enough(&self, list: usize, held: usize, best: &Best) -> Rows {
+    fn enough(&self, list: usize, held: usize, best: &TopCandidates) -> Rows {
         let rest = self.bounds.len() - (1 << list);
-        if too_little(self.bounds[held | rest], best) {
+        if best.rules_out(self.bounds[held | rest]) {
             return [0; BLOCK];
         }
-        if !too_little(self.bounds[held], best) {
+        if !best.rules_out(self.bounds[held]) {
             return [u64::MAX; BLOCK];
         }
         let without = self.enough(list + 1, held, best);

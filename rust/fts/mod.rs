@@ -5,7 +5,6 @@
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
 
 mod base;
-mod best;
 mod counts;
 mod dense;
 mod forward;
@@ -21,6 +20,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod top_candidates;
 mod unicode61;
 mod write;
 

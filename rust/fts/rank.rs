@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use super::best::Best;
 use super::index::TextIndex;
 use super::list::Scorer;
 use super::query::Query;
 use super::statistics::Statistics;
 use super::tokens::index_terms;
+use super::top_candidates::TopCandidates;
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
@@ -66,7 +66,7 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
         }
         let mut query = Query::new(scorers, &allowed, &terms);
         let matches = query.matches();
-        let mut best = Best::new(wanted.k);
+        let mut best = TopCandidates::new(wanted.k);
         let mut found = Vec::new();
         if wanted.k > 0 {
             query.raise_floor(&mut best, wanted.k);
