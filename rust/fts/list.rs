@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::index::Held;
+use super::contents::Contents;
 use super::postings::{Posting, Run};
 use super::statistics::{K1, LEAST_IDF, Statistics};
 use crate::collections::BitMask;
@@ -12,7 +12,7 @@ const COMMON_SHAPES: usize = if cfg!(test) { 20 } else { 1_024 };
 
 /// FTS5's formula over the rows of one index.
 pub(super) struct Scorer<'a> {
-    pub(super) held: &'a Held,
+    pub(super) contents: &'a Contents,
     pub(super) statistics: &'a Statistics,
     weights: &'a [f64],
     /// The weighted frequency by common shape, NaN until it is first asked for.
@@ -20,14 +20,14 @@ pub(super) struct Scorer<'a> {
 }
 
 impl<'a> Scorer<'a> {
-    pub(super) fn new(held: &'a Held, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
-        let common = held.details.shapes.len().min(COMMON_SHAPES);
-        Self { held, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
+    pub(super) fn new(contents: &'a Contents, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
+        let common = contents.details.shapes.len().min(COMMON_SHAPES);
+        Self { contents, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
     }
 
     /// What a term's posting adds to the score of its row.
     fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
-        let (shape, tokens) = self.held.details.of(term, posting);
+        let (shape, tokens) = self.contents.details.of(term, posting);
         self.formula(idf, shape, tokens)
     }
 
@@ -52,7 +52,7 @@ impl<'a> Scorer<'a> {
     }
 
     fn frequency(&self, shape: u32) -> f64 {
-        let compute = || self.held.details.shapes.frequency(shape, self.weights);
+        let compute = || self.contents.details.shapes.frequency(shape, self.weights);
         let Some(known) = self.frequencies.get(shape as usize) else { return compute() };
         if known.get().is_nan() {
             known.set(compute());
@@ -80,9 +80,9 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// The list of a term that so many rows hold.
     pub(super) fn new(part: usize, term: u32, count: u32, scorer: &Scorer<'a>) -> Self {
-        let (runs, idf) = (scorer.held.runs(term), scorer.statistics.idf(count));
+        let (runs, idf) = (scorer.contents.runs(term), scorer.statistics.idf(count));
         let bound = scorer.bound(idf, term, &runs);
-        Self { part, term, runs, split: scorer.held.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
+        Self { part, term, runs, split: scorer.contents.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
     }
 
     /// What a posting of the list adds to the score of its row, each time.
@@ -186,9 +186,9 @@ mod tests {
         let rows: Vec<[&str; 1]> = (0..1_000).map(|i| [if i % 7 == 0 { "red fox" } else { "blue" }]).collect();
         index.append(&rows).unwrap();
         let statistics = index.statistics(&(0..1_000).collect::<Vec<i64>>()).unwrap();
-        let held = index.read();
-        let scorer = Scorer::new(&held, &statistics, &[1.0]);
-        let red = held.term(b"red").unwrap();
+        let contents = index.read();
+        let scorer = Scorer::new(&contents, &statistics, &[1.0]);
+        let red = contents.term(b"red").unwrap();
         let mut list = List::new(0, red, statistics.count(red), &scorer);
         for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {
             assert_eq!(list.at(slot).map(|p| p.slot as usize), (slot % 7 == 0).then_some(slot), "{slot}");

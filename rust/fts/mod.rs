@@ -5,6 +5,7 @@
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
 
 mod base;
+mod contents;
 mod counts;
 mod dense;
 mod forward;

@@ -2,7 +2,6 @@
 
 use super::dense::Dense;
 use super::list::{List, Scorer};
-use super::statistics::check_slot;
 use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
 use crate::collections::BitMask;
 use crate::error::Result;
@@ -31,7 +30,7 @@ impl<'a> Query<'a> {
         for (part, scorer) in scorers.iter().enumerate() {
             let (mut sequence, mut seen) = (Vec::new(), Vec::<(u32, usize)>::new());
             for term in terms {
-                let Some(number) = scorer.held.term(term) else { continue };
+                let Some(number) = scorer.contents.term(term) else { continue };
                 let count = scorer.statistics.count(number);
                 if count == 0 {
                     continue;
@@ -218,7 +217,7 @@ impl<'a> Query<'a> {
     pub(super) fn score_at(&self, slot: i64) -> Result<f64> {
         let (mut total, mut matches) = (0.0, false);
         for (scorer, sequence) in self.scorers.iter().zip(&self.sequences) {
-            let slot = check_slot(scorer.held, slot)?;
+            let slot = scorer.contents.check_slot(slot)?;
             let mut sum = 0.0;
             if scorer.statistics.slots().contains(slot) {
                 for list in sequence.iter().map(|&list| &self.lists[list]) {

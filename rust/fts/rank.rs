@@ -114,7 +114,7 @@ fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Resu
             return Err(Error::Parameter { what: "a weight", wanted: "finite and at least 0", got });
         }
     }
-    let address = |part: &Part<'_>| Arc::as_ptr(&part.index.held) as usize;
+    let address = |part: &Part<'_>| Arc::as_ptr(&part.index.contents) as usize;
     let mut indexes: Vec<&Part<'_>> = parts.iter().collect();
     // In the same order in every thread, and each lock once: with a writer waiting, anything else could wait forever.
     indexes.sort_unstable_by_key(|part| address(part));
@@ -122,8 +122,8 @@ fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Resu
     let guards: Vec<_> = indexes.iter().map(|part| (address(part), part.index.read())).collect();
     let mut scorers = Vec::with_capacity(parts.len());
     for part in parts {
-        if let Some((_, held)) = guards.iter().find(|(of, _)| *of == address(part)) {
-            scorers.push(Scorer::new(held, part.statistics, part.weights));
+        if let Some((_, contents)) = guards.iter().find(|(of, _)| *of == address(part)) {
+            scorers.push(Scorer::new(contents, part.statistics, part.weights));
         }
     }
     go_on(&scorers)

@@ -1,22 +1,23 @@
 //! Terms: what counts as a word in any script, extra index terms, TF-IDF.
 
+mod contents;
+mod cosine;
 mod counting;
 mod fold;
 mod frequencies;
 mod grams;
-mod held;
 mod index;
 mod lexicon;
 mod memo;
 mod row;
 mod runs;
 mod scripts;
-mod slots;
 mod spelling;
 mod stop_words;
 #[cfg(test)]
 mod tests;
 mod tfidf;
+mod token_lists;
 mod tokens;
 mod trigrams;
 mod units;

@@ -2,7 +2,7 @@
 
 use super::counting::Tally;
 use super::lexicon::{Lexicon, Term};
-use super::slots::{Counted, Slots};
+use super::token_lists::{TokenList, TokenLists};
 use crate::arrays::{ArrayFile, ArrayWriter, Names};
 use crate::error::{Error, Result};
 
@@ -16,17 +16,17 @@ pub(super) struct Unknown<'t> {
 
 /// Terms by number, and the terms of texts by slot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
+pub(super) struct Contents {
     base_names: Names,
-    base: Slots,
+    base: TokenLists,
     /// The numbers of its terms follow those of the base.
     names: Lexicon,
-    tail: Slots,
+    tail: TokenLists,
 }
 
-impl Held {
+impl Contents {
     pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
-        let (base_names, base) = (Names::open(file, prefix)?, Slots::open(file, prefix)?);
+        let (base_names, base) = (Names::open(file, prefix)?, TokenLists::open(file, prefix)?);
         if u32::try_from(base.len()).is_err() {
             return Err(Error::Damaged { what: "the number of slots" });
         }
@@ -87,12 +87,12 @@ impl Held {
     }
 
     /// Add slots at the end.
-    pub(super) fn extend(&mut self, more: &Slots) {
+    pub(super) fn extend(&mut self, more: &TokenLists) {
         self.tail.extend(more);
     }
 
     /// The terms of a slot.
-    pub(super) fn get(&self, slot: i64) -> Result<Counted<'_>> {
+    pub(super) fn get(&self, slot: i64) -> Result<TokenList<'_>> {
         self.check(slot)?;
         Ok(match (slot as usize).checked_sub(self.base.len()) {
             None => self.base.get(slot as u32),
