@@ -110,9 +110,9 @@ impl<'a> List<'a> {
         self.runs.iter().flat_map(|run| run.postings).copied()
     }
 
-    /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut BitMask) {
-        self.runs.iter().for_each(|run| run.mark(set));
+    /// Add the slots below a limit to a set; see [`Run::mark`].
+    pub(super) fn mark(&self, set: &mut BitMask, limit: usize) {
+        self.runs.iter().for_each(|run| run.mark(set, limit));
     }
 
     /// The slot the walk has reached.

@@ -165,11 +165,20 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut BitMask) {
+    /// Add the slots below a limit to a set, and maybe others of the limit's word of 64 slots.
+    ///
+    /// Only a file that was tampered with has slots beyond its rows. Without the limit one posting could make the set
+    /// take half a gigabyte; checking at opening instead would read every page of the file.
+    pub(super) fn mark(&self, set: &mut BitMask, limit: usize) {
         match self.bits {
-            Some((first, words)) => set.unite(first, words),
-            None => self.postings.iter().for_each(|posting| set.insert(posting.slot as usize)),
+            Some((first, words)) => {
+                let within = limit.div_ceil(64).saturating_sub(first).min(words.len());
+                set.unite(first, &words[..within]);
+            }
+            None => {
+                let slots = self.postings.iter().map(|posting| posting.slot as usize);
+                slots.filter(|&slot| slot < limit).for_each(|slot| set.insert(slot));
+            }
         }
     }
 
@@ -298,6 +307,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_slot_beyond_the_rows_takes_no_memory() {
+        let postings = [3, 129, 130, u32::MAX].map(|slot| Posting { slot, shape: 0, tokens: 1 });
+        let listed = Run { postings: &postings, ..Run::default() };
+        let dense = Run { bits: Some((1, &[1, 6, 1 << 63, 7])), ..Run::default() };
+        for run in [listed, dense] {
+            let mut set = BitMask::default();
+            run.mark(&mut set, 130);
+            assert!(set.words().len() <= 3 && set.contains(129) && !set.contains(192), "{set:?}");
+        }
+    }
+
+    #[test]
     fn peaks_bound_their_block_and_bits_equal_the_list() {
         let mut details = Details::new(2);
         let numbers: Vec<u32> = (0..25).map(|i| details.shapes.number(&[i % 5, i / 5])).collect();
@@ -325,7 +346,7 @@ mod tests {
         }
         let (mut dense, mut listed) = (BitMask::default(), BitMask::default());
         assert!(run.bits.is_some());
-        run.mark(&mut dense);
+        run.mark(&mut dense, 5_000);
         run.postings.iter().for_each(|p| listed.insert(p.slot as usize));
         assert_eq!(dense, listed);
     }

@@ -76,8 +76,8 @@ impl<'a> Query<'a> {
     pub(super) fn matches(&self) -> usize {
         let mut all = BitMask::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
-            let mut found = BitMask::default();
-            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found));
+            let (mut found, limit) = (BitMask::default(), allowed.words().len() * 64);
+            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found, limit));
             found.intersect(allowed);
             all.unite(0, found.words());
         }

@@ -188,6 +188,7 @@ impl TextIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::folder::Folder;
 
     #[test]
     fn statistics_move() {
@@ -216,6 +217,24 @@ mod tests {
         assert_eq!((all.idf(1), all.idf(2)), ((2.5_f64 / 1.5).ln(), LEAST_IDF));
         assert_eq!(all.length(1), K1);
         assert_eq!(all.length(5_000), K1 * (0.25 + 3_750.0));
+    }
+
+    #[test]
+    fn statistics_of_a_slot_that_the_index_does_not_have_are_damaged() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red"], ["green"]]).unwrap();
+        let longer = index.frozen();
+        longer.append(&[["blue"]]).unwrap();
+        let folder = Folder::new("statistics");
+        let mut writer = ArrayWriter::create(&folder.file("a"), b"").unwrap();
+        longer.statistics(&[1]).unwrap().write(&mut writer, "second.").unwrap();
+        longer.statistics(&[0, 2]).unwrap().write(&mut writer, "third.").unwrap();
+        writer.finish().unwrap();
+        let file = ArrayFile::open(&folder.file("a")).unwrap();
+        assert_eq!(Statistics::open(&file, "second.", &index).unwrap().rows(), 1);
+        assert_eq!(Statistics::open(&file, "third.", &longer).unwrap().rows(), 2);
+        let fault = Statistics::open(&file, "third.", &index).unwrap_err();
+        assert_eq!(fault, Error::Damaged { what: "the counts of rows" });
     }
 
     #[test]
