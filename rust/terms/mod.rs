@@ -20,7 +20,6 @@ mod tfidf;
 mod token_lists;
 mod tokens;
 mod trigrams;
-mod units;
 mod words;
 
 pub use fold::fold;

@@ -1,8 +1,8 @@
 //! The terms of texts, by slot.
 
 use super::counting::Piece;
-use super::units::{for_each_count, push_numbers};
 use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::collections::{for_each_count, push_numbers};
 use crate::error::Result;
 
 /// By slot the text's term numbers, ascending, each as often as it occurs.
@@ -38,7 +38,7 @@ impl TokenLists {
                 numbers.extend(std::iter::repeat_n(number(counted.term), counted.count as usize));
             }
             numbers.sort_unstable();
-            push_numbers(&mut units, &numbers);
+            push_numbers(&mut units, numbers.iter().copied());
             ends.push(units.len() as u64);
             start = end;
         }

@@ -6,8 +6,8 @@ use super::contents::Contents;
 use super::matches::Matches;
 use super::names::find;
 use super::query_profile::QueryProfile;
+use crate::collections::for_each_number;
 use crate::error::Result;
-use crate::terms::units::for_each_number;
 
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;
