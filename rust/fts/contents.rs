@@ -5,16 +5,15 @@ use rustc_hash::FxHashMap;
 use super::base::Base;
 use super::forward::Forward;
 use super::postings::{Details, Postings, Run};
+use crate::collections::{Interner, Term};
 use crate::error::{Error, Result};
-
-pub(super) type Names = FxHashMap<Box<[u8]>, u32>;
 
 /// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
 #[derive(Clone, Debug)]
 pub(super) struct Contents {
+    /// The terms by name.
+    names: Interner,
     base: Base,
-    /// The terms that the base does not have; their numbers follow its own.
-    names: Names,
     /// By term number, from the first that the base does not have.
     fresh: Vec<Postings>,
     /// What the tail adds to terms of the base.
@@ -25,31 +24,28 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    pub(super) fn over(base: Base, details: Details, forward: Forward) -> Self {
-        Self { base, names: Names::default(), fresh: Vec::new(), more: FxHashMap::default(), details, forward }
+    pub(super) fn over(names: Interner, base: Base, details: Details, forward: Forward) -> Self {
+        Self { names, base, fresh: Vec::new(), more: FxHashMap::default(), details, forward }
     }
 
     /// The number of a term.
     pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
-        self.base.term(name).or_else(|| self.names.get(name).copied())
+        self.names.find(Term::of_bytes(name)?)
     }
 
     /// The number of terms.
     pub(super) fn terms(&self) -> usize {
-        self.base.terms() + self.fresh.len()
+        self.names.len()
     }
 
-    /// The terms' names by number.
-    pub(super) fn names(&self) -> Vec<&[u8]> {
-        let mut names: Vec<&[u8]> = (0..self.base.terms() as u32).map(|term| self.base.name(term)).collect();
-        names.resize(self.terms(), &[]);
-        self.names.iter().for_each(|(name, &term)| names[term as usize] = name);
-        names
+    /// The terms' names, by number.
+    pub(super) fn names(&self) -> &Interner {
+        &self.names
     }
 
     /// The postings of a term: all slots of the second run come after those of the first.
     pub(super) fn runs(&self, term: u32) -> [Run<'_>; 2] {
-        let tail = match (term as usize).checked_sub(self.base.terms()) {
+        let tail = match (term as usize).checked_sub(self.names.base_len()) {
             None => self.more.get(&term),
             Some(fresh) => self.fresh.get(fresh),
         };
@@ -61,10 +57,9 @@ impl Contents {
         self.base.slots()
     }
 
-    /// The number of a name, a new one if it was not seen before.
-    pub(super) fn number(&mut self, name: Box<[u8]>) -> u32 {
-        let next = (self.base.terms() + self.names.len()) as u32;
-        self.base.term(&name).unwrap_or_else(|| *self.names.entry(name).or_insert(next))
+    /// The number of a term; a new one gets the next.
+    pub(super) fn number(&mut self, term: Term<'_>) -> u32 {
+        self.names.number(term)
     }
 
     /// Add a row: its terms with their columns, both ascending.
@@ -81,13 +76,13 @@ impl Contents {
                 run.iter().for_each(|&(_, column)| counts[column as usize] += 1);
                 details.shapes.number(&counts)
             };
-            let tail = match (term as usize).checked_sub(self.base.terms()) {
+            let tail = match (term as usize).checked_sub(self.names.base_len()) {
                 None => self.more.get_mut(&term),
                 Some(fresh) => self.fresh.get_mut(fresh),
             };
             match tail {
                 Some(postings) => postings.push(term, shape, details),
-                None if (term as usize) < self.base.terms() => {
+                None if (term as usize) < self.names.base_len() => {
                     self.more.insert(term, Postings::new(term, shape, details));
                 }
                 None => self.fresh.push(Postings::new(term, shape, details)),

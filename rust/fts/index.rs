@@ -2,21 +2,24 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use rustc_hash::FxHashMap;
+
 use super::base::Base;
-use super::contents::{Contents, Names};
+use super::contents::Contents;
 use super::forward::Forward;
 use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
 use super::write::write;
 use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::{Interner, Lexicon, Term};
 use crate::error::{Error, Result};
 
 /// Rows as term numbers of their own, counted from 0 in order of first sight.
 #[derive(Default)]
 struct Batch {
     /// By word as it is before stemming: most words come again, and a look-up is cheaper than a stem.
-    words: Names,
-    names: Names,
+    words: FxHashMap<Box<[u8]>, u32>,
+    terms: Lexicon,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
     ends: Vec<usize>,
@@ -33,8 +36,9 @@ impl Batch {
                         stem.clear();
                         stem.extend_from_slice(word);
                         word_to_term(&mut stem);
-                        let next = self.names.len() as u32;
-                        let term = *self.names.entry(stem.as_slice().into()).or_insert(next);
+                        // A word is never empty and holds no NUL, nor does its stem.
+                        let Some(name) = Term::of_bytes(&stem) else { return };
+                        let term = self.terms.number(name);
                         self.words.insert(word.into(), term);
                         term
                     }
@@ -43,15 +47,6 @@ impl Batch {
             });
         }
         self.ends.push(self.occurrences.len());
-    }
-
-    /// The terms' names by number.
-    fn take_names(&mut self) -> Vec<Box<[u8]>> {
-        let mut names = vec![Box::default(); self.names.len()];
-        for (name, term) in std::mem::take(&mut self.names) {
-            names[term as usize] = name;
-        }
-        names
     }
 }
 
@@ -72,7 +67,7 @@ impl TextIndex {
         if columns == 0 {
             return Err(Error::Parameter { what: "columns", wanted: "at least 1", got: 0.0 });
         }
-        Ok(Self::of(Contents::over(Base::default(), Details::new(columns), Forward::default())))
+        Ok(Self::of(Contents::over(Interner::default(), Base::default(), Details::new(columns), Forward::default())))
     }
 
     fn of(contents: impl Into<Arc<Contents>>) -> Self {
@@ -95,7 +90,9 @@ impl TextIndex {
         if details.slots() != forward.len() {
             return Err(Error::Damaged { what: "the number of slots" });
         }
-        Ok(Self::of(Contents::over(Base::open(file, prefix, forward.len())?, details, forward)))
+        let names = Interner::open(file, prefix)?;
+        let base = Base::open(file, prefix, forward.len(), names.len())?;
+        Ok(Self::of(Contents::over(names, base, details, forward)))
     }
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
@@ -147,11 +144,8 @@ impl TextIndex {
         // Cutting took no lock; from here on readers wait.
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let contents = Arc::make_mut(&mut contents);
-        let mut numbers = Vec::new();
         // A term's first posting must come in the order of the numbers, so they are given out in order of first sight.
-        for name in batch.take_names() {
-            numbers.push(contents.number(name));
-        }
+        let numbers: Vec<u32> = batch.terms.terms().map(|term| contents.number(term)).collect();
         let first = contents.forward.len();
         let mut start = 0;
         for end in batch.ends {

@@ -131,7 +131,7 @@ impl Statistics {
     /// Return every index term that a row holds with its document frequency, in no particular order.
     pub fn to_vec(&self) -> Vec<(Vec<u8>, u32)> {
         let contents = self.contents.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let names = contents.names().into_iter().zip(0..);
+        let names = contents.names().names().zip(0..);
         names.map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
     }
 

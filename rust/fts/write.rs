@@ -3,13 +3,13 @@
 use super::base::NO_BITS;
 use super::contents::Contents;
 use super::postings::{Peak, Posting, is_dense, peaks_of};
-use crate::arrays::{ArrayWriter, Ends, Names};
+use crate::arrays::{ArrayWriter, Ends};
 use crate::error::Result;
 
 /// Write the columns of an index, their names beginning with `prefix`.
 pub(super) fn write(contents: &Contents, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
     let name = |column: &str| format!("{prefix}{column}");
-    Names::write(&contents.names(), to, prefix)?;
+    contents.names().write(to, prefix)?;
     let terms = 0..contents.terms() as u32;
     to.begin::<Posting>(&name("postings"))?;
     let mut ends = Ends::default();

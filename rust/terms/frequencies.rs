@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::index::{Shared, TermIndex};
-use super::lexicon::text;
 use super::memo::Memo;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::collections::text;
 use crate::error::{Error, Result};
 
 /// Document frequencies at one moment: immutable, made from a [`TermIndex`].

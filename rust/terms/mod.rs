@@ -7,7 +7,6 @@ mod fold;
 mod frequencies;
 mod grams;
 mod index;
-mod lexicon;
 mod memo;
 mod row;
 mod runs;

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::counting::{Piece, Tally, Units, count};
-use super::lexicon::{Lexicon, united};
 use super::row::Row;
 use super::tokens::{Cutter, Tokens};
+use crate::collections::{Lexicon, united};
 use crate::error::{Error, Result};
 use crate::pool;
 

@@ -1,7 +1,7 @@
-//! Terms numbered in order of first sight.
+//! Terms numbered in order of first sight, in memory.
 
 /// Bytes of a term that its key holds; longer terms are told apart by their names.
-pub(super) const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
 /// The top byte of a long term's key: no byte of UTF-8.
 const LONG: u64 = 0xff << 56;
 
@@ -34,15 +34,20 @@ impl Key {
 
 /// A term to be looked up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Term<'a> {
+pub(crate) struct Term<'a> {
     key: Key,
     bytes: &'a [u8],
 }
 
 impl<'a> Term<'a> {
     /// A term that is not empty and holds no NUL.
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self::padded(text.as_bytes())
+    }
+
+    /// The term of these bytes; None for what is empty or holds a NUL, which no term does.
+    pub(crate) fn of_bytes(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.is_empty() || bytes.contains(&0) { None } else { Some(Self::padded(bytes)) }
     }
 
     fn padded(bytes: &'a [u8]) -> Self {
@@ -53,7 +58,7 @@ impl<'a> Term<'a> {
     }
 
     /// The term `buffer[start..end]` of a buffer that goes on for [`SHORT`] bytes behind every term.
-    pub(super) fn within(buffer: &'a [u8], start: usize, end: usize) -> Self {
+    pub(crate) fn within(buffer: &'a [u8], start: usize, end: usize) -> Self {
         match buffer[start..].first_chunk() {
             Some(first) => Self::of(&buffer[start..end], first),
             None => Self { key: Key::default(), bytes: &[] },
@@ -67,12 +72,12 @@ impl<'a> Term<'a> {
     }
 
     /// The term's bytes.
-    pub(super) fn name(self) -> &'a [u8] {
+    pub(crate) fn name(self) -> &'a [u8] {
         self.bytes
     }
 
     /// The first eight bytes, the first in the lowest place, zeros behind the last.
-    pub(super) fn start(self) -> u64 {
+    pub(crate) fn start(self) -> u64 {
         if self.bytes.len() > SHORT { u64::MAX } else { self.key.low }
     }
 }
@@ -96,7 +101,7 @@ struct Slot {
 
 /// Terms with their numbers, in an open-addressed table that is at most half full.
 #[derive(Clone, Debug)]
-pub(super) struct Lexicon {
+pub(crate) struct Lexicon {
     slots: Vec<Slot>,
     names: Vec<u8>,
     /// By term where its name ends.
@@ -111,40 +116,40 @@ impl Default for Lexicon {
 
 impl Lexicon {
     /// The number of terms.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The name of a term, by number.
-    pub(super) fn name(&self, term: u32) -> &[u8] {
+    pub(crate) fn name(&self, term: u32) -> &[u8] {
         let term = term as usize;
         let start = if term == 0 { 0 } else { self.ends[term - 1] };
         &self.names[start..self.ends[term]]
     }
 
     /// The names, by number.
-    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len() as u32).map(|term| self.name(term))
     }
 
     /// The names as texts, by number.
-    pub(super) fn texts(&self) -> impl Iterator<Item = String> + '_ {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> + '_ {
         self.names().map(text)
     }
 
     /// The terms, by number.
-    pub(super) fn terms(&self) -> impl Iterator<Item = Term<'_>> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = Term<'_>> {
         self.names().map(Term::padded)
     }
 
     /// The number of a term, if it has one.
-    pub(super) fn find(&self, term: Term<'_>) -> Option<u32> {
+    pub(crate) fn find(&self, term: Term<'_>) -> Option<u32> {
         let slot = self.slots[self.place(term)];
         (slot.key != Key::default()).then_some(slot.term)
     }
 
     /// The number of a term; a new one gets the next.
-    pub(super) fn number(&mut self, term: Term<'_>) -> u32 {
+    pub(crate) fn number(&mut self, term: Term<'_>) -> u32 {
         let place = self.place(term);
         let slot = &mut self.slots[place];
         if slot.key == term.key {
@@ -190,12 +195,12 @@ impl Lexicon {
 }
 
 /// A name as a text.
-pub(super) fn text(name: &[u8]) -> String {
+pub(crate) fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
 /// One lexicon of the terms of several, numbered in code point order, and by lexicon the new number of each term.
-pub(super) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
+pub(crate) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
     let mut all: Vec<(u128, u32, u32)> = Vec::with_capacity(lexicons.iter().map(|lexicon| lexicon.len()).sum());
     for (of, lexicon) in (0..).zip(lexicons) {
         all.extend((0..lexicon.len() as u32).map(|term| (leading(lexicon.name(term)), of, term)));
