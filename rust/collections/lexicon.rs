@@ -26,7 +26,7 @@ struct Key {
 }
 
 impl Key {
-    fn place(self) -> usize {
+    fn hash(self) -> usize {
         let product = u128::from(self.low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(self.high ^ 0xd6e8_feb8_6659_fd93);
         (product ^ (product >> 64)) as usize
     }
@@ -94,7 +94,7 @@ fn long(bytes: &[u8]) -> Key {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct Bucket {
     key: Key,
     term: u32,
 }
@@ -102,7 +102,7 @@ struct Slot {
 /// Terms with their numbers, in an open-addressed table that is at most half full.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexicon {
-    slots: Vec<Slot>,
+    buckets: Vec<Bucket>,
     names: Vec<u8>,
     /// By term where its name ends.
     ends: Vec<usize>,
@@ -110,7 +110,7 @@ pub(crate) struct Lexicon {
 
 impl Default for Lexicon {
     fn default() -> Self {
-        Self { slots: vec![Slot::default(); 64], names: Vec::new(), ends: Vec::new() }
+        Self { buckets: vec![Bucket::default(); 64], names: Vec::new(), ends: Vec::new() }
     }
 }
 
@@ -144,52 +144,52 @@ impl Lexicon {
 
     /// The number of a term, if it has one.
     pub(crate) fn find(&self, term: Term<'_>) -> Option<u32> {
-        let slot = self.slots[self.place(term)];
-        (slot.key != Key::default()).then_some(slot.term)
+        let bucket = self.buckets[self.bucket(term)];
+        (bucket.key != Key::default()).then_some(bucket.term)
     }
 
     /// The number of a term; a new one gets the next.
     pub(crate) fn number(&mut self, term: Term<'_>) -> u32 {
-        let place = self.place(term);
-        let slot = &mut self.slots[place];
-        if slot.key == term.key {
-            return slot.term;
+        let at = self.bucket(term);
+        let bucket = &mut self.buckets[at];
+        if bucket.key == term.key {
+            return bucket.term;
         }
         let number = self.ends.len() as u32;
-        *slot = Slot { key: term.key, term: number };
+        *bucket = Bucket { key: term.key, term: number };
         self.names.extend_from_slice(term.bytes);
         self.ends.push(self.names.len());
-        if 2 * self.ends.len() > self.slots.len() {
+        if 2 * self.ends.len() > self.buckets.len() {
             self.grow();
         }
         number
     }
 
-    /// Where the term stands, or else a free slot.
-    fn place(&self, term: Term<'_>) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut place = term.key.place() & mask;
+    /// Where the term stands, or else a free bucket.
+    fn bucket(&self, term: Term<'_>) -> usize {
+        let mask = self.buckets.len() - 1;
+        let mut at = term.key.hash() & mask;
         loop {
-            let slot = &self.slots[place & mask];
-            let free = slot.key == Key::default();
-            let same = slot.key == term.key && (term.bytes.len() <= SHORT || self.name(slot.term) == term.bytes);
+            let bucket = &self.buckets[at & mask];
+            let free = bucket.key == Key::default();
+            let same = bucket.key == term.key && (term.bytes.len() <= SHORT || self.name(bucket.term) == term.bytes);
             if free | same {
-                return place & mask;
+                return at & mask;
             }
-            place += 1;
+            at += 1;
         }
     }
 
     fn grow(&mut self) {
-        let old = std::mem::take(&mut self.slots);
-        self.slots = vec![Slot::default(); 2 * old.len()];
-        let mask = self.slots.len() - 1;
-        for slot in old.into_iter().filter(|slot| slot.key != Key::default()) {
-            let mut place = slot.key.place() & mask;
-            while self.slots[place].key != Key::default() {
-                place = (place + 1) & mask;
+        let old = std::mem::take(&mut self.buckets);
+        self.buckets = vec![Bucket::default(); 2 * old.len()];
+        let mask = self.buckets.len() - 1;
+        for bucket in old.into_iter().filter(|bucket| bucket.key != Key::default()) {
+            let mut at = bucket.key.hash() & mask;
+            while self.buckets[at].key != Key::default() {
+                at = (at + 1) & mask;
             }
-            self.slots[place] = slot;
+            self.buckets[at] = bucket;
         }
     }
 }
@@ -211,7 +211,7 @@ pub(crate) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
     let mut numbers: Vec<Vec<u32>> = lexicons.iter().map(|lexicon| vec![0; lexicon.len()]).collect();
     let terms = all.len();
     let mut one = Lexicon {
-        slots: vec![Slot::default(); (2 * terms).next_power_of_two().max(64)],
+        buckets: vec![Bucket::default(); (2 * terms).next_power_of_two().max(64)],
         names: Vec::with_capacity(lexicons.iter().map(|lexicon| lexicon.names.len()).max().unwrap_or(0)),
         ends: Vec::with_capacity(terms),
     };

@@ -66,26 +66,26 @@ impl Contents {
     pub(super) fn push(&mut self, occurrences: &[(u32, u32)]) {
         let details = &mut self.details;
         details.push(occurrences.len() as u32);
-        let mut counts = vec![0; details.shapes.columns()];
+        let mut counts = vec![0; details.column_counts.columns()];
         for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
             let (term, column) = run[0];
-            let shape = if run.len() == 1 {
+            let tuple = if run.len() == 1 {
                 column
             } else {
                 counts.fill(0);
                 run.iter().for_each(|&(_, column)| counts[column as usize] += 1);
-                details.shapes.number(&counts)
+                details.column_counts.number(&counts)
             };
             let tail = match (term as usize).checked_sub(self.names.base_len()) {
                 None => self.more.get_mut(&term),
                 Some(fresh) => self.fresh.get_mut(fresh),
             };
             match tail {
-                Some(postings) => postings.push(term, shape, details),
+                Some(postings) => postings.push(term, tuple, details),
                 None if (term as usize) < self.names.base_len() => {
-                    self.more.insert(term, Postings::new(term, shape, details));
+                    self.more.insert(term, Postings::new(term, tuple, details));
                 }
-                None => self.fresh.push(Postings::new(term, shape, details)),
+                None => self.fresh.push(Postings::new(term, tuple, details)),
             }
         }
         self.forward.push(occurrences.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0));

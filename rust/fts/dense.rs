@@ -12,7 +12,7 @@ const MOST_LISTS: usize = 10;
 const BLOCK: usize = if cfg!(test) { 2 } else { 32 };
 
 /// A bit for each row of a block.
-type Rows = [u64; BLOCK];
+type RowBits = [u64; BLOCK];
 
 /// One run of every list of a query, as bits.
 pub(super) struct Dense<'q, 'a> {
@@ -33,9 +33,9 @@ struct Words<'q, 'a> {
     /// The place of the first word, and the words.
     bits: (usize, &'a [u64]),
     /// The rows of the block that hold the term.
-    held: Rows,
+    held: RowBits,
     /// Those of them that are allowed.
-    rows: Rows,
+    rows: RowBits,
     /// By word of the block, how many postings come before it.
     before: [usize; BLOCK],
     /// How many come before the next block.
@@ -82,7 +82,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// List the rows of the block that have enough of the lists.
-    fn list_rows(&self, rows: &mut Vec<Row>, best: &TopCandidates) {
+    fn list_rows(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
         rows.clear();
         let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
         for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
@@ -92,7 +92,7 @@ impl<'q, 'a> Dense<'q, 'a> {
                 left &= left - 1;
                 let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
                 let rest = self.lists.iter().enumerate().fold(0, held) as u32;
-                rows.push(Row { at: word as u32 * 64 + bit, rest, sum: 0.0 });
+                rows.push(CandidateRow { at: word as u32 * 64 + bit, rest, sum: 0.0 });
             }
         }
     }
@@ -101,7 +101,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     ///
     /// List by list: the next row's posting is fetched while this one's score is computed, and no branch asks which row
     /// it is that falls behind.
-    fn add_scores(&self, rows: &mut Vec<Row>, best: &TopCandidates) {
+    fn add_scores(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
         for (i, words) in self.lists.iter().enumerate() {
             if self.bounds[self.bounds.len() - (1 << i)] <= best.floor() * NEGLIGIBLE {
                 break;
@@ -122,7 +122,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// The rows of the block that may reach the floor by the lists of the set `held` and those from `list` on.
-    fn enough(&self, list: usize, held: usize, best: &TopCandidates) -> Rows {
+    fn enough(&self, list: usize, held: usize, best: &TopCandidates) -> RowBits {
         let rest = self.bounds.len() - (1 << list);
         if best.rules_out(self.bounds[held | rest]) {
             return [0; BLOCK];
@@ -171,7 +171,7 @@ impl<'q, 'a> Words<'q, 'a> {
 
 /// A row that may be among the best.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct CandidateRow {
     /// Its place in the block.
     at: u32,
     /// The set of lists that hold it and were not looked at.
@@ -180,7 +180,7 @@ struct Row {
     sum: f64,
 }
 
-fn either(a: &Rows, b: &Rows) -> Rows {
+fn either(a: &RowBits, b: &RowBits) -> RowBits {
     let mut either = *a;
     either.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
     either

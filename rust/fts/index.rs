@@ -72,7 +72,7 @@ impl TextIndex {
 
     fn of(contents: impl Into<Arc<Contents>>) -> Self {
         let contents = contents.into();
-        let columns = contents.details.shapes.columns();
+        let columns = contents.details.column_counts.columns();
         Self { contents: Arc::new(RwLock::new(contents)), columns }
     }
 
@@ -177,9 +177,9 @@ mod tests {
         let contents = index.read();
         let slots = |name: &str| {
             let term = contents.term(name.as_bytes()).unwrap();
-            let shape = |posting| contents.details.shapes.get(contents.details.of(term, posting).0).to_vec();
+            let tuple = |posting| contents.details.column_counts.get(contents.details.of(term, posting).0).to_vec();
             let postings = contents.runs(term)[1].postings;
-            postings.iter().map(|&p| (p.slot, shape(p))).collect::<Vec<_>>()
+            postings.iter().map(|&p| (p.slot, tuple(p))).collect::<Vec<_>>()
         };
         assert_eq!(slots("fox"), [(0, vec![1, 2]), (2, vec![0, 1])]);
         assert_eq!(slots("red"), [(0, vec![1, 1])]);

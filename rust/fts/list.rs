@@ -7,28 +7,28 @@ use super::postings::{Posting, Run};
 use super::statistics::{K1, LEAST_IDF, Statistics};
 use crate::collections::BitMask;
 
-/// Shapes whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
-const COMMON_SHAPES: usize = if cfg!(test) { 20 } else { 1_024 };
+/// Tuples whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
+const COMMON_TUPLES: usize = if cfg!(test) { 20 } else { 1_024 };
 
 /// FTS5's formula over the rows of one index.
 pub(super) struct Scorer<'a> {
     pub(super) contents: &'a Contents,
     pub(super) statistics: &'a Statistics,
     weights: &'a [f64],
-    /// The weighted frequency by common shape, NaN until it is first asked for.
+    /// The weighted frequency by common tuple, NaN until it is first asked for.
     frequencies: Vec<Cell<f64>>,
 }
 
 impl<'a> Scorer<'a> {
     pub(super) fn new(contents: &'a Contents, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
-        let common = contents.details.shapes.len().min(COMMON_SHAPES);
+        let common = contents.details.column_counts.len().min(COMMON_TUPLES);
         Self { contents, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
     }
 
     /// What a term's posting adds to the score of its row.
     fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
-        let (shape, tokens) = self.contents.details.of(term, posting);
-        self.formula(idf, shape, tokens)
+        let (tuple, tokens) = self.contents.details.of(term, posting);
+        self.formula(idf, tuple, tokens)
     }
 
     /// What no posting of a term exceeds.
@@ -41,19 +41,19 @@ impl<'a> Scorer<'a> {
             if run.peaks.is_empty() {
                 return run.postings.iter().map(|&posting| self.score(idf, term, posting)).fold(0.0, f64::max);
             }
-            run.peaks.iter().map(|peak| self.formula(idf, peak.shape, peak.tokens)).fold(0.0, f64::max)
+            run.peaks.iter().map(|peak| self.formula(idf, peak.tuple, peak.tokens)).fold(0.0, f64::max)
         };
         runs.iter().map(most).fold(0.0, f64::max)
     }
 
-    fn formula(&self, idf: f64, shape: u32, tokens: u32) -> f64 {
-        let frequency = self.frequency(shape);
+    fn formula(&self, idf: f64, tuple: u32, tokens: u32) -> f64 {
+        let frequency = self.frequency(tuple);
         idf * ((frequency * (K1 + 1.0)) / (frequency + self.statistics.length(tokens)))
     }
 
-    fn frequency(&self, shape: u32) -> f64 {
-        let compute = || self.contents.details.shapes.frequency(shape, self.weights);
-        let Some(known) = self.frequencies.get(shape as usize) else { return compute() };
+    fn frequency(&self, tuple: u32) -> f64 {
+        let compute = || self.contents.details.column_counts.frequency(tuple, self.weights);
+        let Some(known) = self.frequencies.get(tuple as usize) else { return compute() };
         if known.get().is_nan() {
             known.set(compute());
         }

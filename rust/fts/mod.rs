@@ -5,6 +5,7 @@
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
 
 mod base;
+mod column_counts;
 mod contents;
 mod counts;
 mod dense;
@@ -15,7 +16,6 @@ mod porter;
 mod postings;
 mod query;
 mod rank;
-mod shapes;
 mod statistics;
 mod tables;
 #[cfg(test)]

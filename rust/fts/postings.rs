@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
-use super::shapes::Shapes;
+use super::column_counts::ColumnCounts;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ const DENSE: usize = 16;
 /// … and in so many, for fewer are as quick to walk. Tests meet it early.
 const LEAST_DENSE: usize = if cfg!(test) { 128 } else { 1_024 };
 
-/// Stands for a shape or a number of tokens that does not fit into a posting. Tests meet it early.
+/// Stands for a tuple or a number of tokens that does not fit into a posting. Tests meet it early.
 const TOO_LARGE: u16 = if cfg!(test) { 12 } else { u16::MAX };
 
 /// One row of a term. All that scoring needs is here, in eight bytes: a look-up by slot would be a wait for memory.
@@ -25,7 +25,7 @@ pub(super) struct Posting {
     /// The row's slot.
     pub(super) slot: u32,
     /// The number of the tuple that says how often the term occurs in each column.
-    shape: u16,
+    tuple: u16,
     /// The number of tokens of the row.
     tokens: u16,
 }
@@ -38,55 +38,55 @@ pub(super) fn is_dense(postings: usize, slots: usize) -> bool {
 /// What postings refer to.
 #[derive(Clone, Debug)]
 pub(super) struct Details {
-    pub(super) shapes: Shapes,
+    pub(super) column_counts: ColumnCounts,
     /// By slot the number of tokens of all columns: those of a file, then those added since.
     base_tokens: Array<u32>,
     tokens: Vec<u32>,
-    /// By term and slot, ascending, the shapes that do not fit into a posting.
+    /// By term and slot, ascending, the tuples that do not fit into a posting.
     base_large: Array<[u32; 2]>,
-    base_large_shapes: Array<u32>,
+    base_large_tuples: Array<u32>,
     large: FxHashMap<(u32, u32), u32>,
 }
 
 impl Details {
     pub(super) fn new(columns: usize) -> Self {
-        Self::over(Shapes::new(columns), Array::default(), Array::default(), Array::default())
+        Self::over(ColumnCounts::new(columns), Array::default(), Array::default(), Array::default())
     }
 
-    fn over(shapes: Shapes, tokens: Array<u32>, large: Array<[u32; 2]>, large_shapes: Array<u32>) -> Self {
+    fn over(column_counts: ColumnCounts, tokens: Array<u32>, large: Array<[u32; 2]>, large_tuples: Array<u32>) -> Self {
         Self {
-            shapes,
+            column_counts,
             base_tokens: tokens,
             tokens: Vec::new(),
             base_large: large,
-            base_large_shapes: large_shapes,
+            base_large_tuples: large_tuples,
             large: FxHashMap::default(),
         }
     }
 
     /// The details in a file.
     pub(super) fn open(file: &ArrayFile, prefix: &str, columns: usize) -> Result<Self> {
-        let shapes = Shapes::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
+        let column_counts = ColumnCounts::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
         let tokens = file.column(&format!("{prefix}tokens"))?;
-        let (large, large_shapes): (Array<[u32; 2]>, Array<u32>) =
+        let (large, large_tuples): (Array<[u32; 2]>, Array<u32>) =
             (file.column(&format!("{prefix}large"))?, file.column(&format!("{prefix}large_shapes"))?);
-        if large.len() != large_shapes.len() {
+        if large.len() != large_tuples.len() {
             return Err(Error::Damaged { what: "the shapes that are large" });
         }
-        Ok(Self::over(shapes, tokens, large, large_shapes))
+        Ok(Self::over(column_counts, tokens, large, large_tuples))
     }
 
-    /// Write all but the shapes as columns of a file.
+    /// Write all but the tuples as columns of a file.
     pub(super) fn write(&self, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
         to.begin::<u32>(&name("tokens"))?;
         to.put(&self.base_tokens)?;
         to.put(&self.tokens)?;
-        let base = self.base_large.iter().copied().zip(self.base_large_shapes.iter().copied());
-        let tail = self.large.iter().map(|(&(term, slot), &shape)| ([term, slot], shape));
+        let base = self.base_large.iter().copied().zip(self.base_large_tuples.iter().copied());
+        let tail = self.large.iter().map(|(&(term, slot), &tuple)| ([term, slot], tuple));
         let mut large: Vec<_> = base.chain(tail).collect();
         large.sort_unstable();
         to.column(&name("large"), &large.iter().map(|&(key, _)| key).collect::<Vec<_>>())?;
-        to.column(&name("large_shapes"), &large.iter().map(|&(_, shape)| shape).collect::<Vec<_>>())
+        to.column(&name("large_shapes"), &large.iter().map(|&(_, tuple)| tuple).collect::<Vec<_>>())
     }
 
     /// The number of slots.
@@ -114,35 +114,35 @@ impl Details {
     }
 
     /// The posting of a term in the row of the last slot.
-    fn last_posting(&mut self, term: u32, shape: u32) -> Posting {
+    fn last_posting(&mut self, term: u32, tuple: u32) -> Posting {
         let slot = self.slots() as u32 - 1;
         let fitting = |number: u32| number.min(u32::from(TOO_LARGE)) as u16;
-        if fitting(shape) == TOO_LARGE {
-            self.large.insert((term, slot), shape);
+        if fitting(tuple) == TOO_LARGE {
+            self.large.insert((term, slot), tuple);
         }
-        Posting { slot, shape: fitting(shape), tokens: fitting(self.tokens(slot as usize)) }
+        Posting { slot, tuple: fitting(tuple), tokens: fitting(self.tokens(slot as usize)) }
     }
 
     fn large(&self, term: u32, slot: u32) -> u32 {
         let in_base = || {
             let at = self.base_large.binary_search(&[term, slot]).ok()?;
-            self.base_large_shapes.get(at)
+            self.base_large_tuples.get(at)
         };
         let found = if (slot as usize) < self.base_tokens.len() { in_base() } else { self.large.get(&(term, slot)) };
         found.copied().unwrap_or(u32::from(TOO_LARGE))
     }
 
-    /// The shape and the number of tokens of a term's posting.
+    /// The tuple and the number of tokens of a term's posting.
     pub(super) fn of(&self, term: u32, posting: Posting) -> (u32, u32) {
-        let shape = match posting.shape {
+        let tuple = match posting.tuple {
             TOO_LARGE => self.large(term, posting.slot),
-            shape => u32::from(shape),
+            tuple => u32::from(tuple),
         };
         let tokens = match posting.tokens {
             TOO_LARGE => self.tokens(posting.slot as usize),
             tokens => u32::from(tokens),
         };
-        (shape, tokens)
+        (tuple, tokens)
     }
 }
 
@@ -150,7 +150,7 @@ impl Details {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Peak {
-    pub(super) shape: u32,
+    pub(super) tuple: u32,
     pub(super) tokens: u32,
 }
 
@@ -203,8 +203,8 @@ pub(super) fn peaks_of(
         peaks.extend_from_slice(run.peaks);
         if run.peaks.is_empty() {
             let all = run.postings.iter().map(|&posting| of(posting));
-            let peak = all.reduce(|(shape, tokens), (other, more)| (larger(shape, other), tokens.min(more)));
-            peaks.extend(peak.map(|(shape, tokens)| Peak { shape, tokens }));
+            let peak = all.reduce(|(tuple, tokens), (other, more)| (larger(tuple, other), tokens.min(more)));
+            peaks.extend(peak.map(|(tuple, tokens)| Peak { tuple, tokens }));
         }
     }
     peaks
@@ -233,8 +233,8 @@ pub(super) struct Postings {
 
 impl Postings {
     /// The postings of a term that is first met in the row of the last slot.
-    pub(super) fn new(term: u32, shape: u32, details: &mut Details) -> Self {
-        Self { list: List::One(details.last_posting(term, shape)), summary: None }
+    pub(super) fn new(term: u32, tuple: u32, details: &mut Details) -> Self {
+        Self { list: List::One(details.last_posting(term, tuple)), summary: None }
     }
 
     pub(super) fn as_slice(&self) -> &[Posting] {
@@ -255,8 +255,8 @@ impl Postings {
     }
 
     /// Add the row of the last slot.
-    pub(super) fn push(&mut self, term: u32, shape: u32, details: &mut Details) {
-        let posting = details.last_posting(term, shape);
+    pub(super) fn push(&mut self, term: u32, tuple: u32, details: &mut Details) {
+        let posting = details.last_posting(term, tuple);
         match &mut self.list {
             List::One(first) => self.list = List::Many(vec![*first, posting]),
             List::Many(postings) => {
@@ -288,11 +288,11 @@ impl Postings {
 impl Summary {
     /// Take note of the posting at a place.
     fn push(&mut self, at: usize, term: u32, posting: Posting, details: &mut Details) {
-        let (shape, tokens) = details.of(term, posting);
+        let (tuple, tokens) = details.of(term, posting);
         match self.peaks.get_mut(at / BLOCK) {
-            None => self.peaks.push(Peak { shape, tokens }),
+            None => self.peaks.push(Peak { tuple, tokens }),
             Some(peak) => {
-                peak.shape = details.shapes.peak(peak.shape, shape);
+                peak.tuple = details.column_counts.peak(peak.tuple, tuple);
                 peak.tokens = peak.tokens.min(tokens);
             }
         }
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_slot_beyond_the_rows_takes_no_memory() {
-        let postings = [3, 129, 130, u32::MAX].map(|slot| Posting { slot, shape: 0, tokens: 1 });
+        let postings = [3, 129, 130, u32::MAX].map(|slot| Posting { slot, tuple: 0, tokens: 1 });
         let listed = Run { postings: &postings, ..Run::default() };
         let dense = Run { bits: Some((1, &[1, 6, 1 << 63, 7])), ..Run::default() };
         for run in [listed, dense] {
@@ -321,14 +321,14 @@ mod tests {
     #[test]
     fn peaks_bound_their_block_and_bits_equal_the_list() {
         let mut details = Details::new(2);
-        let numbers: Vec<u32> = (0..25).map(|i| details.shapes.number(&[i % 5, i / 5])).collect();
+        let numbers: Vec<u32> = (0..25).map(|i| details.column_counts.number(&[i % 5, i / 5])).collect();
         let mut postings = None;
         for slot in 0..5_000_u32 {
             details.push(3 + slot * 7 % 31);
-            let shape = numbers[(slot * 5 % 23) as usize];
+            let tuple = numbers[(slot * 5 % 23) as usize];
             match &mut postings {
-                None => postings = Some(Postings::new(9, shape, &mut details)),
-                Some(postings) if slot % 3 < 2 => postings.push(9, shape, &mut details),
+                None => postings = Some(Postings::new(9, tuple, &mut details)),
+                Some(postings) if slot % 3 < 2 => postings.push(9, tuple, &mut details),
                 Some(_) => {}
             }
         }
@@ -336,12 +336,12 @@ mod tests {
         let run = postings.run(&details);
         assert_eq!(run.peaks.len(), run.postings.len().div_ceil(BLOCK));
         for (block, peak) in run.postings.chunks(BLOCK).zip(run.peaks) {
-            let highest = details.shapes.get(peak.shape);
+            let highest = details.column_counts.get(peak.tuple);
             for &p in block {
-                let (shape, tokens) = details.of(9, p);
-                assert_eq!((shape, tokens), (numbers[(p.slot * 5 % 23) as usize], 3 + p.slot * 7 % 31));
+                let (tuple, tokens) = details.of(9, p);
+                assert_eq!((tuple, tokens), (numbers[(p.slot * 5 % 23) as usize], 3 + p.slot * 7 % 31));
                 assert!(peak.tokens <= tokens);
-                assert!(details.shapes.get(shape).iter().zip(highest).all(|(a, b)| a <= b));
+                assert!(details.column_counts.get(tuple).iter().zip(highest).all(|(a, b)| a <= b));
             }
         }
         let (mut dense, mut listed) = (BitMask::default(), BitMask::default());

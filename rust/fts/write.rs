@@ -21,19 +21,22 @@ pub(super) fn write(contents: &Contents, to: &mut ArrayWriter, prefix: &str) -> 
         ends.end();
     }
     to.column(&name("posting_ends"), ends.as_slice())?;
-    let mut shapes = contents.details.shapes.clone();
+    let mut column_counts = contents.details.column_counts.clone();
     to.begin::<Peak>(&name("peaks"))?;
     let mut ends = Ends::default();
     for term in terms.clone() {
-        let peaks =
-            peaks_of(contents.runs(term), |shape, other| shapes.peak(shape, other), |p| contents.details.of(term, p));
+        let peaks = peaks_of(
+            contents.runs(term),
+            |tuple, other| column_counts.peak(tuple, other),
+            |p| contents.details.of(term, p),
+        );
         to.put(&peaks)?;
         ends.grow(peaks.len());
         ends.end();
     }
     to.column(&name("peak_ends"), ends.as_slice())?;
     write_bits(contents, to, name)?;
-    shapes.write(to, &name("shapes"))?;
+    column_counts.write(to, &name("shapes"))?;
     contents.details.write(to, name)?;
     contents.forward.write(to, name)
 }

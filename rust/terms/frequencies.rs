@@ -1,4 +1,7 @@
-//! Document frequencies.
+//! Document frequencies of a term index.
+//!
+//! The counts lie in one array, mapped where they come from a file: a candidate looks up the count of each of its terms.
+//! Full text ([`crate::fts`]) looks up those of a query only, so its counts lie in pieces that versions share.
 
 use std::sync::Arc;
 

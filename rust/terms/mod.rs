@@ -8,9 +8,9 @@ mod frequencies;
 mod grams;
 mod index;
 mod memo;
-mod row;
 mod runs;
 mod scripts;
+mod sparse_accumulator;
 mod spelling;
 mod stop_words;
 #[cfg(test)]
