@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from race import Competitor, Run, medians, race, timed
-from septet.embedding.folder import describe, find_model
-from septet.embedding.local import LocalEmbedder
+from septet.embedding.local.embedder import LocalEmbedder
+from septet.embedding.local.folder import describe, find_model
 from table import Row, faster, plain
 
 TITLE = "A local model"

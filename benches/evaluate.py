@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from septet import Profile, Vault
 from septet.profiles import BUILTIN, ProfileLike
-from septet.profiles.model import Adaptive
-from septet.profiles.plan import Leg
+from septet.query.options import Leg
 from septet.ranking.fusion import Col, Scale
+from septet.ranking.profile import Adaptive
 
 NOW = 1_700_000_000.0
 PROFILES = ("seven-signals", "six-signals", "septet")

@@ -52,7 +52,7 @@ texts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
 vectors = numpy.load(path.with_suffix(".npy"))
 vault = Vault(path)
 done = 0
-while done < int(sys.argv[2]) or vault._tier.keeper._newest.postings is None:
+while done < int(sys.argv[2]) or vault._tier.manager.current.postings is None:
     vault.search(texts[done % len(texts)], query_vector=vectors[done % len(texts)], limit=10)
     done += 1
 after = resident()

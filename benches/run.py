@@ -32,6 +32,7 @@ SECTIONS = {
     "fusion": 1,
     "search": 1,
     "threads": 2,
+    "steps": 1,
     "process": 1,
     "loading": 1,
     "embedding": 1,

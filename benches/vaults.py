@@ -59,10 +59,10 @@ def warm(vault: Vault, asked: Asked) -> None:
 
 
 def in_memory(vault: Vault) -> bool:
-    keeper = vault._tier.keeper
-    newest = keeper._newest
+    manager = vault._tier.manager
+    current = manager.current
     # Nothing is under way or due: the sidecar is written too.
-    return newest is not None and newest.postings is not None and not keeper._working and keeper._due() is None
+    return current is not None and current.postings is not None and not manager.busy and manager.due() is None
 
 
 if __name__ == "__main__":

@@ -76,6 +76,11 @@ pub enum Error {
         /// The query term.
         term: String,
     },
+    /// Something that a call needs was not given.
+    Missing {
+        /// What it is.
+        what: &'static str,
+    },
     /// A vectorizer was used before it was fitted.
     NotFitted,
     /// The system does not read or write a file.
@@ -125,6 +130,7 @@ impl fmt::Display for Error {
             }
             Self::File { path, reason, .. } => write!(f, "{path}: {reason}"),
             Self::Damaged { what } => write!(f, "a file of arrays is damaged or not one: {what} is wrong"),
+            Self::Missing { what } => write!(f, "{what} are missing"),
             Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),
         }
     }

@@ -14,6 +14,7 @@ pub mod formula;
 pub mod fts;
 pub mod fuse;
 mod pool;
+pub mod search;
 pub mod simd;
 pub mod terms;
 pub mod vectors;

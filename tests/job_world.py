@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from embedding_server import ROUTES, EmbeddingServer, text_rows
 from embedding_server.batches import Batches
 from septet import EmbeddingOptions, GeminiEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
-from septet.embedding.client import Outside
+from septet.embedding.transport.client import IO
 
 KINDS = {"openai": OpenAIEmbedder, "voyage": VoyageEmbedder, "gemini": GeminiEmbedder}
 
@@ -25,7 +25,7 @@ class World:
             embedder.close()
 
     def embedder(self, name="openai", **fields):
-        outside = Outside(sleep=self.waits.append, random=lambda: 0.5)
+        outside = IO(sleep=self.waits.append, random=lambda: 0.5)
         where = {"base_url": self.server.url, "environment": {}, "outside": outside}
         where |= {"api_key": "good-key", "dimensions": 8} if name == "openai" else {"api_key": "good-key"}
         made = KINDS[name](f"{name}-test", **{**where, **fields})

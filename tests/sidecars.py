@@ -53,7 +53,7 @@ def wanted(path):
 
 def restored(vault):
     """Whether a vault that has searched works with a sidecar."""
-    return vault._tier.keeper._saved is not None
+    return vault._tier.manager.restored
 
 
 def folder_of(path):
@@ -73,9 +73,9 @@ def until(condition):
     pytest.fail("it did not come true within ten seconds")
 
 
-def unchecked(vault):
-    """The columns whose content was not compared yet."""
-    return vault._tier.keeper.unchecked
+def unverified(vault):
+    """Whether a sidecar is in use whose checksums were not all compared yet."""
+    return vault._tier.manager.unverified
 
 
 def made(path):

@@ -25,9 +25,8 @@ with septet.Vault("agent.db") as vault:
 assert hits.ids == ["auth-jwt-001"], hits
 assert not any(note.code for note in hits.notes), hits.notes
 
-from septet.embedding.local import LocalEmbedder
 try:
-    LocalEmbedder("some-model")
+    septet.LocalEmbedder("some-model")
 except septet.EmbeddingConfigError as missing:
     assert "pip install 'septet[local]'" in str(missing), missing
 else:

@@ -6,188 +6,167 @@ explained score, across several vaults at once.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from septet.embedding.cache import EmbeddingCache
-    from septet.embedding.choose import embedder_from
-    from septet.embedding.config import EmbeddingConfig
-    from septet.embedding.embedder import Embedder
-    from septet.embedding.embeddings import EmbeddingStatus
-    from septet.embedding.fallback import FallbackEmbedder
-    from septet.embedding.function import CallableEmbedder
-    from septet.embedding.local import LocalEmbedder
-    from septet.embedding.options import EmbeddingOptions
-    from septet.embedding.providers import (
-        GeminiEmbedder,
-        OllamaEmbedder,
-        OpenAICompatibleEmbedder,
-        OpenAIEmbedder,
-        VoyageEmbedder,
+    # What type checkers and editors see. `X as X` re-exports; the table below holds the same names, and a test says so.
+    from septet import (
+        embedding as embedding,
+        entry as entry,
+        errors as errors,
+        federation as federation,
+        index as index,
+        notes as notes,
+        profiles as profiles,
+        results as results,
+        vault as vault,
     )
-    from septet.embedding.report import EmbedReport
-    from septet.embedding.selection import SpaceStatus
-    from septet.entry import Entry, Span
+    from septet.embedding.automatic import Activity as Activity
+    from septet.embedding.cache import EmbeddingCache as EmbeddingCache
+    from septet.embedding.choose import embedder_from as embedder_from
+    from septet.embedding.config import (
+        ConfigLike as ConfigLike,
+        EmbeddingConfig as EmbeddingConfig,
+        ProviderName as ProviderName,
+    )
+    from septet.embedding.embedder import Embedder as Embedder, Kind as Kind
+    from septet.embedding.embeddings import (
+        CacheLike as CacheLike,
+        EmbedderLike as EmbedderLike,
+        EmbeddingStatus as EmbeddingStatus,
+    )
+    from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
+    from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
+    from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder
+    from septet.embedding.options import EmbeddingOptions as EmbeddingOptions
+    from septet.embedding.providers.embedders import (
+        GeminiEmbedder as GeminiEmbedder,
+        OllamaEmbedder as OllamaEmbedder,
+        OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
+        OpenAIEmbedder as OpenAIEmbedder,
+        VoyageEmbedder as VoyageEmbedder,
+    )
+    from septet.embedding.query.selection import SpaceStatus as SpaceStatus
+    from septet.embedding.report import EmbedReport as EmbedReport
+    from septet.entry import Entry as Entry
     from septet.errors import (
-        BatchError,
-        Closed,
-        EmbeddingConfigError,
-        EmbeddingError,
-        EmbeddingRefused,
-        EmbeddingUnavailable,
-        EntryError,
-        EntryNotFound,
-        NotAVault,
-        ProfileError,
-        QueryError,
-        ReadOnly,
-        SchemaTooNew,
-        SeptetError,
-        StoreBusy,
-        StoreError,
-        TierError,
-        VectorError,
+        BatchError as BatchError,
+        Closed as Closed,
+        EmbeddingConfigError as EmbeddingConfigError,
+        EmbeddingError as EmbeddingError,
+        EmbeddingRefused as EmbeddingRefused,
+        EmbeddingUnavailable as EmbeddingUnavailable,
+        EntryError as EntryError,
+        EntryNotFound as EntryNotFound,
+        NotAVault as NotAVault,
+        ProfileError as ProfileError,
+        QueryError as QueryError,
+        ReadOnly as ReadOnly,
+        SchemaTooNew as SchemaTooNew,
+        SeptetError as SeptetError,
+        StoreBusy as StoreBusy,
+        StoreError as StoreError,
+        TierError as TierError,
+        VectorError as VectorError,
     )
-    from septet.explanation import Explanation, LegReport
-    from septet.federation import Federation
-    from septet.index import VectorIndex, top_k
-    from septet.profiles import Profile
-    from septet.ranking.adaptive import Weights
-    from septet.results import Hit, Note, Results, TierReport
-    from septet.stats import Optimized, Stats
-    from septet.storage.links import Link
-    from septet.tfidf import SparseRows, TfidfVectorizer
-    from septet.vault import Vault
+    from septet.explanation import Explanation as Explanation, LegReport as LegReport
+    from septet.federation import Federation as Federation
+    from septet.fields import (
+        Action as Action,
+        EntryChanges as EntryChanges,
+        EntryFields as EntryFields,
+        EntryItem as EntryItem,
+        EntryOverrides as EntryOverrides,
+        MemoryFields as MemoryFields,
+        Severity as Severity,
+        Span as Span,
+        SpanFields as SpanFields,
+        Strings as Strings,
+        Time as Time,
+        VectorLike as VectorLike,
+    )
+    from septet.index import VectorIndex as VectorIndex, top_k as top_k
+    from septet.notes import Note as Note, NoteCode as NoteCode
+    from septet.portable import Imported as Imported
+    from septet.profiles.load import ProfileLike as ProfileLike
+    from septet.query.options import Leg as Leg, Mode as Mode, SearchOptions as SearchOptions
+    from septet.ranking.adaptive import Weights as Weights
+    from septet.ranking.profile import Profile as Profile
+    from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
+    from septet.stats import Optimized as Optimized, Stats as Stats
+    from septet.storage.tables.links import Link as Link
+    from septet.spaces import Space as Space
+    from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
+    from septet.vault import Vault as Vault
+    from septet.writable import Progress as Progress
 
-__all__ = [
-    "BatchError",
-    "CallableEmbedder",
-    "Closed",
-    "EmbedReport",
-    "Embedder",
-    "EmbeddingCache",
-    "EmbeddingConfig",
-    "EmbeddingConfigError",
-    "EmbeddingError",
-    "EmbeddingOptions",
-    "EmbeddingRefused",
-    "EmbeddingStatus",
-    "EmbeddingUnavailable",
-    "Entry",
-    "EntryError",
-    "EntryNotFound",
-    "Explanation",
-    "FallbackEmbedder",
-    "Federation",
-    "GeminiEmbedder",
-    "Hit",
-    "LegReport",
-    "Link",
-    "LocalEmbedder",
-    "NotAVault",
-    "Note",
-    "OllamaEmbedder",
-    "OpenAICompatibleEmbedder",
-    "OpenAIEmbedder",
-    "Optimized",
-    "Profile",
-    "ProfileError",
-    "QueryError",
-    "ReadOnly",
-    "Results",
-    "SchemaTooNew",
-    "SeptetError",
-    "SpaceStatus",
-    "Span",
-    "SparseRows",
-    "Stats",
-    "StoreBusy",
-    "StoreError",
-    "TfidfVectorizer",
-    "TierError",
-    "TierReport",
-    "Vault",
-    "VectorError",
-    "VectorIndex",
-    "VoyageEmbedder",
-    "Weights",
-    "__version__",
-    "embedder_from",
-    "top_k",
-]
+    __version__: str
+else:
+    from importlib import import_module
 
-__version__ = "0.1.0"
+    #: The public names by module, loaded when they are first asked for: a program should not wait for what it does
+    #: not use.
+    _NAMES = {
+        "embedding.automatic": "Activity",
+        "embedding.cache": "EmbeddingCache",
+        "embedding.choose": "embedder_from",
+        "embedding.config": "ConfigLike EmbeddingConfig ProviderName",
+        "embedding.embedder": "Embedder Kind",
+        "embedding.embeddings": "CacheLike EmbedderLike EmbeddingStatus",
+        "embedding.fallback": "FallbackEmbedder",
+        "embedding.function": "CallableEmbedder Function",
+        "embedding.local.embedder": "LocalEmbedder",
+        "embedding.options": "EmbeddingOptions",
+        "embedding.providers.embedders": (
+            "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"
+        ),
+        "embedding.query.selection": "SpaceStatus",
+        "embedding.report": "EmbedReport",
+        "entry": "Entry",
+        "errors": (
+            "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
+            "EntryError EntryNotFound NotAVault ProfileError QueryError ReadOnly SchemaTooNew SeptetError "
+            "StoreBusy StoreError TierError VectorError"
+        ),
+        "explanation": "Explanation LegReport",
+        "federation": "Federation",
+        "fields": (
+            "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields "
+            "Strings Time VectorLike"
+        ),
+        "index": "VectorIndex top_k",
+        "notes": "Note NoteCode",
+        "portable": "Imported",
+        "profiles.load": "ProfileLike",
+        "query.options": "Leg Mode SearchOptions",
+        "ranking.adaptive": "Weights",
+        "ranking.profile": "Profile",
+        "results": "Hit Results TierReport",
+        "stats": "Optimized Stats",
+        "storage.tables.links": "Link",
+        "spaces": "Space",
+        "tfidf": "SparseRows TfidfVectorizer",
+        "vault": "Vault",
+        "writable": "Progress",
+    }
+    #: Modules that are there as attributes without an import of their own.
+    _MODULES = frozenset("embedding entry errors federation index notes profiles results vault".split())
+    _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+    __all__ = [*sorted(_HOMES), "__version__"]
 
+    def __getattr__(name):
+        if name in _MODULES:
+            return import_module(f"septet.{name}")
+        if name == "__version__":
+            from importlib.metadata import version
 
-#: Loaded when they are first asked for: a program should not wait for what it does not use.
-_LAZY = {
-    "BatchError": "errors",
-    "CallableEmbedder": "embedding.function",
-    "Closed": "errors",
-    "EmbedReport": "embedding.report",
-    "Embedder": "embedding.embedder",
-    "EmbeddingCache": "embedding.cache",
-    "EmbeddingConfig": "embedding.config",
-    "EmbeddingConfigError": "errors",
-    "EmbeddingError": "errors",
-    "EmbeddingOptions": "embedding.options",
-    "EmbeddingRefused": "errors",
-    "EmbeddingStatus": "embedding.embeddings",
-    "EmbeddingUnavailable": "errors",
-    "Entry": "entry",
-    "EntryError": "errors",
-    "EntryNotFound": "errors",
-    "Explanation": "explanation",
-    "FallbackEmbedder": "embedding.fallback",
-    "Federation": "federation",
-    "GeminiEmbedder": "embedding.providers",
-    "Hit": "results",
-    "LegReport": "explanation",
-    "Link": "storage.links",
-    "LocalEmbedder": "embedding.local",
-    "NotAVault": "errors",
-    "Note": "results",
-    "OllamaEmbedder": "embedding.providers",
-    "OpenAICompatibleEmbedder": "embedding.providers",
-    "OpenAIEmbedder": "embedding.providers",
-    "Optimized": "stats",
-    "Profile": "profiles",
-    "ProfileError": "errors",
-    "QueryError": "errors",
-    "ReadOnly": "errors",
-    "Results": "results",
-    "SchemaTooNew": "errors",
-    "SeptetError": "errors",
-    "SpaceStatus": "embedding.selection",
-    "Span": "entry",
-    "SparseRows": "tfidf",
-    "Stats": "stats",
-    "StoreBusy": "errors",
-    "StoreError": "errors",
-    "TfidfVectorizer": "tfidf",
-    "TierError": "errors",
-    "TierReport": "results",
-    "Vault": "vault",
-    "VectorError": "errors",
-    "VectorIndex": "index",
-    "VoyageEmbedder": "embedding.providers",
-    "Weights": "ranking.adaptive",
-    "embedder_from": "embedding.choose",
-    "top_k": "index",
-}
-_PARTS = frozenset({"embedding", "entry", "errors", "federation", "index", "profiles", "results", "vault"})
+            found = version("septet")
+        elif name in _HOMES:
+            found = getattr(import_module(f"septet.{_HOMES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
-
-def __getattr__(name: str) -> Any:
-    if name in _PARTS:
-        return import_module(f"{__name__}.{name}")
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__():
+        return sorted({*globals(), *__all__})

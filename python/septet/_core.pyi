@@ -7,7 +7,7 @@ corpus release the GIL.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -412,6 +412,240 @@ def bm25_at(
         ValueError: as `bm25_top_k`; a slot out of range.
     """
 
+# -- search ----------------------------------------------------------------------------------------------------------
+
+def query_terms(text: str, drop_stop_words: bool, grams: bool, most: int) -> tuple[tuple[str, ...], int, bool]:
+    """Cut a query into the terms of a full-text search by the documented steps; see `septet.query.parse`.
+
+    Returns:
+        At most ``most`` terms, how many were left out, and whether FTS5 takes a term for several tokens (a phrase).
+    """
+
+@final
+class NameTable:
+    """Texts by number, append-only: what the numbered columns of a `Corpus` point into."""
+
+    def __new__(cls) -> NameTable: ...
+    def __len__(self) -> int: ...
+    def extend(self, names: Sequence[str]) -> None:
+        """Add texts at the end."""
+
+@final
+class Selection:
+    """Which slots of a snapshot a search may return, from a mask ``(s,)``; for that snapshot alone."""
+
+    def __new__(cls, mask: NDArray[np.bool_]) -> Selection: ...
+
+#: Two indexes with their statistics (entries, grams) and the spelling.
+_FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex]
+#: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``.
+_SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32]]
+#: The question; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
+#: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot.
+Query: TypeAlias = tuple[
+    str,
+    Sequence[str],
+    bool,
+    tuple[NDArray[np.float64], NDArray[np.float32]] | None,
+    tuple[NDArray[np.int64], NDArray[np.float64]] | None,
+]
+
+@final
+class Corpus:
+    """A snapshot's arrays ``(s,)`` and indexes, as searches read them. Threads may search it at once."""
+
+    def __new__(
+        cls,
+        columns: dict[str, NDArray[Any]],
+        names: NameTable,
+        *,
+        text: _FullText | None = None,
+        terms: tuple[TermIndex, Frequencies] | None = None,
+    ) -> Corpus:
+        """Take the columns ``rows``, ``created_at``, ``updated_at``, ``valid_from``, ``valid_until``, ``kind``,
+        ``severity`` and ``domain``, which must not be written to any more.
+
+        Raises:
+            ValueError: a column is missing, or has another length.
+        """
+
+    def recall(
+        self,
+        queries: Sequence[Query],
+        *,
+        tier: int,
+        k: int,
+        look: int,
+        guard: tuple[int, int] | None,
+        weights: NDArray[np.float64],
+        columns: Set[str],
+        space: _SpaceParts | None = None,
+        selection: Selection | None = None,
+        threads: int = 1,
+    ) -> list[tuple[Pool, int, int]]:
+        """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
+
+        Args:
+            tier: what candidates carry as the place of their tier.
+            k: candidates that each leg takes.
+            look: full-text matches that are counted, at least ``k``.
+            guard: (below, limit): with fewer matches than ``below``, more than half of which ``limit`` would drop, all
+                of them become candidates; None never.
+            weights: of the five columns of full text ``(5,)``.
+            columns: which of ``bm25``, ``tfidf``, ``trigram``, ``cosine`` to fill.
+            space: the vectors that query vectors are compared with.
+            selection: which slots may be returned; None allows all.
+            threads: how many work on the queries, each on a share of them.
+
+        Returns:
+            By query its pool, the full-text matches seen (exact below ``look``), and how many of the candidates full
+            text found. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
+
+        Raises:
+            ValueError: arrays that do not fit each other; a term that is a phrase.
+            OSError: a vector cannot be read from its file.
+        """
+
+    def candidates_at(
+        self,
+        query: Query,
+        slots: NDArray[np.int64],
+        *,
+        tier: int,
+        weights: NDArray[np.float64],
+        columns: Set[str],
+        space: _SpaceParts | None = None,
+    ) -> Pool:
+        """Return slots ``(m,)`` as candidates of a query, with every column filled as `recall` fills it.
+
+        Raises:
+            ValueError: as `recall`; a slot out of range.
+        """
+
+@final
+class Pool:
+    """Candidates ``(m,)`` as parallel arrays, immutable. Their texts stay in the store.
+
+    Args:
+        rows: each candidate's row in its store.
+        tiers: the place of its tier among those that are searched.
+        facts: ``kind``, ``severity`` and ``domain`` of each candidate, and ``id``, if they are known.
+        columns: named columns; NaN is unknown.
+
+    Raises:
+        ValueError: lengths that differ.
+    """
+
+    def __new__(
+        cls,
+        rows: Sequence[int],
+        tiers: Sequence[int],
+        facts: dict[str, Sequence[str]],
+        columns: dict[str, NDArray[np.float64]],
+    ) -> Pool: ...
+    def __len__(self) -> int: ...
+    @property
+    def rows(self) -> list[int]:
+        """Each candidate's row in its store."""
+
+    @property
+    def tiers(self) -> list[int]:
+        """The place of each candidate's tier."""
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids, None where they are not known."""
+
+    @property
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Copies of the columns, by name."""
+
+    def with_columns(self, columns: dict[str, NDArray[np.float64]]) -> Pool:
+        """Return the pool with columns added or replaced."""
+
+    def with_ids(self, ids: Sequence[str]) -> Pool:
+        """Return the pool with the ids of its candidates."""
+
+    def at(self, positions: Sequence[int]) -> Pool:
+        """Return the candidates at the given positions, in that order; a ValueError for one out of range."""
+
+    @staticmethod
+    def united(pools: Sequence[Pool]) -> Pool:
+        """Join pools given from the highest priority to the lowest: of equal ids the first one stays.
+
+        A column that a pool lacks is NaN for its candidates.
+
+        Raises:
+            ValueError: a pool without ids beside others.
+        """
+
+@final
+class FactRules:
+    """How facts become signals of 0 to 1: the value of each severity (others get the least), and how entries age."""
+
+    def __new__(cls, severity: dict[str, float], *, half_life_s: float, ramp: float) -> FactRules: ...
+
+#: Position in the pool, place of the tier, row, score, weight x signal, and raw signals (None where unknown). A memory
+#: has position -1, -2, … and nothing but its score.
+Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, dict[str, float | None] | None]
+
+@final
+class Ranking:
+    """A pool with its scores: ``m`` candidates, ``c`` signals."""
+
+    @property
+    def pool(self) -> Pool:
+        """The candidates, with the columns that were added."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the signals ``(c,)``."""
+
+    @property
+    def signals(self) -> NDArray[np.float64]:
+        """Raw signals ``(c, m)``, NaN where unknown."""
+
+    @property
+    def contributions(self) -> NDArray[np.float64]:
+        """Weight x signal ``(c, m)``; a candidate's score is the sum of its column."""
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The scores ``(m,)``."""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Candidate positions, best first; equal scores keep the pool's order ``(m,)``."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each signal as it counted ``(c,)``."""
+
+    def named_weights(self) -> dict[str, float]:
+        """Return the weights by signal."""
+
+    def breakdowns(self, positions: Sequence[int]) -> list[dict[str, float]]:
+        """Return weight x signal of candidates, by signal."""
+
+    def raw(self, positions: Sequence[int]) -> list[dict[str, float | None]]:
+        """Return the signals of candidates; None where unknown."""
+
+    def best(
+        self,
+        limit: int | None = None,
+        *,
+        least: float | None = None,
+        memories: int = 0,
+        memory_score: float = 0.0,
+    ) -> list[Placed]:
+        """Return the best candidates, best first, and memories of one score among them, behind equal scores.
+
+        Args:
+            limit: at most so many; None for all.
+            least: none under this score.
+            memories: how many there are.
+        """
+
 # -- sentence models -------------------------------------------------------------------------------------------------
 
 _Linear: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -503,6 +737,29 @@ class Formula:
         Returns:
             Signals ``(c, m)``, weight x signal ``(c, m)``, scores ``(m,)``, the candidates' order, best first, stable
             ``(m,)``, and the weights as they counted ``(c,)``.
+        """
+
+    def rank(
+        self,
+        pool: Pool,
+        names: Sequence[str],
+        weights: Sequence[float],
+        *,
+        rules: FactRules | None = None,
+        now: float = 0.0,
+        domain: str | None = None,
+    ) -> Ranking:
+        """Return `score` of a pool.
+
+        Args:
+            names: of the signals ``(c,)``.
+            weights: of the signals ``(c,)``.
+            rules: fill the columns ``severity``, ``decay`` and ``domain`` first; None scores the pool as it is.
+            now: when entries are judged, epoch seconds.
+            domain: which domain the query asks for; None leaves that signal unknown.
+
+        Raises:
+            ValueError: lengths that differ, or a pool without the times of its candidates.
         """
 
 def rrf(

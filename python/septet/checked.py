@@ -1,7 +1,7 @@
-"""Values that users may write themselves: checked field by field when they are made, which is when pydantic is loaded.
+"""Values that users may write themselves; pydantic checks their fields when they are made.
 
-Loading pydantic takes 50 ms, longer than the rest of a first search. Values of Septet's own (the built-in profiles) are
-made without it, by `Checked.known`; a test checks them.
+Loading pydantic takes 50 ms, longer than the rest of a first search. So Septet's own values (the built-in profiles) are
+made without it, by `Checked.known`, and a test checks them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ else:
 
 __all__ = ["Bounds", "Checked"]
 
-#: What checks each class, made when it first checks something.
+#: The validator of each class, built on first use.
 _CHECKS: dict[type, TypeAdapter[Any]] = {}
 
 
 class Bounds:
-    """What a number or a collection must keep to, in pydantic's words: ``ge``, ``gt``, ``le``, ``min_length``."""
+    """Limits of a number or a collection, as pydantic names them: ``ge``, ``gt``, ``le``, ``min_length``."""
 
     def __init__(self, **bounds: float) -> None:
         self._bounds = bounds
@@ -40,17 +40,17 @@ class Bounds:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 class Checked:
-    """A dataclass whose fields pydantic checks; `dataclasses.replace` returns a changed copy, checked as well.
+    """A frozen dataclass whose fields pydantic checks; `dataclasses.replace` returns a changed copy, also checked.
 
     Raises:
-        ProfileError: a field that is unknown, missing or does not fit; the message names it.
+        ProfileError: a field is unknown, missing or invalid; the message names it.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid", "allow_inf_nan": False}
 
     def __init_subclass__(cls) -> None:
-        # No method is written for each class anew: that would cost more time than all the rest of a class.
+        # Generating methods per class would take longer than everything else about the class.
         dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
     def __init__(self, **given: Any) -> None:
@@ -58,7 +58,11 @@ class Checked:
 
     @classmethod
     def checked(cls, data: Mapping[Any, Any]) -> Self:
-        """Return the value that a mapping describes, with dicts and lists where values have values in them."""
+        """Return the value that a mapping describes; nested values are dicts and lists.
+
+        Raises:
+            ProfileError: a field is unknown, missing or invalid; the message names it.
+        """
         from pydantic import TypeAdapter, ValidationError
 
         if cls not in _CHECKS:
@@ -73,7 +77,7 @@ class Checked:
 
     @classmethod
     def known(cls, **given: Any) -> Self:
-        """Return a value of fields that are known to fit; nothing is checked, nothing is copied."""
+        """Return a value of fields that are known to be valid, without checking or copying them."""
         made = object.__new__(cls)
         for name, f in cls.__dataclass_fields__.items():
             if name in given:
@@ -83,14 +87,14 @@ class Checked:
         return made
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as a JSON-ready dict, of which `checked` makes the same value again."""
+        """Return a JSON-ready dict; `checked` turns it back into an equal value."""
         return {name: _plain(value) for name, value in self._fields()}
 
     def _fields(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in self.__dataclass_fields__)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What was computed from the fields is computed again by whoever gets the copy.
+        # Cached properties are computed again by the copy.
         return dict(self._fields())
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Entry: the one retrievable thing, and the checks every entry passes on its way in."""
+"""Entry: what a vault stores and a search returns, and the checks that each entry passes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from septet._core import made_id, text_hash
 from septet.errors import EntryError
+from septet.fields import EntryFields, Severity, Span
 
 __all__ = [
     "CHARS_A_TOKEN",
@@ -22,44 +23,35 @@ __all__ = [
     "Draft",
     "Entry",
     "Span",
+    "StoredEntry",
     "as_epoch",
     "checked_attrs",
     "checked_span",
     "draft",
-    "entry_of",
+    "entries_of",
+    "previews",
     "revise",
+    "tags_of",
     "utf8",
 ]
 
-SEVERITIES = ("critical", "warning", "suggestion")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 MAX_ID_CHARS = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
 
 #: What `Vault.add` and `Vault.update` accept, beside ``vector`` and ``model``.
-FIELDS = frozenset(
-    "id kind type domain severity title description context tags attrs span "
-    "created_at updated_at valid_from valid_until".split()
-)
+FIELDS = frozenset(EntryFields.__annotations__)
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where an entry's text stands in a file: lines are counted from 1, the last one included."""
-
-    path: str
-    first_line: int
-    last_line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One piece of knowledge.
 
-    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` may be None, no limit; ``created_at`` and
-    ``updated_at`` of 0 are not set yet: a vault fills them in from its clock.
+    Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None when there is no limit. A ``created_at``
+    or ``updated_at`` of 0 is not set yet: the vault that stores the entry sets it from its clock.
     """
 
     id: str
@@ -69,7 +61,7 @@ class Entry:
     kind: str = "entry"
     type: str = "note"
     domain: str = "general"
-    severity: str = "suggestion"
+    severity: Severity = "suggestion"
     tags: tuple[str, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
     created_at: float = 0.0
@@ -80,25 +72,25 @@ class Entry:
 
     @property
     def snippet(self) -> str:
-        """The first 120 characters of the description, with ``...`` when something was cut off."""
+        """The first 120 characters of the description, followed by ``...`` if there are more."""
         cut = self.description[:SNIPPET_CHARS]
         return cut + "..." if len(self.description) > SNIPPET_CHARS else cut
 
     @property
     def token_estimate(self) -> int:
-        """About how many model tokens the whole entry costs: characters / 4, rounded up."""
+        """The estimated number of model tokens of the whole entry: characters / 4, rounded up."""
         return math.ceil(self.text_chars / CHARS_A_TOKEN)
 
     @property
     def text_chars(self) -> int:
-        """Characters of title, description, context and the long attrs ``example``, ``counter_example``, ``why``."""
+        """Characters of title, description, context and the attrs ``example``, ``counter_example`` and ``why``."""
         extra = 0
         if self.attrs:
             extra = sum(len(v) for k, v in self.attrs.items() if k in _LONG_ATTRS and isinstance(v, str))
         return len(self.title) + len(self.description) + len(self.context) + extra
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict; optional fields that are empty are left out."""
+        """Return a JSON-ready dict without optional fields that are empty."""
         out: dict[str, Any] = {
             "id": self.id,
             "kind": self.kind,
@@ -131,32 +123,60 @@ class _Filling:
 
     __slots__ = Entry.__slots__
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        (
-            self.id, self.title, self.description, self.context, self.kind, self.type, self.domain, self.severity,
-            self.tags, self.attrs, self.created_at, self.updated_at, self.valid_from, self.valid_until, self.span,
-        ) = values  # fmt: skip
+
+#: A row of the store: its number, and the fields of an entry; tags and attrs are JSON text.
+StoredEntry: TypeAlias = tuple[
+    int, str, str, str, str, str, str, str, str, str, str,
+    "str | None", "int | None", "int | None", float, float, "float | None", "float | None",
+]  # fmt: skip
 
 
-def entry_of(*values: Any) -> Entry:
-    """Return the entry with these fields, all of them and in their order, unchecked."""
-    filled: Any = _Filling(values)
-    # Both have the same slots, so the one can become the other.
-    filled.__class__ = Entry
-    made: Entry = filled
+def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
+    """Return rows of the store as entries, unchecked."""
+    made = []
+    for (
+        _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
+        path, first_line, last_line, created_at, updated_at, valid_from, valid_until,
+    ) in rows:  # fmt: skip
+        entry: Any = _Filling()
+        entry.id, entry.title, entry.description, entry.context = id, title, description, context
+        entry.kind, entry.type, entry.domain, entry.severity = kind, type, domain, severity
+        entry.tags = tuple(tags_of(tags_json))
+        entry.attrs = {} if attrs_json == "{}" else json.loads(attrs_json)
+        entry.created_at, entry.updated_at = created_at, updated_at
+        entry.valid_from, entry.valid_until = valid_from, valid_until
+        entry.span = None if path is None else Span(path, first_line or 1, last_line or 1)
+        # Both have the same slots, so the one can become the other.
+        entry.__class__ = Entry
+        made.append(entry)
     return made
 
 
-#: Free text that entries of the documented vault carry beside the three indexed fields; counted in the estimate.
+def previews(entries: Iterable[Entry]) -> list[tuple[str, int]]:
+    """Return the snippet and the token estimate of each entry."""
+    return [(entry.snippet, entry.token_estimate) for entry in entries]
+
+
+def tags_of(tags_json: str) -> list[str]:
+    """Return tags as they were given. Where nothing is escaped, what stands between two tags is always the same."""
+    if tags_json == "[]":
+        return []
+    if "\\" in tags_json:
+        found: list[str] = json.loads(tags_json)
+        return found
+    return tags_json[2:-2].split('","')
+
+
+#: Free text in attrs that the token estimate counts beside the three indexed fields.
 _LONG_ATTRS = frozenset({"example", "counter_example", "why"})
 
 
 class Draft(NamedTuple):
-    """A checked entry on its way into the store.
+    """A checked entry, ready to be stored.
 
     Attributes:
-        created_given: the caller gave the creation time, rather than the clock.
-        text_hash: a digest of what an embedding would see: title, description and context.
+        created_given: whether the caller gave the creation time; otherwise it is the clock's.
+        text_hash: a digest of what is embedded: title, description and context.
     """
 
     entry: Entry
@@ -165,13 +185,13 @@ class Draft(NamedTuple):
 
 
 def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
-    """Check the fields of a new entry and fill in what is missing.
+    """Check the fields of a new entry and fill in defaults.
 
-    A given ``created_at`` also stands in for a missing ``updated_at`` (and the other way round), so that knowledge
-    brought from elsewhere keeps its age.
+    A missing ``updated_at`` takes a given ``created_at`` (and the other way round), so that imported knowledge keeps
+    its age.
 
     Raises:
-        EntryError: any field is unusable; the message names the field, what was seen and what is wanted.
+        EntryError: a field is invalid; the message names it, its value and what is wanted.
     """
     _known(fields)
     times = {name: as_epoch(fields.get(name), name, EntryError) for name in _TIMES}
@@ -223,7 +243,7 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
     """Return a time as epoch seconds; ``None`` stays ``None``.
 
     Raises:
-        error: not a finite number or an aware `datetime`.
+        error: the value is neither a finite number nor an aware `datetime`.
     """
     if value is None:
         return None
@@ -239,14 +259,14 @@ def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
             raise error(f"{name} is {value!r}: {wanted}")
         return float(value)
     except OverflowError:
-        raise error(f"{name} lies beyond every clock: {wanted}") from None
+        raise error(f"{name} is out of range: {wanted}") from None
 
 
 def _known(fields: Mapping[str, Any]) -> None:
     unknown = sorted(set(fields) - FIELDS)
     if unknown:
         raise EntryError(
-            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; anything else belongs into attrs"
+            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
         )
 
 
@@ -260,10 +280,10 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
-    """Return text that can be written as UTF-8.
+    """Return the text if it can be encoded as UTF-8.
 
     Raises:
-        error: no text, or with a lone surrogate.
+        error: the value is not text, or has a lone surrogate.
     """
     if not isinstance(value, str):
         raise error(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
@@ -272,7 +292,7 @@ def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
             value.encode("utf-8")
         except UnicodeEncodeError as fault:
             raise error(
-                f"{name} cannot be written as UTF-8 (a lone surrogate at character {fault.start}): "
+                f"{name} cannot be encoded as UTF-8 (a lone surrogate at character {fault.start}): "
                 "decode the source with the right encoding"
             ) from None
     return value
@@ -293,18 +313,19 @@ def _id(value: object) -> str:
     if not text.strip():
         raise EntryError("id is empty: leave it out to have one made from title and content")
     if len(text) > MAX_ID_CHARS:
-        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are kept")
+        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are allowed")
     if _CONTROL.search(text):
-        raise EntryError(f"id {text!r} holds a control character")
+        raise EntryError(f"id {text!r} contains a control character")
     return text
 
 
-def _severity(value: object) -> str:
+def _severity(value: object) -> Severity:
     if value is None:
         return "suggestion"
-    if not isinstance(value, str) or value not in SEVERITIES:
-        raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
-    return str(value)
+    for known in SEVERITIES:
+        if isinstance(value, str) and value == known:
+            return known
+    raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -315,17 +336,17 @@ def _tags(value: object) -> tuple[str, ...]:
     tags = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
     for tag in tags:
         if not isinstance(tag, str) or not tag.strip():
-            raise EntryError(f"tags hold the tag {tag!r}, which is no non-empty string")
+            raise EntryError(f"tags contain the tag {tag!r}: wanted non-empty strings")
         if _CONTROL.search(utf8(tag, "a tag")):
-            raise EntryError(f"tags hold the tag {tag!r}, which has a control character")
+            raise EntryError(f"tags contain the tag {tag!r}, which has a control character")
     return tuple(dict.fromkeys(tags))
 
 
 def checked_attrs(value: object) -> dict[str, Any]:
-    """Return attrs as they come back out of JSON.
+    """Return attrs as JSON gives them back.
 
     Raises:
-        EntryError: no dict with string keys, or nothing that JSON can hold.
+        EntryError: the value is not a dict with string keys, or cannot be stored as JSON.
     """
     if value is None:
         return {}
@@ -343,7 +364,7 @@ def checked_span(value: object) -> Span | None:
     """Return a span, also from a dict; ``None`` stays ``None``.
 
     Raises:
-        EntryError: no path, or lines that are none.
+        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line.
     """
     if value is None:
         return None
@@ -351,7 +372,7 @@ def checked_span(value: object) -> Span | None:
         try:
             value = Span(**value)
         except TypeError:
-            raise EntryError("span wants path, first_line and last_line") from None
+            raise EntryError("span needs path, first_line and last_line") from None
     if not isinstance(value, Span) or not isinstance(value.path, str):
         raise EntryError(f"span is {value!r}: wanted a Span or a dict with path, first_line and last_line")
     lines = (value.first_line, value.last_line)
@@ -363,6 +384,6 @@ def checked_span(value: object) -> Span | None:
 
 def _ordered(entry: Entry) -> None:
     if entry.updated_at < entry.created_at:
-        raise EntryError(f"updated_at {entry.updated_at:.0f} lies before created_at {entry.created_at:.0f}")
+        raise EntryError(f"updated_at {entry.updated_at:.0f} is before created_at {entry.created_at:.0f}")
     if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
-        raise EntryError(f"valid_until {entry.valid_until:.0f} lies before valid_from {entry.valid_from:.0f}")
+        raise EntryError(f"valid_until {entry.valid_until:.0f} is before valid_from {entry.valid_from:.0f}")

@@ -1,27 +1,27 @@
-"""Every error Septet raises on purpose.
+"""The errors that Septet raises on purpose.
 
 ::
 
     SeptetError
-    ├── EntryError (ValueError)         an entry, link or feedback that cannot be stored
-    │   ├── VectorError                 NaN, infinite or zero vectors; a wrong dimension
+    ├── EntryError (ValueError)         an entry, link or feedback row cannot be stored
+    │   ├── VectorError                 a vector is NaN, infinite or zero, or has a wrong dimension
     │   └── BatchError                  `add_many` or an import stopped in the middle; says how far it got
-    ├── EntryNotFound (KeyError)        an id that the vault does not hold
-    ├── QueryError (ValueError)         a search that cannot be understood: limit, field, mode, leg, time
-    │   └── ProfileError                an unknown or malformed profile
-    ├── TierError (ValueError)          a federation's tier: unknown, taken, or a weight out of range
-    ├── EmbeddingError                  vectors from a provider
-    │   ├── EmbeddingConfigError (ValueError)   a configuration that cannot be understood, or none that works
-    │   ├── EmbeddingRefused            final: a wrong key, no quota, a request the provider does not take
-    │   └── EmbeddingUnavailable        passing: no network, a rate limit, a failing server, a timeout
-    └── StoreError                      the file
-        ├── NotAVault                   no SQLite database, or one that belongs to another program
+    ├── EntryNotFound (KeyError)        the vault has no entry with this id
+    ├── QueryError (ValueError)         a search cannot be understood: limit, field, mode, leg, time
+    │   └── ProfileError                a profile is unknown or malformed
+    ├── TierError (ValueError)          a tier of a federation is unknown or taken, or its weight out of range
+    ├── EmbeddingError                  a provider did not return vectors
+    │   ├── EmbeddingConfigError (ValueError)   the configuration is malformed, or names no provider that can work
+    │   ├── EmbeddingRefused            permanent: a wrong key, no quota, a request that the provider rejects
+    │   └── EmbeddingUnavailable        temporary: no network, a rate limit, a failing server, a timeout
+    └── StoreError                      the file cannot be used
+        ├── NotAVault                   not an SQLite database, or one of another program
         ├── SchemaTooNew                written by a newer Septet
-        ├── ReadOnly                    opened for reading, or the medium does not take writes
+        ├── ReadOnly                    opened for reading, or the medium is read-only
         ├── StoreBusy                   another process held the lock for too long
         └── Closed                      the vault was closed
 
-A message says what was seen, what was wanted, and what to do.
+Each message says what was found, what was wanted, and what to do.
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ __all__ = [
 
 
 class SeptetError(Exception):
-    """The root of every error raised on purpose."""
+    """The base class of all errors of Septet."""
 
 
 class EntryError(SeptetError, ValueError):
-    """An entry, link or feedback row that cannot be stored; nothing was written."""
+    """An entry, link or feedback row cannot be stored; nothing was written."""
 
 
 class VectorError(EntryError):
-    """A vector with NaN, an infinite or no component other than zero, or of a wrong dimension."""
+    """A vector is all zero, contains NaN or infinity, or has a wrong dimension."""
 
 
 class BatchError(EntryError):
-    """A batch write that stopped in the middle.
+    """A batch write stopped in the middle.
 
     Attributes:
-        written: entries that are stored (whole batches, each one transaction).
-        index: position, from 0, of the item that could not be stored, or of the first of the failed batch.
+        written: how many entries are stored, in whole transactions.
+        index: the position, from 0, of the item that could not be stored, or of the first of a failed transaction.
     """
 
     def __init__(self, message: str, *, written: int, index: int) -> None:
@@ -81,32 +81,31 @@ class BatchError(EntryError):
 
 
 class EntryNotFound(SeptetError, KeyError):
-    """An id that the vault does not hold."""
+    """The vault has no entry with this id."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class QueryError(SeptetError, ValueError):
-    """A search that cannot be understood."""
+    """A search cannot be understood."""
 
 
 class ProfileError(QueryError):
-    """An unknown or malformed profile."""
+    """A profile is unknown or malformed."""
 
 
 class TierError(SeptetError, ValueError):
-    """A tier of a federation: an unknown or taken name, or a weight out of range."""
+    """The name of a tier is unknown or taken, or its weight is out of range."""
 
 
 class EmbeddingError(SeptetError):
-    """Vectors that a provider did not give. No message, repr or attribute holds a key.
+    """A provider did not return vectors. API keys never appear in messages, reprs or attributes.
 
     Attributes:
-        provider: whose vectors they were to be, or an empty text.
+        provider: the provider's name; empty if none was chosen yet.
         status: the HTTP status, or None.
-        rows: float32 ``(m, d)``, the vectors of the first `m` texts, which had come in before; None when there is
-            nothing to say about that.
+        rows: float32 ``(m, d)``, the vectors of the first ``m`` texts, received before the failure; None if unknown.
     """
 
     rows: NDArray[np.float32] | None = None
@@ -118,35 +117,35 @@ class EmbeddingError(SeptetError):
 
 
 class EmbeddingConfigError(EmbeddingError, ValueError):
-    """An embedding configuration that cannot be understood, or one that names no provider that could work."""
+    """An embedding configuration is malformed, or names no provider that can work."""
 
 
 class EmbeddingRefused(EmbeddingError):
-    """The provider does not take the request, now or later: a wrong key, no quota, a malformed request."""
+    """The provider rejects the request, and will again: a wrong key, no quota, a malformed request."""
 
 
 class EmbeddingUnavailable(EmbeddingError):
-    """The provider did not answer in time, or not well; trying again later may help."""
+    """The provider did not answer in time, or failed; trying again later may help."""
 
 
 class StoreError(SeptetError):
-    """The file behind a vault cannot be used as asked."""
+    """The file of a vault cannot be used."""
 
 
 class NotAVault(StoreError):
-    """The file is no SQLite database, or it belongs to another program."""
+    """The file is not an SQLite database, or belongs to another program."""
 
 
 class SchemaTooNew(StoreError):
-    """The file was written by a newer Septet; it was left as it is."""
+    """The file was written by a newer Septet; it was not changed."""
 
 
 class ReadOnly(StoreError):
-    """A write to a vault that was opened for reading, or that lies on a medium that takes none."""
+    """The vault was opened for reading, or its medium is read-only."""
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock for longer than the wait allows."""
+    """Another process held the write lock for too long."""
 
 
 class Closed(StoreError):

@@ -1,4 +1,4 @@
-"""What `explain` gives back: why one entry ranked where it did."""
+"""What `explain` returns: why one entry ranks where it does."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class LegReport:
 
     Attributes:
         leg: ``text``, ``vector`` or ``memories``.
-        matched: whether the leg can see the entry at all, filters aside.
-        rank: its rank among everything the leg sees, from 1; None when it does not match or pass the filters.
-        of: how many entries the leg sees under the filters.
-        taken: how many the leg passes on.
-        value: its score in the leg (BM25 turned positive, or the cosine).
-        detail: the matching words, or why there is nothing.
+        matched: whether the entry matches in this leg, filters aside.
+        rank: its rank among the entries that match and pass the filters, from 1; None if it is not among them.
+        of: how many entries match and pass the filters.
+        taken: how many of them become candidates.
+        value: its score in the leg: BM25 with its sign flipped, or the cosine.
+        detail: the matching words, or why nothing matched.
     """
 
     leg: str
@@ -36,13 +36,13 @@ class LegReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why an entry ranked where it did, or why it did not come back.
+    """Why an entry ranks where it does, or why a search does not return it.
 
     Attributes:
-        found: whether the search would return it.
-        rank: its place among all candidates, from 1, also when the limit cut it off; None when it was none.
+        found: whether the search returns it.
+        rank: its place among all candidates, from 1, even beyond the limit; None if it is not a candidate.
         reason: the answer in one sentence.
-        filters: every filter of the search and whether the entry passes it.
+        filters: each filter of the search, and whether the entry passes it.
     """
 
     id: str

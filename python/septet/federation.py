@@ -21,6 +21,7 @@ from septet.vault import Vault
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
+    from septet.fields import Action
 
 __all__ = ["Federation"]
 
@@ -32,19 +33,20 @@ _Answer = TypeVar("_Answer")
 class Federation(Searchable):
     """Several vaults, each a tier with a priority, searched in parallel.
 
-    Of entries with the same id, the one of the tier with the highest priority stands for all, before anything is cut,
-    also when only a lower tier's copy matches; a copy outside its validity does not count. Equal scores are ordered by
-    priority too. Beyond that, priority does not change a score: full-text scores are brought to one scale first, so
-    that a small vault's exact match holds against a large vault's many weak ones.
+    When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
+    anything is cut, even if only a lower tier's copy matches; copies outside their validity do not count. Equal scores
+    are ordered by priority. Otherwise priority does not change a score: full-text scores are brought to one scale
+    first, so an exact match in a small vault is not buried by many weak matches in a large one.
 
     Args:
         tiers: vaults by tier name.
-        weights: priorities by tier name, 0 to 2; missing ones are agent 1.0, project 0.8, team 0.6, others 0.5.
-        clock: returns the present in epoch seconds; None takes the clock of the highest tier.
-        profile: how searches rank unless they say otherwise.
+        weights: priorities by tier name, 0 to 2; the defaults are agent 1.0, project 0.8, team 0.6, others 0.5.
+        clock: returns the current time in epoch seconds; None uses the clock of the highest tier.
+        profile: how searches rank unless they name another profile.
 
     Raises:
-        TierError: a priority out of range, or for a tier that is not there.
+        TierError: a priority out of range, or one for an unknown tier.
+        ProfileError: an unknown or malformed profile.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class Federation(Searchable):
         for name, vault in tiers.items():
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
         if given:
-            raise TierError(f"weights name {sorted(given)[0]!r}, which is no tier: there are {', '.join(self._vaults)}")
+            raise TierError(f"weights name the unknown tier {sorted(given)[0]!r}: known are {', '.join(self._vaults)}")
 
     def _clock(self) -> float:
         if self._given_clock is not None:
@@ -80,7 +82,7 @@ class Federation(Searchable):
         self.close()
 
     def close(self) -> None:
-        """Stop the threads that ask the tiers; the vaults stay open, they belong to the caller."""
+        """Stop the threads that search the tiers. The vaults stay open: they belong to the caller."""
         if self._threads is not None:
             self._threads.shutdown()
             self._threads = None
@@ -89,33 +91,40 @@ class Federation(Searchable):
         """Add a vault as a tier.
 
         Raises:
-            TierError: the name is taken, or the priority lies outside 0 to 2.
+            TierError: the name is taken, the vault is no `Vault`, or the priority is outside 0 to 2.
         """
         if not isinstance(name, str) or not name.strip():
             raise TierError(f"tier name is {name!r}: wanted a non-empty name")
         if not isinstance(vault, Vault):
             raise TierError(f"tier {name!r} is {type(vault).__name__}: wanted an open Vault")
         if name in self._vaults:
-            raise TierError(f"tier {name!r} is there already: disconnect it first, or choose another name")
+            raise TierError(f"tier {name!r} exists already: disconnect it first, or choose another name")
         if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= MAX_PRIORITY:
             raise TierError(f"priority of {name!r} is {priority!r}: wanted a number from 0 to {MAX_PRIORITY:g}")
         self._vaults = {**self._vaults, name: (vault, float(priority))}
 
     def disconnect(self, name: str) -> bool:
-        """Take a tier out and say whether it was there; its vault stays open."""
+        """Remove a tier and return whether it existed; its vault stays open."""
         if name not in self._vaults:
             return False
         self._vaults = {n: v for n, v in self._vaults.items() if n != name}
         return True
 
     def tiers(self) -> dict[str, float]:
-        """Return the priorities by tier name, highest first."""
+        """Return the priorities by tier name, highest first.
+
+        Raises:
+            TierError: there is no tier.
+        """
         return {t.name: t.priority for t in self._tiers()}
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries by id, each from the highest tier that has it; ids that do not exist are left out.
+        """Return whole entries in the order of the ids, each from the highest tier that has it.
 
-        A tier that fails is passed over; when all fail, the first error is raised.
+        Ids that do not exist are left out, and tiers that fail are skipped.
+
+        Raises:
+            SeptetError: every tier failed; the first error.
         """
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found: dict[str, Entry] = {}
@@ -124,14 +133,20 @@ class Federation(Searchable):
         return [found[i] for i in wanted if i in found]
 
     def get(self, id: str) -> Entry | None:
-        """Return an entry from the highest tier that has it, or None."""
+        """Return the entry with this id from the highest tier that has it, or None.
+
+        Raises:
+            SeptetError: every tier failed; the first error.
+        """
         return next(iter(self.load([id])), None)
 
-    def feedback(self, query: str, id: str, action: str) -> None:
+    def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
 
         Raises:
-            EntryNotFound: no tier has it.
+            EntryNotFound: no tier has the entry.
+            EntryError: an unknown action.
+            StoreError: the tier cannot be written, or every tier failed.
         """
         for vault, has in self._each(lambda vault: id in vault):
             if has:
@@ -140,7 +155,7 @@ class Federation(Searchable):
         raise EntryNotFound(f"no entry {id!r} in {', '.join(self._vaults)}: check the id")
 
     def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
-        """Ask the vaults from the highest priority down; a vault that fails is passed over unless all do."""
+        """Ask the vaults from the highest priority down; skip those that fail, unless all do."""
         failures: list[SeptetError] = []
         for vault in self._by_priority():
             try:
@@ -170,7 +185,7 @@ class Federation(Searchable):
     def _feedback_counts(self) -> Mapping[str, int]:
         total: Counter[str] = Counter()
         for vault in self._by_priority():
-            # A broken tier is met by the search itself, which says so in its notes.
+            # The search itself notes a tier that fails.
             with suppress(SeptetError):
                 total.update(vault._feedback_counts())
         return total

@@ -1,10 +1,10 @@
-"""Exact nearest vectors without a vault, for services that need only the scan.
+"""Exact nearest neighbours without a vault, for services that need only the vector scan.
 
 >>> index = VectorIndex(384)
 >>> index.add(vectors)
 >>> ids, scores = index.search(query, 10)
 
-Scores are cosines in float64, best first; equal ones are ordered by id. Answers are exact, always.
+Scores are cosines in float64, best first; ties are ordered by id. Results are always exact.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import QueryError, StoreError, VectorError
-from septet.storage.growing import Growing
+from septet.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["VectorIndex", "top_k"]
 
 Rows = NDArray[np.float32]
 Best = tuple[NDArray[np.int64], NDArray[np.float64]]
 
-#: Rows read, checked and coded at a time when a file is opened.
+#: Rows that are read, checked and encoded at a time when a file is opened.
 PAGE_ROWS = 8_192
-#: How far a stored row's squared length may be from 1: what float32 rounding leaves of it, and room to spare.
+#: How far the squared length of a stored row may be from 1: the rounding of float32, with room to spare.
 UNIT_TOLERANCE = 1e-5
 
 
 def top_k(query: ArrayLike, matrix: ArrayLike, k: int, *, mask: ArrayLike | None = None) -> Best:
     """Find the ``k`` rows of a matrix with the largest cosine, exactly.
 
-    Every call scales the whole matrix to unit rows (rows that have length 1 already stay as they are). To search the
-    same rows more than once, keep them in a `VectorIndex`, which is several times faster.
+    Each call scales every row of the matrix to unit length. To search the same rows more than once, keep them in a
+    `VectorIndex`, which is several times faster.
 
     Args:
-        query: numbers ``(d,)``, or ``(q, d)`` for many questions.
-        matrix: numbers ``(n, d)``; they are taken as float32.
-        k: how many, at least 0; fewer come back when fewer rows are allowed.
-        mask: truth values ``(n,)``, true where a row may be returned.
+        query: one query ``(d,)``, or several ``(q, d)``.
+        matrix: the rows, ``(n, d)``; converted to float32.
+        k: how many rows to return, 0 or more; fewer are returned if fewer are allowed.
+        mask: booleans ``(n,)``, true where a row may be returned.
 
     Returns:
         Row numbers (int64) and cosines (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``.
 
     Raises:
-        VectorError: shapes that do not fit, a row or query of length 0, NaN or infinity.
-        QueryError: a negative ``k``, or a mask of another length.
+        VectorError: the shapes do not match, a row or query has length 0, or a number is NaN or infinite.
+        QueryError: ``k`` is negative, or the mask has another length.
     """
     rows = _unit(matrix, "matrix")
-    questions, many = _questions(query, rows.shape[1])
+    queries, many = _queries(query, rows.shape[1])
     allowed = _mask(mask, len(rows))
     _at_least(k, 0, "k")
-    found = [_core.top_k(question, rows, k, allowed) for question in questions]
+    found = [_core.top_k(one, rows, k, allowed) for one in queries]
     if not many:
         return found[0]
     width = min(k, len(rows) if allowed is None else int(np.count_nonzero(allowed)))
@@ -67,10 +67,13 @@ def top_k(query: ArrayLike, matrix: ArrayLike, k: int, *, mask: ArrayLike | None
 
 
 class VectorIndex:
-    """Vectors and their 8-bit codes, searched exactly. Any thread may search while another adds.
+    """Vectors with 8-bit codes, searched exactly. Threads may search while another adds.
 
-    An id is the position of a vector: the first added is 0. Vectors are kept at unit length; nothing is ever removed
-    (pass a ``mask`` to leave vectors out of a search).
+    Args:
+        dimensions: the number of components of each vector, 1 to 65,536.
+
+    The id of a vector is its position: the first one added has id 0. Vectors are scaled to unit length. They cannot be
+    removed; pass a ``mask`` to leave some out of a search.
 
     Raises:
         VectorError: ``dimensions`` outside 1..65,536.
@@ -81,8 +84,8 @@ class VectorIndex:
             raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
         self._codes = _core.Codes(dimensions)
         self._adding = threading.Lock()
-        self._growing: Growing | None = Growing(np.float32, dimensions)
-        # What searches see: replaced as a whole once the codes of its rows are there.
+        self._growing: AppendBuffer | None = AppendBuffer(np.float32, dimensions)
+        # What searches read: replaced as a whole, after the codes of its rows are complete.
         self._rows: Rows = self._growing.view()
 
     @property
@@ -97,16 +100,16 @@ class VectorIndex:
         return f"<VectorIndex of {len(self)} vectors, {self.dimensions} dimensions>"
 
     def add(self, vectors: ArrayLike) -> range:
-        """Add vectors ``(n, d)``, or one ``(d,)``, and return their ids: all are added, or on an error none.
+        """Add vectors ``(n, d)``, or one ``(d,)``, and return their ids. An error adds none of them.
 
         Raises:
-            VectorError: another width, a vector of length 0, NaN or infinity.
+            VectorError: another number of dimensions, a vector of length 0, or a number that is NaN or infinite.
         """
         rows = _unit(vectors, "vectors", self.dimensions, one=True)
         with self._adding:
             if self._growing is None:
-                # The rows so far are a mapped file, which stays as it is.
-                growing = Growing(np.float32, self.dimensions)
+                # The rows so far are a mapped file, which is never written.
+                growing = AppendBuffer(np.float32, self.dimensions)
                 growing.append(self._rows)
                 self._growing = growing
             self._growing.append(rows)
@@ -120,32 +123,35 @@ class VectorIndex:
         """Find the ``k`` vectors with the largest cosine, exactly.
 
         Args:
-            query: numbers ``(d,)``, or ``(q, d)`` for many questions, which cost less together than one by one.
-            k: how many, at least 0; fewer come back when fewer vectors are allowed.
-            mask: truth values ``(len(index),)``, true where a vector may be returned. The fewer, the faster.
-            threads: how many to use at most; None takes every core when there is work for more than one.
+            query: one query ``(d,)``, or several ``(q, d)``, which is faster than one call each.
+            k: how many vectors to return, 0 or more; fewer are returned if fewer are allowed.
+            mask: booleans ``(len(index),)``, true where a vector may be returned; a sparse mask is faster.
+            threads: the most threads to use; None takes every core if there is work for more than one.
 
         Returns:
             Ids (int64) and cosines (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``.
 
         Raises:
-            VectorError: a query of another width, of length 0, with NaN or infinity.
-            QueryError: a negative ``k``, ``threads`` below 1, or a mask of another length.
+            VectorError: the query has another number of dimensions, length 0, or a number that is NaN or infinite.
+            QueryError: ``k`` is negative, ``threads`` is below 1, or the mask has another length.
         """
         rows = self._rows
-        questions, many = _questions(query, self.dimensions)
+        queries, many = _queries(query, self.dimensions)
         allowed = _mask(mask, len(rows))
         _at_least(k, 0, "k")
         if threads is not None:
             _at_least(threads, 1, "threads")
         if many:
-            return self._codes.top_k_batch(questions, rows, k, allowed, threads=threads)
-        return self._codes.top_k(questions[0], rows, k, allowed, threads=threads)
+            return self._codes.top_k_batch(queries, rows, k, allowed, threads=threads)
+        return self._codes.top_k(queries[0], rows, k, allowed, threads=threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors to a file that `numpy.load` reads too, and their codes beside it, to ``path`` + ``.codes``.
 
-        Files of these names are replaced in one step each; whoever has the old ones open goes on with them.
+        Each file is replaced atomically; a process that has the old one open keeps it.
+
+        Raises:
+            OSError: a file cannot be written.
         """
         target, rows = Path(path), self._rows
         with _beside(target) as beside:
@@ -164,17 +170,18 @@ class VectorIndex:
     def open(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> VectorIndex:
         """Return the index that `save` wrote.
 
-        The codes are used where they lie, so processes that open the same index share them; the file is read once to
-        compare its checksums. If it is missing or damaged, or the file of vectors was written or copied since, codes
-        are made anew, in memory.
+        The codes are mapped, so processes that open the same index share them; they are read once to verify their
+        checksums. If they are missing or damaged, or the vectors were written or copied since, new codes are built in
+        memory.
 
         Args:
             path: the file of vectors.
-            mmap: leave the vectors on disk. A search reads only the few that can be among the best. The first `add`
-                reads them all into memory.
+            mmap: leave the vectors on disk. A search then reads only the few that can be among the best; the first
+                `add` reads all of them into memory.
 
         Raises:
-            StoreError: no such file, no file of vectors, cut short, or with vectors that have not length 1.
+            StoreError: the file does not exist, is not a file of vectors, is truncated, or holds vectors whose length
+                is not 1.
         """
         rows, stamp = _stored(Path(path), mmap)
         index = cls(rows.shape[1])
@@ -185,7 +192,7 @@ class VectorIndex:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """Give a name for a file to be written and moved to its place; what is left under it is removed."""
+    """Yield a temporary name beside a file; a file that is left under it is removed."""
     beside = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         yield beside
@@ -198,14 +205,14 @@ def _codes_of(path: Path) -> Path:
 
 
 def _stamp(file: os.stat_result, rows: Rows) -> bytes:
-    """Tell one file of vectors from another, reading few of them."""
-    # Clocks of files tick in milliseconds, so some rows, the last among them, must be the same too.
+    """Return what identifies a file of vectors, reading few of them."""
+    # File times may have a resolution of milliseconds, so the stamp includes some rows, the last among them.
     sample = zlib.crc32(rows[:: -max(1, len(rows) // 16)].tobytes())
     return f"{file.st_size} bytes, {file.st_mtime_ns} ns, {sample:08x}".encode()
 
 
 def _stored_codes(path: Path, stamp: bytes, rows: Rows) -> _core.Codes | None:
-    """Return the codes of rows that were saved with them, or None: they can always be made anew."""
+    """Return the codes of rows that were saved with them, or None if they cannot be used: they can be rebuilt."""
     try:
         codes = _core.Codes.open(path, stamp)
     except (OSError, ValueError):
@@ -214,14 +221,14 @@ def _stored_codes(path: Path, stamp: bytes, rows: Rows) -> _core.Codes | None:
 
 
 def _coded(rows: Rows, path: str | os.PathLike[str]) -> _core.Codes:
-    """Return new codes of rows from a file, which must have length 1."""
+    """Return new codes of rows from a file; the rows must have length 1."""
     codes = _core.Codes(rows.shape[1])
     for start in range(0, len(rows), PAGE_ROWS):
         page = rows[start : start + PAGE_ROWS]
         squares = np.einsum("ij,ij->i", page, page)
-        # Not the negation: NaN must fail.
+        # Not written the other way round: NaN must fail.
         if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
-            raise StoreError(f"{path} holds vectors that have not length 1; write it with VectorIndex.save")
+            raise StoreError(f"{path} holds vectors whose length is not 1; write it with VectorIndex.save")
         codes.append(page)
     return codes
 
@@ -233,15 +240,15 @@ def _stored(path: Path, mmap: bool) -> tuple[Rows, bytes]:
         with path.open("rb") as file:
             version = np.lib.format.read_magic(file)
             if version != (1, 0):
-                raise StoreError(f"{path} is of version {version}; {wanted}")
+                raise StoreError(f"{path} has version {version}; {wanted}")
             shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
             start, stat = file.tell(), os.fstat(file.fileno())
             if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
                 raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
             size, promised = stat.st_size, start + 4 * shape[0] * shape[1]
             if size != promised:
-                raise StoreError(f"{path} has {size} bytes, its head promises {promised}; write it anew")
-            # The very file that was looked at, whatever has its name by now.
+                raise StoreError(f"{path} has {size} bytes, its header says {promised}; write it again")
+            # Map the file that was checked, even if another one has its name by now.
             if mmap and shape[0]:
                 mapped: Rows = np.memmap(file, np.float32, "r", start, shape).view(np.ndarray)
                 return mapped, _stamp(stat, mapped)
@@ -270,8 +277,8 @@ def _unit(value: ArrayLike, name: str, width: int | None = None, *, one: bool = 
         raise VectorError(f"{name}: {error}") from None
 
 
-def _questions(value: ArrayLike, width: int) -> tuple[Rows, bool]:
-    """Return unit rows ``(q, d)``, and whether there was a leading dimension."""
+def _queries(value: ArrayLike, width: int) -> tuple[Rows, bool]:
+    """Return unit rows ``(q, d)``, and whether several queries were given."""
     return _unit(value, "query", width, one=True), np.ndim(value) == 2
 
 
@@ -280,7 +287,7 @@ def _mask(value: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
         return None
     mask = np.ascontiguousarray(value, dtype=np.bool_)
     if mask.shape != (n,):
-        raise QueryError(f"mask has shape {mask.shape}: wanted ({n},), one truth value a vector")
+        raise QueryError(f"mask has shape {mask.shape}: wanted ({n},), one boolean per vector")
     return mask
 
 

@@ -9,22 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeGuard
+from typing import IO, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import BatchError, EntryError, SeptetError, StoreError
-from septet.ranking.pool import Candidate
-from septet.storage.entries import COLUMNS
-from septet.storage.links import Link
 from septet.storage.store import Reading, Store
-from septet.storage.vectors import key_sql
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from septet.vault import Vault
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.links import Link
+from septet.writable import Progress, Writable
 
 __all__ = ["Imported", "export", "import_lines"]
 
@@ -52,56 +47,48 @@ def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
 
 
 def import_lines(
-    vault: Vault,
-    source: str | os.PathLike[str] | Iterable[str],
-    progress: Callable[[int, int | None], None] | None,
+    vault: Writable, source: str | os.PathLike[str] | Iterable[str], progress: Progress | None
 ) -> Imported:
     """Store the lines of `export`, or plain entries (objects with a title); see `Vault.import_`."""
     rest: list[tuple[str, Mapping[str, Any]]] = []
     with _opened(source) as lines:
         ids = vault.add_many(_entries(lines, rest), progress=progress)
-    links = [
+    linked = [
         Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for k, r in rest if k == "link"
     ]
-    feedback = [r for k, r in rest if k == "feedback"]
+    given = [r for k, r in rest if k == "feedback"]
     try:
-        if links:
-            vault.link_many(links)
-        if feedback:
-            vault._restore_feedback(feedback)
+        if linked:
+            vault.link_many(linked)
+        if given:
+            vault._restore_feedback(given)
     except SeptetError as fault:
         raise BatchError(
             f"the {len(ids)} entries are stored, but not their links and feedback: {fault}",
             written=len(ids),
             index=len(ids),
         ) from fault
-    return Imported(len(ids), len(links), len(feedback))
+    return Imported(len(ids), len(linked), len(given))
 
 
 def _records(read: Reading) -> Iterator[dict[str, Any]]:
     vectors = _vectors(read)
-    for row in read.sql.execute(f"SELECT {COLUMNS} FROM entries e WHERE e.live ORDER BY e.row"):
-        entry = Candidate._make(row).to_entry()
+    for candidate in entries.live(read):
+        entry = candidate.to_entry()
         record = {"record": "entry", **entry.to_dict()}
         if entry.id in vectors:
             record["vector"] = vectors[entry.id]
         yield record
-    for source, target, kind, note in read.sql.execute("SELECT source, target, type, note FROM links"):
-        yield {"record": "link", "source": source, "target": target, "type": kind, "note": note}
-    for query, entry_id, action, at in read.sql.execute(
-        "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
-    ):
-        yield {"record": "feedback", "query": query, "entry_id": entry_id, "action": action, "created_at": at}
+    for link in links.all_links(read):
+        yield {"record": "link", **link._asdict()}
+    for row in feedback.all_rows(read):
+        yield {"record": "feedback", **row._asdict()}
 
 
 def _vectors(read: Reading) -> dict[str, dict[str, str]]:
     """Return the given vectors of each entry as base64 of little-endian float32, by model."""
-    sql = (
-        f"SELECT e.id, s.model, v.vector FROM entries e JOIN vectors v ON v.key = {key_sql('entry')} "
-        "JOIN spaces s ON s.space = v.space AND s.keyed_by = 'entry' WHERE e.live"
-    )
     found: dict[str, dict[str, str]] = {}
-    for entry_id, model, blob in read.sql.execute(sql):
+    for entry_id, model, blob in stored_vectors.given(read):
         found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
     return found
 
@@ -114,9 +101,9 @@ def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) ->
         try:
             record = json.loads(line)
         except ValueError as fault:
-            raise EntryError(f"line {number} is no JSON: {fault}") from None
+            raise EntryError(f"line {number} is not JSON: {fault}") from None
         if not isinstance(record, dict):
-            raise EntryError(f"line {number} is no JSON object")
+            raise EntryError(f"line {number} is not a JSON object")
         kind = record.pop("record", "entry")
         if kind == "entry":
             if isinstance(record.get("vector"), dict):
@@ -125,7 +112,7 @@ def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) ->
         elif kind in _NEEDED and all(isinstance(record.get(f), str) for f in _NEEDED[kind]):
             rest.append((kind, record))
         else:
-            raise EntryError(f"line {number} is no entry, link or feedback")
+            raise EntryError(f"line {number} is not an entry, a link or feedback")
 
 
 def _decoded(lines: Iterable[str]) -> Iterator[str]:
@@ -144,7 +131,7 @@ def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
     try:
         return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
     except ValueError:
-        raise EntryError(f"line {line} has a vector that is no base64 of float32") from None
+        raise EntryError(f"line {line} has a vector that is not base64 of float32") from None
 
 
 @contextmanager

@@ -1,32 +1,18 @@
-"""What a search gives back: hits, notes on what went wrong on the way, and a report per tier."""
+"""What a search returns: hits, notes on what it could not do, and a report per tier."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from septet.entry import Entry
+from septet.entry import Entry, previews
+from septet.notes import DEGRADING, Note
 
-__all__ = ["Hit", "Note", "Results", "TierReport", "hit_of"]
+if TYPE_CHECKING:
+    from septet.fields import Severity
 
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something a search could not do, or did differently: a code to test for, the cause, and the cure."""
-
-    code: str
-    cause: str
-    cure: str = ""
-    tier: str = ""
-
-    def __str__(self) -> str:
-        where = f" [{self.tier}]" if self.tier else ""
-        return f"{self.code}{where}: {self.cause}" + (f" ({self.cure})" if self.cure else "")
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the four fields as a dict."""
-        return {"code": self.code, "cause": self.cause, "cure": self.cure, "tier": self.tier}
+__all__ = ["Hit", "Note", "Results", "TierReport", "hits_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +21,9 @@ class Hit:
 
     Attributes:
         score: higher is better; the profile says its range (``septet``: 0 to 1).
-        breakdown: weight x signal per signal, in the profile's order; the values sum to ``score``.
+        breakdown: weight × signal for each signal, in the profile's order; the values sum to ``score``.
         signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.
-        tier: the name of the tier that the entry came from.
+        tier: the name of the tier that the entry comes from.
         entry: the whole entry in mode ``full``, None in mode ``scan``.
     """
 
@@ -46,7 +32,7 @@ class Hit:
     score: float
     type: str
     domain: str
-    severity: str
+    severity: Severity
     tags: tuple[str, ...]
     kind: str
     snippet: str
@@ -57,7 +43,7 @@ class Hit:
     entry: Entry | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the documented result: the whole entry with its scores, or the light fields in mode ``scan``."""
+        """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
         if self.entry is None:
             return {
                 "id": self.id,
@@ -86,24 +72,38 @@ class _Filling:
 
     __slots__ = Hit.__slots__
 
-    def __init__(self, values: Iterable[Any]) -> None:
-        (
-            self.id, self.title, self.score, self.type, self.domain, self.severity, self.tags, self.kind, self.snippet,
-            self.token_estimate, self.tier, self.breakdown, self.signals, self.entry,
-        ) = values  # fmt: skip
+
+#: What ranking says of a hit: its score, its tier, weight x signal and raw signals.
+Scored: TypeAlias = tuple[float, str, Mapping[str, float], Mapping[str, "float | None"]]
 
 
-def hit_of(*values: Any) -> Hit:
-    """Return the hit with these fields, all of them and in their order."""
-    filled: Any = _Filling(values)
-    filled.__class__ = Hit
-    made: Hit = filled
-    return made
+def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -> tuple[Hit, ...]:
+    """Return ranked entries as hits, with the whole entries if they are wanted."""
+    hits = []
+    for entry, (score, tier, breakdown, signals), (snippet, tokens) in zip(entries, scored, previews(entries)):
+        hit: Any = _Filling()
+        hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
+        hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
+        hit.snippet, hit.token_estimate, hit.tier = snippet, tokens, tier
+        hit.breakdown, hit.signals = breakdown, signals
+        hit.entry = entry if full else None
+        hit.__class__ = Hit
+        hits.append(hit)
+    return tuple(hits)
 
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """What one tier did in a search: candidates it gave, its generation, milliseconds, and its error if it failed."""
+    """What one tier did in a search.
+
+    Attributes:
+        name: the tier.
+        priority: its priority in the federation.
+        candidates: how many candidates it found.
+        generation: the state of the vault that it read; each write transaction adds 1.
+        took_ms: how long it took, in milliseconds.
+        error: why it failed; empty if it did not.
+    """
 
     name: str
     priority: float
@@ -115,7 +115,18 @@ class TierReport:
 
 @dataclass(frozen=True, slots=True)
 class Results(Sequence[Hit]):
-    """The hits of one search, best first, with what happened on the way."""
+    """The hits of one search, best first, and how it went.
+
+    Attributes:
+        hits: the results.
+        query: as it was given.
+        profile: the name of the profile that ranked them.
+        mode: ``full`` or ``scan``.
+        weights: the weight of each signal.
+        notes: what the search could not do, or did differently.
+        tiers: a report per tier.
+        took_ms: how long the search took, in milliseconds.
+    """
 
     hits: tuple[Hit, ...]
     query: str
@@ -152,7 +163,7 @@ class Results(Sequence[Hit]):
 
     @property
     def degraded(self) -> bool:
-        """True when a note says that a leg, a tier, vectors or part of the query were missing."""
+        """True if a note says that a leg, a tier, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,20 +188,3 @@ class Results(Sequence[Hit]):
                 for t in self.tiers
             ],
         }
-
-
-#: Codes of notes that mean: the answer is less than it could be.
-DEGRADING = frozenset(
-    {
-        "bm25_unavailable",
-        "embedding_refused",
-        "embedding_unavailable",
-        "no_embedder",
-        "no_vectors",
-        "other_model",
-        "query_cut",
-        "space_incomplete",
-        "tier_failed",
-        "vector_mismatch",
-    }
-)

@@ -1,4 +1,4 @@
-"""What a vault says about itself."""
+"""Counts and sizes of a vault."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from septet.storage.vectors import Space
+from septet.spaces import Space
 
 __all__ = ["Optimized", "Stats"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a vault holds. ``spaces`` counts vectors by model and dimension; ``size_bytes`` is the file's."""
+    """What a vault holds.
+
+    Attributes:
+        path: the file.
+        entries: how many entries, memories among them.
+        kinds: entries by kind.
+        links: how many links.
+        feedback: feedback rows by action.
+        spaces: vectors by model and dimension.
+        generation: the state of the vault; each write transaction adds 1.
+        size_bytes: the size of the file; 0 in memory.
+    """
 
     path: str
     entries: int
@@ -40,7 +51,13 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Optimized:
-    """What `Vault.optimize` made: for how many entries, and the file, None for a vault that keeps all in memory."""
+    """What `Vault.optimize` wrote.
+
+    Attributes:
+        entries: how many entries it covers.
+        path: the file; None if the vault keeps everything in memory.
+        size_bytes: the size of the file.
+    """
 
     entries: int
     path: str | None

@@ -1,12 +1,12 @@
-"""TF-IDF of whole corpora, for services that need only the weights.
+"""TF-IDF weights without a vault, for services that need nothing else.
 
 >>> vectorizer = TfidfVectorizer()
 >>> rows = vectorizer.fit_transform(["to be or not to be", "to see or not to see"])
 >>> vectorizer.vocabulary
 ['be', 'not', 'or', 'see', 'to']
 
-The numbers are those of scikit-learn's ``TfidfVectorizer`` with its defaults. With scipy at hand, the rows become a
-matrix by ``scipy.sparse.csr_matrix(rows, shape=(len(texts), len(vectorizer)))``.
+The numbers equal those of scikit-learn's ``TfidfVectorizer`` with its defaults. For a scipy matrix, use
+``scipy.sparse.csr_matrix(rows, shape=(len(texts), len(vectorizer)))``.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ T = TypeVar("T")
 
 
 class SparseRows(NamedTuple):
-    """Rows in CSR form: row ``i`` has ``data[indptr[i]:indptr[i + 1]]`` in the columns ``indices`` at the same places.
+    """Rows in CSR form, in the order of arguments that ``scipy.sparse.csr_matrix`` takes.
 
-    The order of the three is the one that ``scipy.sparse.csr_matrix`` takes.
+    Row ``i`` has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns ``indices[indptr[i]:indptr[i + 1]]``.
     """
 
-    #: The values that are not 0, float64.
+    #: The nonzero values, float64.
     data: NDArray[np.float64]
-    #: Their columns, int32, ascending in a row.
+    #: Their columns, int32, ascending within a row.
     indices: NDArray[np.int32]
-    #: Where each row begins, and the end of the last, int64 ``(n + 1,)``.
+    #: The start of each row, and the end of the last, int64 ``(n + 1,)``.
     indptr: NDArray[np.int64]
 
 
 class TfidfVectorizer:
-    """Rows of length 1 from counts times ``idf = ln((1 + n) / (1 + df)) + 1``; a text without known terms gives zeros.
+    """Turns texts into rows of TF-IDF weights, counts times ``idf = ln((1 + n) / (1 + df)) + 1``, scaled to length 1.
 
-    Any thread may transform while another fits: it uses what was learned when it began. No number depends on
-    ``threads``, which says how many to use at most; None takes every core when there is work for more than one.
+    A text without known terms gives a row of zeros. Threads may transform while another fits: they use what was
+    learned when they began. ``threads`` is the most threads to use, None for every core if there is work for more than
+    one; results do not depend on it.
 
     Args:
-        tokens: ``"words"`` takes runs of at least two letters, digits and underscores, in lower case: what
-            scikit-learn's default pattern takes. ``"signals"`` takes what the TF-IDF signal of a vault takes: at least
-            three characters, hyphens included, no English stop words, accents folded, and pairs of characters of
-            scripts written without blanks.
+        tokens: ``"words"`` takes runs of two or more letters, digits and underscores, in lower case, like the default
+            pattern of scikit-learn. ``"signals"`` takes the terms of a vault's TF-IDF signal: three or more characters,
+            hyphens included, without English stop words, accents folded, and pairs of characters of scripts that are
+            written without spaces.
 
     Raises:
-        QueryError: another ``tokens``.
+        QueryError: ``tokens`` is neither of these.
     """
 
     def __init__(self, *, tokens: str = "words") -> None:
@@ -63,36 +64,36 @@ class TfidfVectorizer:
         self._tokens = tokens
 
     def fit(self, texts: Iterable[str], *, threads: int | None = None) -> TfidfVectorizer:
-        """Learn terms and document frequencies; replaces what was learned before. Returns the vectorizer.
+        """Learn terms and document frequencies, replacing those learned before; return the vectorizer.
 
         Raises:
-            QueryError: ``threads`` below 1, a text with half a surrogate pair.
-            TypeError: something that is not a text, or one text alone.
+            QueryError: ``threads`` is below 1, or a text has half a surrogate pair.
+            TypeError: ``texts`` is one text, or holds something that is not text.
         """
-        _asked(self._core.fit, texts, threads)
+        _called(self._core.fit, texts, threads)
         return self
 
     def transform(self, texts: Iterable[str], *, threads: int | None = None) -> SparseRows:
-        """Return a row for every text, from the terms that were learned.
+        """Return a row for each text, over the terms learned by `fit`.
 
         Raises:
-            QueryError: nothing learned yet, ``threads`` below 1, a text with half a surrogate pair.
-            TypeError: something that is not a text, or one text alone.
+            QueryError: `fit` was not called, ``threads`` is below 1, or a text has half a surrogate pair.
+            TypeError: ``texts`` is one text, or holds something that is not text.
         """
-        return SparseRows(*_asked(self._core.transform, texts, threads))
+        return SparseRows(*_called(self._core.transform, texts, threads))
 
     def fit_transform(self, texts: Iterable[str], *, threads: int | None = None) -> SparseRows:
-        """Return what `transform` of the same texts returns after `fit`, reading them once.
+        """Return what `fit` and then `transform` of the same texts return, reading the texts once.
 
         Raises:
-            QueryError: ``threads`` below 1, a text with half a surrogate pair.
-            TypeError: something that is not a text, or one text alone.
+            QueryError: ``threads`` is below 1, or a text has half a surrogate pair.
+            TypeError: ``texts`` is one text, or holds something that is not text.
         """
-        return SparseRows(*_asked(self._core.fit_transform, texts, threads))
+        return SparseRows(*_called(self._core.fit_transform, texts, threads))
 
     @property
     def vocabulary(self) -> list[str]:
-        """The terms by column, which is their code point order; empty when nothing was learned."""
+        """The terms by column, in code point order; empty before `fit`."""
         try:
             return self._core.vocabulary
         except ValueError:
@@ -100,7 +101,7 @@ class TfidfVectorizer:
 
     @property
     def idf(self) -> NDArray[np.float64]:
-        """The inverse document frequencies by column; empty when nothing was learned."""
+        """The inverse document frequencies by column; empty before `fit`."""
         try:
             return self._core.idf
         except ValueError:
@@ -113,9 +114,9 @@ class TfidfVectorizer:
         return f"<TfidfVectorizer of {len(self)} terms, tokens={self._tokens!r}>"
 
 
-def _asked(call: Callable[..., T], texts: Iterable[str], threads: int | None) -> T:
+def _called(call: Callable[..., T], texts: Iterable[str], threads: int | None) -> T:
     if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts is one {type(texts).__name__}: wanted many, as in [text]")
+        raise TypeError(f"texts is one {type(texts).__name__}: wanted several, as in [text]")
     listed = texts if isinstance(texts, list) else list(texts)
     try:
         return call(listed, threads=threads)

@@ -1,4 +1,4 @@
-"""Vault: one SQLite file of knowledge, and everything that can be done with it."""
+"""Vault: one SQLite file of knowledge, searched and changed in one place."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from septet.entry import Entry, utf8
 from septet.errors import ReadOnly
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
-from septet.storage import entries, feedback, links
-from septet.storage import vectors as stored_vectors
+from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.sidecar import Sidecar
 from septet.storage.connection import MEMORY
-from septet.storage.keeper import Keeper
-from septet.storage.links import Link
-from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.links import Link
 from septet.tiers import LocalTier
 from septet.writable import Progress, Writable
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
     from septet.embedding.options import EmbeddingOptions
+    from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport
-    from septet.embedding.selection import SpaceStatus
     from septet.portable import Imported
     from septet.stats import Optimized, Stats
 
@@ -38,25 +38,25 @@ class Vault(Searchable, Writable):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
-        path: the file, made on first use; ``":memory:"`` for a vault that goes with the process.
+        path: the file, created on first use; ``":memory:"`` for a vault that lives as long as the process.
         read_only: open for reading; the file must exist.
-        clock: returns the present in epoch seconds.
-        profile: how searches rank unless they say otherwise, and how many vectors per entry are kept.
-        embedder: what makes vectors of texts and questions: an `Embedder`, or a configuration of one (a dict, a file,
-            a provider's name; see `embedder_from`). Entries are then embedded in the background after they are
-            written, and searches embed their question. Nothing is sent before.
-        previous_embedder: that of the model before, whose vectors answer until the new ones are complete.
+        clock: returns the current time in epoch seconds.
+        profile: how searches rank unless they name another profile, and how many vectors each entry keeps.
+        embedder: what turns entries and queries into vectors: an `Embedder`, or its configuration (a dict, a file, a
+            provider's name; see `embedder_from`). Entries are then embedded in the background after each write, and
+            searches embed their query. Nothing is sent before that.
+        previous_embedder: the embedder of the model used before; its vectors answer until the new ones are complete.
         embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
-        embedding_options: times and sizes.
-        sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes need
-            not make it anew and share its memory. It is written in the background, for vaults of 2,000 entries or
-            more, and may be deleted at any time. False keeps everything in memory.
+        embedding_options: timeouts and sizes.
+        sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes share
+            it instead of building it again. It is written in the background, for vaults of 2,000 entries or more, and
+            may be deleted at any time. False keeps everything in memory.
 
     Raises:
-        StoreError: the file cannot be used; see its subclasses for why.
+        StoreError: the file cannot be used; the subclass says why.
         ProfileError: an unknown or malformed profile.
-        EmbeddingConfigError: a configuration that cannot be understood. A key or a model that is missing is none:
-            searches go on without vectors, and say why.
+        EmbeddingConfigError: a malformed configuration. A missing key or model does not raise: searches run without
+            vectors and note why.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Vault(Searchable, Writable):
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
         beside = Sidecar(self.path, read_only=read_only) if sidecar and not self._store.in_memory else None
-        self._tier = LocalTier("vault", 1.0, self._store, Keeper(beside))
+        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside))
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
             if any(given is not None for given in self._embedding):
-                # A configuration that cannot be understood is told here.
+                # A malformed configuration is reported here, not by the first search.
                 self.__dict__["_embeddings"] = self._make_embeddings()
         except BaseException:
             self._store.close()
@@ -88,7 +88,7 @@ class Vault(Searchable, Writable):
 
     @property
     def path(self) -> str:
-        """The file's path as it was given."""
+        """The path of the file, as given."""
         return self._store.path
 
     def __repr__(self) -> str:
@@ -105,30 +105,33 @@ class Vault(Searchable, Writable):
     def close(self) -> None:
         """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
 
-        Automatic embedding is waited for, a few seconds at most (``close_wait_s``); what it leaves, the next takes up.
+        Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
         """
         if self._has_embeddings:
             self._embeddings.close()
         self._store.close()
 
     def optimize(self) -> Optimized:
-        """Make everything that searches use now, rather than in the background, and write it beside the file.
+        """Build what searches use now, rather than in the background, and write it beside the file.
 
-        Worth its time after a large import, or before the file goes to a read-only medium: the next process opens what
-        is there, and its first search is as fast as any. Nothing is written that was written already. Token counts are
-        made if the vault's own profile asks for them, or a search did.
+        Call it after a large import, or before the file moves to a read-only medium: the next process opens what is
+        there, and its first search is as fast as any. Files that are up to date are not written again. Token counts
+        are built if the vault's own profile, or a search so far, uses them.
+
+        Returns:
+            How many entries it covers, and the file it wrote.
 
         Raises:
-            ReadOnly: opened for reading.
-            StoreError: the vault cannot be read, or the folder takes no writes.
+            ReadOnly: the vault was opened for reading.
+            StoreError: the vault cannot be read, or the folder cannot be written.
         """
         if self._store.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        from septet.snapshot.optimize import optimize
         from septet.stats import Optimized
-        from septet.storage import upkeep
 
         terms = "tfidf" in resolve(self._profile).columns
-        made = upkeep.optimize(self._tier.keeper, self._store, self._clock(), terms=terms)
+        made = optimize(self._tier.manager, self._store, self._clock(), terms=terms)
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- embedding ---------------------------------------------------------------------------------------------------
@@ -136,25 +139,25 @@ class Vault(Searchable, Writable):
     def embed(
         self, *, progress: Callable[[int, int], None] | None = None, batch: bool = False, wait: bool = True
     ) -> EmbedReport:
-        """Give every text that lacks one its vector in the embedder's space, now, and say what came of it.
+        """Embed every text that has no vector of the embedder's model yet, now.
 
-        A text is the title, description and context of an entry; memories are not embedded. Every batch of 100 is
-        stored as soon as it is answered, so that nothing paid for is lost: after a failure, an interrupt or a crash the
-        next run goes on where this one ended. Processes that embed one vault share the work.
+        A text is the title, description and context of an entry; memories are not embedded. Each batch of 100 is
+        stored as soon as its answer arrives, so nothing paid for is lost: after a failure, an interrupt or a crash
+        the next run continues. Processes that embed the same vault share the work.
 
-        When the vault's vectors are of another model, they go on answering until these are complete, and are removed
-        then (unless the profile keeps vectors ``per-model``).
+        Vectors of another model keep answering searches until the new ones are complete; then they are removed,
+        unless the profile keeps vectors ``per-model``.
 
         Args:
-            progress: called after each batch with the texts dealt with and those to be dealt with.
-            batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. Jobs are
-                kept in the vault, so that after a crash the next ``embed(batch=True)`` collects them. Texts that
-                jobs do not bring, and all of them after two failed jobs in a row, go request by request. Open the
-                vault with ``EmbeddingOptions(automatic=False)``, or its writes are embedded before.
-            wait: until every job is over; if False, jobs are submitted, and a later call collects them.
+            progress: called after each batch with the number of texts done and the total.
+            batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. The
+                vault keeps the jobs, so after a crash the next ``embed(batch=True)`` collects them. Texts that a job
+                leaves out are embedded request by request, and after two failed jobs in a row so are all others.
+                Open the vault with ``EmbeddingOptions(automatic=False)``, or its writes are embedded at once.
+            wait: wait until every job is done; False submits jobs and leaves them to a later call.
 
         Returns:
-            What was embedded; providers' failures are counted and noted in it, not raised.
+            What was embedded; it counts and notes the failures of providers instead of raising them.
 
         Raises:
             EmbeddingConfigError: the vault has no embedder, with the reason.
@@ -163,41 +166,61 @@ class Vault(Searchable, Writable):
         return self._embeddings.run(progress, batch=batch, wait=wait)
 
     def wait_embedded(self, timeout_s: float | None = None) -> bool:
-        """Wait until automatic embedding has nothing to do, and say whether that came true in time.
+        """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.
 
-        While a provider does not answer, it goes on trying.
+        It keeps trying while a provider does not answer, so give a timeout.
         """
         return self._embeddings.wait(timeout_s)
 
     def spaces(self) -> list[SpaceStatus]:
-        """Return each space, a model with a dimension, and how far it is filled; those that answer come first."""
+        """Return each space (a model and its dimension) and how complete it is, those that answer searches first.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
         return self._embeddings.spaces()
 
     def embedding_status(self) -> EmbeddingStatus:
-        """Return what automatic embedding is at, and what went wrong."""
+        """Return what automatic embedding is doing, and what went wrong."""
         return self._embeddings.status()
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, id: str) -> Entry | None:
-        """Return an entry, or None when there is none of that id."""
+        """Return the entry with this id, or None.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
         found = self.load([id])
         return found[0] if found else None
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries by id, in the order asked; ids that do not exist are left out."""
+        """Return whole entries in the order of the ids; ids that do not exist are left out.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
         wanted = [ids] if isinstance(ids, str) else list(ids)
         with self._store.reading() as read:
             found = entries.find(read, wanted)
         return [found[i].to_entry() for i in wanted if i in found]
 
     def links(self, id: str) -> list[Link]:
-        """Return the links from and to an entry."""
+        """Return the links from and to an entry.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
         with self._store.reading() as read:
             return links.links_of(read, utf8(id, "id"))
 
     def stats(self) -> Stats:
-        """Count what the vault holds."""
+        """Count what the vault holds.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
         from pathlib import Path
 
         from septet.stats import Stats
@@ -231,21 +254,36 @@ class Vault(Searchable, Writable):
         """Copy the vault to another file while it is in use; the copy appears when it is complete.
 
         Args:
-            progress: called with pages copied and pages in all.
+            progress: called with the number of pages copied and the total.
+
+        Raises:
+            StoreError: the vault cannot be read, or the copy cannot be written.
         """
         self._store.backup(os.fspath(path), progress)
 
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
-        """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines."""
+        """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines.
+
+        Raises:
+            StoreError: the vault cannot be read, or the target cannot be written.
+        """
         from septet.portable import export
 
         return export(self._store, target)
 
     def import_(self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None) -> Imported:
-        """Read JSON lines, those of `export` or plain entries, and return what was stored.
+        """Store JSON lines: those of `export`, or plain entries (objects with a title).
+
+        Args:
+            source: a file, or the lines themselves.
+            progress: called with the number of entries stored so far and the total, None when it is unknown.
+
+        Returns:
+            How many records were stored.
 
         Raises:
-            BatchError: a line that cannot be stored; ``written`` entries are.
+            BatchError: a line cannot be stored; the ``written`` entries before it are.
+            EntryError: the source cannot be read.
         """
         from septet.portable import import_lines
 
@@ -261,7 +299,7 @@ class Vault(Searchable, Writable):
         return self._make_embeddings()
 
     def _make_embeddings(self) -> Embeddings:
-        # A program that embeds nothing should not wait for what embeds.
+        # Programs without an embedder do not load the embedding package.
         from septet.embedding.embeddings import Embeddings
 
         embedder, previous, cache, options = self._embedding
@@ -277,7 +315,7 @@ class Vault(Searchable, Writable):
             self._embeddings.written()
 
     def _embeds(self) -> bool:
-        return self._has_embeddings and self._embeddings.asks
+        return self._has_embeddings and self._embeddings.affects_searches
 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {self._tier.name: self._embeddings}
@@ -286,8 +324,8 @@ class Vault(Searchable, Writable):
         return [self._tier]
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
-        return LocalTier(name, priority, self._store, self._tier.keeper)
+        return LocalTier(name, priority, self._store, self._tier.manager)
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
-            return self._tier.keeper.remembered(read, "feedback", lambda: feedback.counts(read))
+            return self._tier.manager.remembered(read, "feedback", lambda: feedback.counts(read))

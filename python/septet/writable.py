@@ -1,90 +1,129 @@
-"""What can be done to a vault: storing entries, links and feedback."""
+"""Writing to a vault: entries, memories, links and feedback."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.entry import Entry, as_epoch, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
-from septet.storage import entries, feedback, links
-from septet.storage import vectors as stored_vectors
-from septet.storage.links import Link
 from septet.storage.store import Store, Writing
-from septet.storage.vectors import GivenVectors
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.entries import EntryRow
+from septet.storage.tables.feedback import Feedback
+from septet.storage.tables.links import Link
+from septet.storage.tables.vectors import GivenVectors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
+
+    from septet.fields import (
+        Action,
+        EntryChanges,
+        EntryFields,
+        EntryItem,
+        EntryOverrides,
+        MemoryFields,
+        Strings,
+        VectorLike,
+    )
 
 __all__ = ["Progress", "Writable"]
 
-#: A transaction of `Writable.add_many` ends at so many entries, or bytes of text and vectors: large enough that FTS5
-#: has little to merge, short enough that other writers wait little.
+#: `Writable.add_many` ends a transaction after this many entries, or bytes of text and vectors: large enough that
+#: FTS5 has little to merge, small enough that other writers wait only briefly.
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32 << 20
 
-Progress = Callable[[int, "int | None"], None]
+#: Called with the number stored so far and the total, None when it is unknown.
+Progress: TypeAlias = Callable[[int, "int | None"], None]
 
 
 class _Batch:
     """What one transaction stores: rows of entries, and the vectors given with them."""
 
     def __init__(self) -> None:
-        self.rows: list[entries.Row] = []
+        self.rows: list[EntryRow] = []
         self.vectors: list[GivenVectors] = []
         self.size_bytes = 0
 
-    def take(self, row: entries.Row, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+    def take(self, row: EntryRow, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         self.rows.append(row)
-        self.size_bytes += entries.size_of(row)
+        self.size_bytes += row.size
         if vectors:
-            self.vectors.append(GivenVectors(entries.id_of(row), entries.text_hash_of(row), vectors))
+            self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
             self.size_bytes += sum(v.nbytes for v in vectors.values())
 
 
 class Writable(ABC):
-    """A store of entries that can be changed; every change is one transaction."""
+    """A store of entries that can be changed; each call is one transaction unless it says otherwise."""
 
     _store: Store
     _profile: ProfileLike
 
-    def add(self, entry: Entry | None = None, *, vector: Any = None, model: str | None = None, **fields: Any) -> str:
+    @overload
+    def add(
+        self,
+        entry: None = None,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        **fields: Unpack[EntryFields],
+    ) -> str: ...
+    @overload
+    def add(
+        self,
+        entry: Entry,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        **fields: Unpack[EntryOverrides],
+    ) -> str: ...
+    def add(
+        self, entry: Entry | None = None, *, vector: VectorLike | None = None, model: str | None = None, **fields: Any
+    ) -> str:
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
         Args:
-            entry: a whole `Entry`; or name its fields:
-            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to the text it was
-                given with: writing another title, description or context without a vector drops it. Unless the
-                vault's profile keeps one ``per-model``, the vectors of the last write are the entry's only ones.
-            model: names the vector's model, so that only vectors of one model are compared.
+            entry: a whole `Entry`; leave it out to name the fields instead.
+            vector: its embedding, shape ``(d,)``, or a dict of embeddings by model. It belongs to this text: changing
+                title, description or context without a new vector drops it. Unless the vault's profile keeps one
+                ``per-model``, the vectors of the last write replace all others of the entry.
+            model: the model that made the vector; only vectors of the same model are compared.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
                 ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
-                ``valid_until`` (epoch seconds or aware datetimes).
+                ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that differ from it.
 
         Raises:
-            EntryError: a field that cannot be stored; nothing was written.
-            VectorError: NaN, infinite, zero, or another dimension than the model's vectors have.
-            StoreError: the file does not take the write.
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: the vector is NaN, infinite or zero, or its dimension differs from that of the model.
+            StoreError: the vault cannot be written.
         """
         if entry is not None:
             if not isinstance(entry, Entry):
-                raise EntryError(f"add takes an Entry or named fields, not {type(entry).__name__}: add(**fields)?")
+                raise EntryError(
+                    f"add takes an Entry or keyword arguments, got {type(entry).__name__}: use add(**fields) for a dict"
+                )
             fields = {**_fields_of(entry), **fields}
         batch = _Batch()
         self._gather(batch, fields, vector, model)
         self._write(batch)
-        return entries.id_of(batch.rows[0])
+        return batch.rows[0].id
 
-    def add_many(self, items: Iterable[Entry | Mapping[str, Any]], *, progress: Progress | None = None) -> list[str]:
-        """Store many entries, five thousand a transaction or 32 MB, and return their ids.
+    def add_many(
+        self, items: Iterable[Entry | EntryItem | Mapping[str, object]], *, progress: Progress | None = None
+    ) -> list[str]:
+        """Store many entries and return their ids, in transactions of 5,000 entries or 32 MB.
 
         Args:
             items: entries, or dicts with the arguments of `add`.
-            progress: called after each transaction with the number stored so far and the total, if it is known.
+            progress: called after each transaction with the number stored so far and the total, None if unknown.
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
@@ -102,7 +141,7 @@ class Writable(ABC):
                     if len(batch.rows) == BATCH_ROWS or batch.size_bytes >= BATCH_BYTES:
                         break
             except Exception as fault:
-                # Whatever stops the source: the caller learns how far it got.
+                # The source may raise anything; the caller must learn how many are stored.
                 raise _stopped(len(ids), len(ids) + len(batch.rows), fault) from fault
             if not batch.rows:
                 return ids
@@ -110,16 +149,26 @@ class Writable(ABC):
                 self._write(batch)
             except SeptetError as fault:
                 raise _stopped(len(ids), len(ids), fault) from fault
-            ids += map(entries.id_of, batch.rows)
+            ids += [row.id for row in batch.rows]
             if progress is not None:
                 progress(len(ids), total)
 
-    def update(self, id: str, *, vector: Any = None, model: str | None = None, **changes: Any) -> Entry:
-        """Change some fields of an entry and return it as it is now.
+    def update(
+        self, id: str, *, vector: VectorLike | None = None, model: str | None = None, **changes: Unpack[EntryChanges]
+    ) -> Entry:
+        """Change some fields of an entry and return the changed entry.
+
+        Args:
+            id: the entry to change.
+            vector: as for `add`.
+            model: as for `add`.
+            **changes: the fields of `add`, apart from the id; ``updated_at`` is now unless given.
 
         Raises:
-            EntryNotFound: there is no such entry.
-            EntryError: a field that cannot be stored; nothing was written.
+            EntryNotFound: no entry has this id.
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: as for `add`.
+            StoreError: the vault cannot be written.
         """
         vectors = stored_vectors.checked(vector, model, id)
         batch = _Batch()
@@ -134,44 +183,83 @@ class Writable(ABC):
         return changed.entry
 
     def remember(
-        self, context: str, summary: str = "", topics: Sequence[str] = (), *, id: str | None = None, **fields: Any
+        self,
+        context: str,
+        summary: str = "",
+        topics: Strings = (),
+        *,
+        id: str | None = None,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        **fields: Unpack[MemoryFields],
     ) -> str:
         """Store a memory (a session, a lesson, a preference) and return its id.
 
-        Searches find memories with ``include_memories=True``. ``fields`` are those of `add`.
-        """
-        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
-        return self.add(id=id, **{**named, **fields})
-
-    def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries with their links and the vectors given with them, and return how many there were.
+        A memory is an entry of the kind ``memory``; searches find it with ``include_memories=True``.
 
         Args:
-            *ids: ids, or lists of ids; those that do not exist are left out.
+            context: what it is about; the title of the entry.
+            summary: what to remember; the description of the entry.
+            topics: the tags of the entry.
+            id: made from context and summary if missing.
+            vector: as for `add`.
+            model: as for `add`.
+            **fields: the other fields of `add`.
 
-        The text is emptied at once; `purge` removes the empty rows, and the vectors that a provider made of texts
-        which no entry has any more. Until then a text that comes back costs nothing.
+        Raises:
+            EntryError: a field cannot be stored; nothing was written.
+            VectorError: as for `add`.
+            StoreError: the vault cannot be written.
+        """
+        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
+        whole: Any = {**named, **fields, "id": id}
+        return self.add(vector=vector, model=model, **whole)
+
+    def delete(self, *ids: str | Iterable[str]) -> int:
+        """Delete entries, their links and the vectors given with them; return how many entries existed.
+
+        The text is erased at once. `purge` removes the empty rows, and vectors that a provider made of texts that no
+        entry has any more; until then, adding the same text again costs no request.
+
+        Args:
+            *ids: ids, or lists of ids; those that do not exist are ignored.
+
+        Raises:
+            StoreError: the vault cannot be written.
         """
         wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
         with self._store.writing() as write:
             return len(entries.delete(write, wanted))
 
     def purge(self) -> int:
-        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows there were."""
+        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows were removed.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
         with self._store.writing() as write:
             return entries.purge(write)
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
-        """Link two entries; a link that exists gets the new type and note.
+        """Link two entries; an existing link gets the new type and note.
 
         Raises:
             EntryNotFound: one of the two does not exist.
-            EntryError: an entry cannot be linked to itself; a type that is no text.
+            EntryError: both are the same entry, or the type is empty or not text.
+            StoreError: the vault cannot be written.
         """
         self.link_many([Link(source, target, type, note)])
 
-    def link_many(self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str]]) -> int:
-        """Store many links in one transaction, ``(source, target[, type[, note]])``, and return how many."""
+    def link_many(
+        self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
+    ) -> int:
+        """Store many links in one transaction, each ``(source, target[, type[, note]])``; return how many.
+
+        Raises:
+            EntryNotFound: an entry does not exist; nothing was written.
+            EntryError: as for `link`; nothing was written.
+            StoreError: the vault cannot be written.
+        """
         wanted = [links.checked(item) for item in items]
         with self._store.writing() as write:
             known = entries.find(write, list({end for link in wanted for end in link[:2]}))
@@ -183,19 +271,25 @@ class Writable(ABC):
         return len(wanted)
 
     def unlink(self, source: str, target: str) -> bool:
-        """Remove a link and say whether there was one."""
+        """Remove a link; return whether it existed.
+
+        Raises:
+            EntryError: an id is not text.
+            StoreError: the vault cannot be written.
+        """
         ends = utf8(source, "source"), utf8(target, "target")
         with self._store.writing() as write:
             return links.remove(write, *ends)
 
-    def feedback(self, query: str, id: str, action: str) -> None:
+    def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
 
-        From 30 counted rows on the weights move; see `weights`.
+        From 30 counted rows on, the weights adapt; see `weights`.
 
         Raises:
             EntryError: an unknown action.
-            EntryNotFound: there is no such entry.
+            EntryNotFound: no entry has this id.
+            StoreError: the vault cannot be written.
         """
         if action not in feedback.ACTIONS:
             raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
@@ -203,10 +297,14 @@ class Writable(ABC):
         with self._store.writing() as write:
             if not entries.find(write, [id]):
                 raise self._missing(id)
-            feedback.record(write, query, id, action, self._clock())
+            feedback.record(write, Feedback(query, id, action, self._clock()))
 
     def reset_feedback(self) -> int:
-        """Forget all feedback, so that the weights are the documented ones, and return how many rows there were."""
+        """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
         with self._store.writing() as write:
             return feedback.clear(write)
 
@@ -223,17 +321,17 @@ class Writable(ABC):
                     raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = self._clock() if at is None else at
-                ends = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
-                feedback.restore(write, *ends, row["action"], now)
+                query, entry_id = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
+                feedback.restore(write, Feedback(query, entry_id, row["action"], now))
 
-    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: str | None) -> None:
+    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: Any) -> None:
         row = entries.checked_row(fields, now=self._clock())
         plain = vector is None and model is None
-        batch.take(row, {} if plain else stored_vectors.checked(vector, model, entries.id_of(row)))
+        batch.take(row, {} if plain else stored_vectors.checked(vector, model, row.id))
 
     @abstractmethod
     def _written(self) -> None:
-        """Entries were written: their texts may lack vectors."""
+        """Do what follows a write of entries: their texts may lack vectors."""
 
     def _write(self, batch: _Batch) -> None:
         with self._store.writing() as write:
@@ -241,8 +339,8 @@ class Writable(ABC):
         self._written()
 
     def _store_batch(self, write: Writing, batch: _Batch) -> None:
-        # Of an id that comes twice the last text counts, and only vectors given for that text.
-        hashes = {entries.id_of(row): entries.text_hash_of(row) for row in batch.rows}
+        # If an id comes twice, its last text wins, and only vectors given with that text are kept.
+        hashes = {row.id: row.text_hash for row in batch.rows}
         stored_vectors.drop_stale(write, hashes)
         entries.upsert(write, batch.rows)
         given = [one for one in batch.vectors if hashes[one.entry_id] == one.text_hash]
@@ -257,7 +355,7 @@ class Writable(ABC):
 def _fields_of(entry: Entry) -> dict[str, Any]:
     fields = entry.to_dict()
     for name in ("created_at", "updated_at"):
-        # Not set yet: the clock decides.
+        # 0 means not set: the clock decides.
         if not fields[name]:
             del fields[name]
     return fields
@@ -265,7 +363,7 @@ def _fields_of(entry: Entry) -> dict[str, Any]:
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:
     return BatchError(
-        f"item {index} could not be stored: {fault}; {written} entries before it are stored, the rest is not",
+        f"item {index} could not be stored: {fault}; the {written} entries before it are stored, the others are not",
         written=written,
         index=index,
     )

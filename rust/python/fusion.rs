@@ -7,12 +7,15 @@ use numpy::prelude::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 
+use super::pool::Pool;
+use super::ranking::{FactRules, Ranking};
 use super::{Doubles, Input, Integers, Vector, array, integers};
 use crate::facts::{self, Fading, Times};
 use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
 use crate::fuse;
+use crate::search::{self, Moment};
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -108,6 +111,25 @@ impl Formula {
             integers(py, &order),
             array(py, weights),
         ))
+    }
+
+    /// Score a pool, its facts made signals by rules, and order it.
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (pool, names, weights, *, rules=None, now=0.0, domain=None))]
+    fn rank(
+        &self,
+        py: Python<'_>,
+        pool: &Bound<'_, Pool>,
+        names: Vec<Py<PyString>>,
+        weights: Vec<f64>,
+        rules: Option<&Bound<'_, FactRules>>,
+        now: f64,
+        domain: Option<&str>,
+    ) -> PyResult<Ranking> {
+        let pool = &pool.get().0;
+        let facts = rules.map(|rules| (&rules.get().0, Moment { now, domain }));
+        let found = py.detach(|| search::rank(pool, &self.signals, self.missing, &weights, facts))?;
+        Ok(Ranking::new(names, found))
     }
 }
 

@@ -15,6 +15,9 @@ mod encoder;
 mod entries;
 mod fts;
 mod fusion;
+mod pool;
+mod ranking;
+mod search;
 mod terms;
 mod vectors;
 
@@ -152,6 +155,12 @@ mod _core {
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]
     use super::fusion::{Formula, decay, jaccard, rrf, unite};
+    #[pymodule_export]
+    use super::pool::Pool;
+    #[pymodule_export]
+    use super::ranking::{FactRules, Ranking};
+    #[pymodule_export]
+    use super::search::{Corpus, NameTable, Selection, query_terms};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,

@@ -51,6 +51,16 @@ def slow_body(provider: str, answer: Callable[[], Reply]) -> Reply:
     return answer().but(sending="stalled")
 
 
+def endless_body(provider: str, answer: Callable[[], Reply]) -> Reply:
+    """Send bytes as fast as they are taken, until the client hangs up or the server is closed."""
+    return answer().but(sending="endless")
+
+
+def trickling_body(provider: str, answer: Callable[[], Reply]) -> Reply:
+    """Send a byte now and then, until the client hangs up or the server is closed."""
+    return answer().but(sending="trickling")
+
+
 def no_answer(provider: str, answer: Callable[[], Reply]) -> Reply:
     """Close the connection without a word."""
     return Reply(sending="dropped")
@@ -87,6 +97,6 @@ shuffled = _on_rows(lambda rows: rows[::-1])
 shorter_vectors = _on_rows(lambda rows: [_with(row, _values(row)[:-1]) for row in rows])
 uneven_vectors = _on_rows(lambda rows: [_with(rows[0], _values(rows[0])[:-1]), *rows[1:]])
 nan_and_infinity = _on_rows(
-    lambda rows: [_with(row, [float("nan"), float("inf"), None, *_values(row)[3:]]) for row in rows]
+    lambda rows: [*rows[:2], *(_with(row, [float("nan"), float("inf"), None, *_values(row)[3:]]) for row in rows[2:])]
 )
 all_nan = _on_rows(lambda rows: [_with(row, [float("nan")] * len(_values(row))) for row in rows])

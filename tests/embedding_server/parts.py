@@ -38,7 +38,7 @@ class Reply:
     status: int = 200
     content: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    sending: Literal["whole", "cut", "stalled", "dropped"] = "whole"
+    sending: Literal["whole", "cut", "stalled", "dropped", "endless", "trickling"] = "whole"
 
     def payload(self) -> tuple[str, bytes]:
         if isinstance(self.content, bytes):

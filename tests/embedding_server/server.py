@@ -15,7 +15,7 @@ from embedding_server.providers import ROUTES
 
 
 class EmbeddingServer:
-    """Answers as the providers do, from the moment the block is entered.
+    """Answers as the providers do, from the view the block is entered.
 
     Args:
         embed: texts to rows.
@@ -46,6 +46,9 @@ class EmbeddingServer:
         self._faults: deque[Fault] = deque()
         self._lock = threading.Lock()
         self.closing = threading.Event()
+        #: Set when a client closes the connection before its answer ends; and how much it had taken by then.
+        self.hung_up = threading.Event()
+        self.taken_bytes = 0
 
     def script(self, *faults: Fault) -> None:
         """Let the next requests meet these faults, one each; those that follow are answered."""
@@ -104,6 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             # The client gave up, as some tests want it to.
             self.close_connection = True
+            self.owner.hung_up.set()
 
     do_GET = do_POST = do_DELETE = _serve
 
@@ -112,6 +116,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         kind, payload = reply.payload()
+        if reply.sending in ("endless", "trickling"):
+            self._send_without_end(1 if reply.sending == "trickling" else 2**16)
+            return
         self.send_response(reply.status)
         for name, value in {"content-type": kind, **reply.headers, "content-length": str(len(payload))}.items():
             self.send_header(name, value)
@@ -124,6 +131,16 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.sending == "stalled":
             self.owner.closing.wait()
         self.close_connection = True
+
+    def _send_without_end(self, size: int) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("connection", "close")
+        self.end_headers()
+        while not self.owner.closing.wait(0 if size > 1 else 0.005):
+            self.wfile.write(b" " * size)
+            self.owner.taken_bytes += size
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the requests are kept."""

@@ -56,7 +56,7 @@ def vault_of(
     vectors: Mapping[str, list[float]] | None = None,
     memories: Iterable[Raw] = (),
 ) -> Vault:
-    """Return a vault in memory, at the recorded moment, that ranks by the documented seven signals."""
+    """Return a vault in memory, at the recorded view, that ranks by the documented seven signals."""
     vault = Vault(":memory:", clock=lambda: NOW, profile="seven-signals")
     for entry in entries:
         vector = (vectors or {}).get(entry["id"])

@@ -12,8 +12,8 @@ import pytest
 from golden.differences import differs
 from golden.loader import recording
 from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, embedder_from
-from septet.embedding.client import Outside
-from septet.embedding.limits import DIMENSIONS
+from septet.embedding.providers.limits import DIMENSIONS
+from septet.embedding.transport.client import IO
 
 CASES = recording("vectors")["providers"]
 #: What Septet's requests hold beside the recorded fields: base64 from home addresses, no silent cuts by Voyage.
@@ -29,7 +29,7 @@ class Replay:
         self.requests: list[httpx.Request] = []
         self.waits: list[float] = []
         transport = httpx.MockTransport(self._answer)
-        self.outside = Outside(sleep=self.waits.append, random=lambda: 0.5, transport=transport)
+        self.outside = IO(sleep=self.waits.append, random=lambda: 0.5, transport=transport)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         said = self.script[min(len(self.requests), len(self.script) - 1)]

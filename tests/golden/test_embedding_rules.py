@@ -11,12 +11,12 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import EmbeddingConfigError, EmbeddingUnavailable, embedder_from, top_k
-from septet.embedding.batches import estimate_tokens, group, pieces, split_bytes
-from septet.embedding.faults import Fault, fault_of
-from septet.embedding.gemini import GeminiWire
-from septet.embedding.limits import GEMINI, OPENAI, voyage_limits
+from septet.embedding.providers.gemini import GeminiFormat
+from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
+from septet.embedding.providers.requests import estimate_tokens, group, pieces, split_bytes
 from septet.embedding.rows import finish, matrix_of, unit_rows
-from septet.embedding.wire import Answer, json_call
+from septet.embedding.transport.calls import Answer, json_call
+from septet.embedding.transport.faults import Fault, fault_of
 
 MATH = other_recording("openclaw-vector-math")["groups"]
 BATCHES = other_recording("openclaw-embedding-batches")["cases"]
@@ -177,6 +177,6 @@ def test_a_local_model_is_chosen_only_when_it_is_on_the_disk(case):
 
 
 def test_gemini_is_asked_for_documents_and_queries_by_task():
-    wire = GeminiWire("gemini-embedding-001")
+    wire = GeminiFormat("gemini-embedding-001")
     assert wire.request("t", "query")["taskType"] == "RETRIEVAL_QUERY"
     assert wire.request("t", "document")["taskType"] == "RETRIEVAL_DOCUMENT"

@@ -13,7 +13,7 @@ from golden.loader import NOW, agent_vault, recording, vault_of
 from golden.reference import RECORDED, Corpus, expression, is_valid
 from septet import Vault
 from septet.errors import QueryError
-from septet.storage import fulltext
+from septet.storage.tables import fulltext
 
 FTS = recording("fts")
 AGENT = recording("corpus")["agent"]

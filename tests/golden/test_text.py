@@ -13,7 +13,7 @@ from golden.reference import RECORDED, STOP_WORDS, jaccard, sparse_cosine, token
 from septet import _core
 from septet.entry import Entry
 from septet.ranking.cuts import tokens_of
-from septet.storage import entries
+from septet.storage.tables import entries
 
 TEXT = recording("text")
 PARTS = ("agent", "project", "team", "shared")

@@ -12,7 +12,7 @@ from golden.differences import differs
 from golden.loader import NOW, agent_vault, fields_of, recording
 from golden.reference import RECORDED, Corpus, is_valid, tokens
 from septet import Vault, _core
-from septet.tiers.moment import open_moment
+from septet.tiers.local.read_view import open_read_view
 
 VOCABULARY = recording("vocabulary")
 AGENT = recording("corpus")["agent"]
@@ -22,8 +22,8 @@ def frequencies(vault: Vault) -> _core.Frequencies:
     """Return the document frequencies that a search would use now."""
     (tier,) = vault._tiers()
     plan = vault._plan("kumquat", {"profile": "seven-signals"})
-    with open_moment(tier.store, tier.keeper, plan) as moment:
-        return moment.snapshot.terms.frequencies
+    with open_read_view(tier.store, tier.manager, plan) as view:
+        return view.snapshot.terms.frequencies
 
 
 def from_scratch(vault: Vault, ids: list[str], now: float) -> tuple[int, dict[str, int]]:

@@ -157,7 +157,7 @@ def test_import_reads_a_file_and_says_what_it_stored(septet):
     ("stdin", "said"),
     [
         ('{"title": ""}', "title is empty"),
-        ("{bad", "line 1 is no JSON"),
+        ("{bad", "line 1 is not JSON"),
         (b'{"title": "\xff"}', "UTF-8"),
         ('{"title": "x", "severity": "huge"}', "severity"),
     ],
@@ -253,7 +253,7 @@ def test_stats_counts(filled):
     ("args", "said"),
     [
         (["search", "x", "--limit", "0"], "limit"),
-        (["search", "x", "--where", "{"], "--where is no JSON"),
+        (["search", "x", "--where", "{"], "--where is not JSON"),
         (["search", "x", "--where", "[]"], "JSON object"),
         (["search", "x", "--where", '{"nope": 1}'], "nope"),
         (["search", "x", "--profile", "nope"], "unknown profile"),

@@ -21,8 +21,8 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 UNUSED = """
     asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
-    septet.embedding septet.explain septet.explanation septet.federation septet.portable septet.profiles.filters
-    septet.stats septet.storage.upkeep septet.tiers.inspection
+    septet.embedding septet.search.explain septet.explanation septet.federation septet.portable septet.query.filters
+    septet.stats septet.snapshot.maintenance septet.tiers.local.inspection
 """.split()
 
 
@@ -40,9 +40,31 @@ def loaded(tmp_path_factory):
 
 
 def test_a_first_search_loads_the_road_of_a_search(loaded):
-    assert {"septet.vault", "septet.search", "septet.storage.keeper", "septet.profiles.builtin"} <= set(loaded)
+    assert {"septet.vault", "septet.search.run", "septet.snapshot.manager", "septet.profiles.builtin"} <= set(loaded)
 
 
 @pytest.mark.parametrize("module", UNUSED)
 def test_a_first_search_does_not_load(loaded, module):
     assert [name for name in loaded if name == module or name.startswith(f"{module}.")] == []
+
+
+HELP = """
+import json, sys
+from septet.cli.app import run
+sys.argv = ["septet", *sys.argv[1:]]
+code = run()
+print(json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["embed", "--help"]], ids=" ".join)
+def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments):
+    pytest.importorskip("typer")
+    done = subprocess.run([sys.executable, "-c", HELP, *arguments], capture_output=True, text=True, check=True)
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0
+    assert "Usage" in done.stdout
+    # pydantic is not among them: newer versions of typer look for it themselves.
+    heavy = {"numpy", "rich", "rich.console", "httpx", "sqlite3", "septet._core", "septet.vault"}
+    assert heavy & set(modules) == set()
+    assert [m for m in modules if m.startswith(("septet.embedding", "septet.storage", "septet.snapshot"))] == []

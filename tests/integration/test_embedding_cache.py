@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.embedding.cache import EmbeddingCache, Made
+from septet.embedding.cache import CacheNamespace, EmbeddingCache
 
-MADE = Made("test", "letters", "document")
+MADE = CacheNamespace("test", "letters", "document")
 
 
 def rows(*values):
@@ -142,5 +142,5 @@ def test_threads_may_fill_one_cache_at_once(tmp_path):
 
 
 def test_a_limit_must_keep_something(tmp_path):
-    with pytest.raises(ValueError, match="limit is 0"):
+    with pytest.raises(ValueError, match="limit must be 1 or more, got 0"):
         EmbeddingCache(tmp_path / "c", limit=0)

@@ -1,4 +1,4 @@
-"""Processes and batch jobs: one may die at any moment, several may meet, and no text is sent twice."""
+"""Processes and batch jobs: one may die at any view, several may meet, and no text is sent twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from embedding_server import faults
 from embedding_server.batches import Outcome
 from job_world import codes, complete, fill, job_world, rows
-from septet.embedding.client import Outside
+from septet.embedding.transport.client import IO
 
 EMBED = """
 import sys
@@ -72,7 +72,7 @@ def test_while_one_waits_for_a_job_nobody_else_sends_its_texts_or_takes_the_job(
         with world.vault() as second:
             reports.append((second.embed(), second.embed(batch=True, wait=False)))
 
-    with world.vault(embedder=world.embedder(outside=Outside(sleep=meanwhile))) as vault:
+    with world.vault(embedder=world.embedder(outside=IO(sleep=meanwhile))) as vault:
         titles = fill(vault, 10)
         assert vault.embed(batch=True).embedded == 10
         assert complete(vault, 10)

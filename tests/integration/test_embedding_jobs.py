@@ -18,7 +18,7 @@ from septet import (
     FallbackEmbedder,
     OpenAICompatibleEmbedder,
 )
-from septet.embedding.client import Outside
+from septet.embedding.transport.client import IO
 
 each_provider = pytest.mark.parametrize("name", KINDS)
 
@@ -294,7 +294,7 @@ def test_an_interrupt_while_waiting_leaves_the_jobs_to_the_next_run(world):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    outside = Outside(sleep=interrupt)
+    outside = IO(sleep=interrupt)
     with world.vault(embedder=world.embedder(outside=outside)) as vault:
         fill(vault, 10)
         with pytest.raises(KeyboardInterrupt):

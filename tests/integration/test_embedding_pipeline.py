@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from doubles import Letters, down, refused
-from septet import EmbeddingCache, EmbeddingConfigError, EmbeddingOptions, ReadOnly, Vault
+from septet import (
+    CallableEmbedder,
+    EmbeddingCache,
+    EmbeddingConfigError,
+    EmbeddingOptions,
+    FallbackEmbedder,
+    ReadOnly,
+    Vault,
+)
 from septet.errors import EmbeddingUnavailable
 
 BY_HAND = EmbeddingOptions(automatic=False)
@@ -176,6 +184,28 @@ def test_vectors_without_a_direction_are_left_out_and_the_others_kept(vault, emb
     report = vault.embed()
     assert counts(report) == (2, 0, 2, 2, 1) and report.notes[0].code == "bad_vector"
     assert vault.search("title 1", query_vector=np.ones(32))
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_a_text_whose_vector_holds_nan_fails_alone_whatever_stands_beside_it(tmp_path, chained):
+    def rows(texts):
+        return [[np.nan, 1.0] if text == "title 7" else [1.0, len(text)] for text in texts]
+
+    embedder = CallableEmbedder(rows, model="holed", dimensions=2)
+    embedder = FallbackEmbedder([embedder, embedder]) if chained else embedder
+    with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=BY_HAND) as vault:
+        fill(vault, 10)
+        report = vault.embed()
+        assert (report.embedded, report.failed) == (9, 1)
+        assert [n.code for n in report.notes] == ["bad_vector"] and "NaN" in report.notes[0].cause
+
+
+def test_a_provider_of_nan_alone_is_given_up_after_five_texts(tmp_path):
+    embedder = CallableEmbedder(lambda texts: [[np.nan]] * len(texts), model="broken", dimensions=1)
+    with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=BY_HAND) as vault:
+        fill(vault, 300)
+        report = vault.embed()
+        assert report.failed == 5 and {n.code for n in report.notes} >= {"bad_vector", "provider_refuses"}
 
 
 @pytest.mark.parametrize("knows", [True, False])

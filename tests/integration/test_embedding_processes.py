@@ -66,7 +66,7 @@ def test_five_kills_in_the_middle_cost_nothing_that_was_stored(path, tmp_path):
     log = tmp_path / "sent.log"
     for kill in range(KILLS):
         process = started(path, log)
-        # At another moment of the work each time.
+        # At another view of the work each time.
         for _ in range(3 + 2 * kill):
             assert process.stdout.readline().strip().isdigit()
         process.send_signal(signal.SIGKILL)

@@ -22,18 +22,19 @@ from septet import (
     OpenAIEmbedder,
     VoyageEmbedder,
 )
-from septet.embedding.client import Outside
-from septet.embedding.http import HttpEmbedder
+from septet.embedding.providers.http import HttpEmbedder
+from septet.embedding.rows import BadVector
+from septet.embedding.transport.client import IO
 
 TEXTS = ["first text", "second text", "ein dritter, mit Ümlauten", "第四"]
 
 
 class Calm:
-    """An `Outside` whose waits cost nothing and are remembered."""
+    """An `IO` whose waits cost nothing and are remembered."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
-        self.outside = Outside(sleep=self.waits.append, asleep=self._asleep, random=lambda: 0.5)
+        self.outside = IO(sleep=self.waits.append, asleep=self._asleep, random=lambda: 0.5)
 
     async def _asleep(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -141,18 +142,18 @@ def test_rows_are_placed_by_index_and_wrong_answers_are_not_taken(name, fault, e
 
 
 @each_provider
-def test_what_is_not_a_number_counts_as_zero(embedder, server):
+def test_a_vector_with_nan_or_infinity_is_refused_and_named(name, embedder, server):
     server.script(faults.nan_and_infinity)
-    wanted = text_rows(TEXTS)
-    wanted[:, :3] = 0
-    assert embedder.embed(TEXTS) == pytest.approx(wanted / np.linalg.norm(wanted, axis=1, keepdims=True), abs=1e-6)
+    with pytest.raises(BadVector, match=f"{name} sent NaN or infinity in the vector of text 2 of 4") as raised:
+        embedder.embed(TEXTS)
+    assert raised.value.provider == name and isinstance(raised.value, EmbeddingUnavailable)
 
 
 @each_provider
 def test_vectors_of_another_length_than_before_are_refused(embedder, server):
     embedder.embed(TEXTS)
     server.script(faults.shorter_vectors)
-    with pytest.raises(EmbeddingRefused, match="sent vectors of 7 dimensions, wanted 8"):
+    with pytest.raises(EmbeddingRefused, match="sent vectors of 7 dimensions instead of 8"):
         embedder.embed(TEXTS)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from doubles import Letters, down, refused
 from septet import Closed, EmbeddingOptions, Federation, QueryError, Vault
-from septet.embedding.questions import Questions
+from septet.embedding.query.query_embedder import QueryEmbedder
 
 BY_HAND = EmbeddingOptions(automatic=False)
 TITLES = ("red apples", "green apples", "grey stones")
@@ -128,7 +128,7 @@ def test_a_late_answer_does_not_hold_up_the_search_and_serves_the_next(tmp_path,
         assert codes(vault.search("stones")) == ["embedding_unavailable"]
         assert embedder.sent("query") == ["apples"]
         slow.may_answer.set()
-        threads = [t for t in threading.enumerate() if t.name == "septet-question"]
+        threads = [t for t in threading.enumerate() if t.name == "septet-query-embedding"]
         for thread in threads:
             thread.join()
         assert codes(vault.search("apples")) == codes(vault.search("stones")) == []
@@ -137,9 +137,9 @@ def test_a_late_answer_does_not_hold_up_the_search_and_serves_the_next(tmp_path,
 
 def joined(questions, text):
     """Ask, and wait for what goes on in the background."""
-    answer = questions.ask(text)
+    answer = questions.embed(text)
     for thread in threading.enumerate():
-        if thread.name == "septet-question":
+        if thread.name == "septet-query-embedding":
             thread.join()
     return answer
 
@@ -147,7 +147,7 @@ def joined(questions, text):
 def test_after_a_failure_it_rests_and_tries_again_in_the_background_each_time_later(embedder):
     now = [0.0]
     options = EmbeddingOptions(rest_s=1.0, longest_rest_s=3.0)
-    questions = Questions(embedder, options=options, clock=lambda: now[0])
+    questions = QueryEmbedder(embedder, options=options, clock=lambda: now[0])
     embedder.script.extend([down()] * 4)
     tried = []
     for tenth in range(150):
@@ -156,11 +156,11 @@ def test_after_a_failure_it_rests_and_tries_again_in_the_background_each_time_la
         answer = joined(questions, f"question {tenth}")
         if len(embedder.calls) > before:
             tried.append(now[0])
-        if not questions.resting:
+        if not questions.backing_off:
             break
     # The one that succeeded was in the background, so its search still went without.
     assert tried == [0.0, 1.0, 3.0, 6.0, 9.0] and answer.code == "embedding_unavailable"
-    assert questions.ask("another").scan.shape == (32,)
+    assert questions.embed("another").scan.shape == (32,)
 
 
 def test_it_recovers_at_once_when_the_pipeline_gets_an_answer(tmp_path, embedder):

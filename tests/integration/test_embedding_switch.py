@@ -4,7 +4,7 @@ import pytest
 
 from doubles import Letters, down, refused
 from septet import EmbeddingOptions, Vault
-from septet.storage import texts
+from septet.storage.tables import texts
 
 BY_HAND = EmbeddingOptions(automatic=False)
 

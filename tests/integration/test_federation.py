@@ -107,11 +107,11 @@ def test_a_priority_out_of_range_is_refused(vaults, mind, priority):
 
 
 def test_names_that_are_taken_empty_or_unknown_are_refused(vaults, mind):
-    with pytest.raises(TierError, match="'agent' is there already"):
+    with pytest.raises(TierError, match="'agent' exists already"):
         mind.connect("agent", vaults["agent"])
     with pytest.raises(TierError, match="non-empty name"):
         mind.connect(" ", vaults["agent"])
-    with pytest.raises(TierError, match="'nobody', which is no tier"):
+    with pytest.raises(TierError, match="unknown tier 'nobody'"):
         Federation(vaults, weights={"nobody": 1})
 
 

@@ -118,7 +118,7 @@ def test_a_vault_of_a_newer_schema_is_refused_and_left_alone(path):
 def test_an_empty_file_becomes_a_vault_but_not_when_it_is_only_read(tmp_path):
     path = tmp_path / "empty.db"
     path.touch()
-    with pytest.raises(NotAVault, match="holds no vault"):
+    with pytest.raises(NotAVault, match="contains no vault"):
         Vault(path, read_only=True)
     assert path.stat().st_size == 0
     with Vault(path) as vault:
@@ -275,7 +275,7 @@ def test_what_lies_beside_a_vault_is_used_where_nothing_may_be_written(at_rest):
     def task():
         with Vault(at_rest, read_only=True) as reader:
             assert reader.search("word 7", query_vector=[1, 7], limit=9).ids == wanted
-            assert reader._tier.keeper._newest.postings is not None
+            assert reader._tier.manager.current.postings is not None
 
     as_nobody(task)
     assert [str(p) for p in Path(beside).parent.glob("*.arrays")] == [beside]

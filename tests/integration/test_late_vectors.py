@@ -5,9 +5,9 @@ import pytest
 
 from septet import Vault
 from septet.entry import draft
-from septet.storage import texts
-from septet.storage.keeper import Keeper
-from septet.storage.vectors import spaces
+from septet.snapshot.manager import SnapshotManager
+from septet.storage.tables import texts
+from septet.storage.tables.vectors import spaces
 
 NOW = 1_000.0
 MODEL = "test/late"
@@ -32,10 +32,10 @@ def nearest(vault, *query):
     return vault.search("", query_vector=query, model=MODEL, legs="vector").ids
 
 
-def view(vault, keeper=None):
+def view(vault, manager=None):
     with vault._store.reading() as read:
         space = texts.find_space(read, MODEL)
-        return (keeper or vault._tier.keeper).view(read, NOW, terms=True, space=space), space.space
+        return (manager or vault._tier.manager).view(read, NOW, terms=True, space=space), space.space
 
 
 def test_the_next_search_has_a_vector_that_came_after_its_entry(vault):
@@ -124,7 +124,7 @@ def test_a_snapshot_that_took_up_vectors_equals_one_made_anew(vault):
         else:
             embed(vault, **{name: generator.normal(size=2).tolist()})
         if turn:
-            kept, made = (found(*view(vault, keeper)) for keeper in (None, Keeper()))
+            kept, made = (found(*view(vault, manager)) for manager in (None, SnapshotManager()))
             assert kept == made
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from septet import NotAVault, Vault
 from septet.entry import draft
-from septet.storage import connection, entries
+from septet.storage import connection
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
 from septet.storage.store import Writing
+from septet.storage.tables import entries
 
 FIRST = Path(__file__).with_name("data") / "schema-1.sql"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from septet import Vault
-from septet.storage import fulltext
-from septet.tiers.moment import open_moment
+from septet.storage.tables import fulltext
+from septet.tiers.local.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta epsilon zeta getUserName Straße 数据库 索引 naïve running the of".split()
@@ -43,7 +43,7 @@ def built(vault: Vault) -> None:
     patience = threading.Event()
     for _ in range(500):
         vault.search("alpha")
-        newest = vault._tier.keeper._newest
+        newest = vault._tier.manager.current
         if newest is not None and newest.postings is not None:
             return
         patience.wait(0.02)
@@ -55,21 +55,20 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
     for query in QUERIES:
         for options in ({}, {"domain": "a"}, {"include_expired": True}, {"profile": "seven-signals"}):
             plan = vault._plan(query, {"limit": 20, **options})
-            with open_moment(vault._store, vault._tier.keeper, plan) as moment:
-                assert moment.snapshot.postings is not None
-                found, wanted = moment.text(20), fulltext.recall(moment.read, plan, 20)
-                rows = moment.snapshot.rows[found.slots].tolist()
-                assert (rows, found.scores.tolist()) == (wanted.rows, wanted.scores), (query, options)
-                pool = moment.pool(0, found.slots)
-                if "bm25" in plan.fill:
+            with open_read_view(vault._store, vault._tier.manager, plan) as view:
+                assert view.snapshot.postings is not None
+                assert not view.needs_fts5(plan)
+                ((pool, _),), wanted = view.recall(0, 1), fulltext.recall(view.read, plan, plan.candidates)
+                assert pool.rows == wanted.rows, (query, options)
+                if "bm25" in plan.corpus_columns:
                     assert pool.columns["bm25"].tolist() == wanted.scores
-            matched += len(rows)
+            matched += len(pool)
     assert matched > 100
 
 
 def test_the_first_search_is_answered_by_fts5_and_a_later_one_from_memory(vault):
     first = vault.search("alpha", limit=20)
-    assert vault._tier.keeper._newest.postings is None
+    assert vault._tier.manager.current.postings is None
     built(vault)
     later = vault.search("alpha", limit=20)
     assert [(h.id, h.score) for h in later] == [(h.id, h.score) for h in first]
@@ -91,7 +90,7 @@ def test_rows_and_scores_stay_those_of_fts5_through_every_change(vault):
             vault.purge()
             built(vault)
         assert_memory_equals_fts5(vault)
-        assert not vault._tier.keeper.mistrusted
+        assert not vault._tier.manager.mistrusted
 
 
 def test_changes_made_while_the_postings_are_built_are_in_them(vault):

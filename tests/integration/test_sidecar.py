@@ -11,9 +11,9 @@ import pytest
 
 from septet import ReadOnly, StoreError, _core
 from septet._core import FileRows
-from septet.storage import keeper as keepers
-from septet.storage.buffers import MAPPED_BYTES
-from sidecars import OPTIONS, answers, entry, files, folder_of, made, opened, restored, unchecked, until, wanted
+from septet.snapshot.checkpoint import MAPPED_BYTES
+from septet.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
+from sidecars import OPTIONS, answers, entry, files, folder_of, made, opened, restored, until, unverified, wanted
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_process_begins_with_what_another_left(path):
     expected = wanted(path)
     with opened(path) as vault:
         first = vault.search("alpha", limit=20)
-        newest = vault._tier.keeper._newest
+        newest = vault._tier.manager.current
         assert newest.postings is not None and newest.vectors
         assert [(hit.id, hit.score) for hit in first] == expected[0]
         assert answers(vault) == expected
@@ -39,7 +39,7 @@ def test_a_process_begins_with_what_another_left(path):
 def test_a_process_begins_with_the_token_counts_that_another_left(path):
     with opened(path) as vault:
         vault.search("alpha", profile="seven-signals")
-        terms = vault._tier.keeper._newest.terms
+        terms = vault._tier.manager.current.terms
         assert (len(terms.index), terms.index.size_bytes) == (298, 0)
         assert answers(vault) == wanted(path)
 
@@ -47,15 +47,15 @@ def test_a_process_begins_with_the_token_counts_that_another_left(path):
 def test_a_vault_without_use_for_token_counts_keeps_none_until_a_search_wants_them(tmp_path):
     path = tmp_path / "plain.db"
     with opened(path) as vault:
-        vault.add_many(entry(i) for i in range(keepers.LEAST_SLOTS))
+        vault.add_many(entry(i) for i in range(LEAST_SLOTS))
         assert "terms.numbers" not in columns(vault.optimize().path)
         vault.search("alpha")
-        assert vault._tier.keeper._newest.terms is None
+        assert vault._tier.manager.current.terms is None
         # They are worth a new file then, which the background writes.
         until(lambda: answers(vault) and "terms.numbers" in columns(folder_of(path) / files(path)[0]))
-        until(lambda: not vault._tier.keeper._working)
+        until(lambda: not vault._tier.manager.busy)
         assert answers(vault) == wanted(path)
-        assert vault._tier.keeper._newest.terms.index.size_bytes == 0
+        assert vault._tier.manager.current.terms.index.size_bytes == 0
         first = files(path)
         assert vault.optimize().path == str(folder_of(path) / first[0])
 
@@ -67,7 +67,7 @@ def test_token_counts_are_kept_by_those_who_have_no_use_for_them(path):
         vault.search("alpha")
         vault.optimize()
         # Only those of the slots that another process had cut into tokens.
-        assert len(vault._tier.keeper._newest.terms.index) == 298
+        assert len(vault._tier.manager.current.terms.index) == 298
     with opened(path) as vault:
         assert answers(vault) == wanted(path)
         assert restored(vault)
@@ -113,7 +113,7 @@ def test_many_vectors_are_read_from_the_file_a_row_at_a_time(tmp_path):
     with opened(path) as vault:
         assert found(vault) == expected
         assert restored(vault)
-        ((read, _),) = [rows.rows for rows in vault._tier.keeper._newest.vectors.values()]
+        ((read, _),) = [rows.rows for rows in vault._tier.manager.current.vectors.values()]
         assert isinstance(read, FileRows)
         vault.add(id="new", title="word1", vector=questions[1])
         hits = found(vault)
@@ -143,7 +143,7 @@ def test_a_vault_in_use_goes_on_with_the_files(path):
         before = answers(vault)
         vault.add(**entry(500))
         vault.optimize()
-        layers = vault._tier.keeper._buffers.vectors.values()
+        layers = vault._tier.manager._buffers.vectors.values()
         assert layers and all(layer.added == 0 for layer in layers)
         vault.delete("e500")
         assert answers(vault) == before
@@ -152,9 +152,9 @@ def test_a_vault_in_use_goes_on_with_the_files(path):
 def test_the_background_writes_one_when_the_vault_is_large_and_has_grown(tmp_path):
     path = tmp_path / "large.db"
     with opened(path) as vault:
-        vault.add_many(entry(i) for i in range(keepers.LEAST_SLOTS))
+        vault.add_many(entry(i) for i in range(LEAST_SLOTS))
         threads = set()
-        vault._tier.keeper.sidecar.step = lambda _name: threads.add(threading.current_thread().name)
+        vault._tier.manager.sidecar.step = lambda _name: threads.add(threading.current_thread().name)
 
         def searched_and_written(more_than=()):
             answers(vault)
@@ -162,16 +162,16 @@ def test_the_background_writes_one_when_the_vault_is_large_and_has_grown(tmp_pat
             return [name for name in found if name.endswith(".arrays") and name not in more_than]
 
         until(searched_and_written)
-        until(lambda: not vault._tier.keeper._working)
+        until(lambda: not vault._tier.manager.busy)
         first = files(path)
         assert answers(vault) == wanted(path)
-        vault.add_many(entry(i) for i in range(10_000, 10_000 + keepers.SPARE_SLOTS + 1))
+        vault.add_many(entry(i) for i in range(10_000, 10_000 + GROWN_SLOTS + 1))
         until(lambda: searched_and_written(first))
-        until(lambda: not vault._tier.keeper._working)
+        until(lambda: not vault._tier.manager.busy)
         assert len(files(path)) == 1
         assert answers(vault) == wanted(path)
     # Never by a thread that searches.
-    assert threads and all(name.startswith("septet-upkeep") for name in threads)
+    assert threads and all(name.startswith("septet-maintenance") for name in threads)
 
 
 @pytest.mark.parametrize("options", [{"sidecar": False}, {"read_only": True}])
@@ -194,7 +194,7 @@ def test_a_vault_in_memory_has_none(tmp_path, monkeypatch):
         vault.add_many(entry(i) for i in range(50))
         made = vault.optimize()
         assert (made.path, made.size_bytes, bool(answers(vault))) == (None, 0, True)
-        assert vault._tier.keeper._newest.postings is not None
+        assert vault._tier.manager.current.postings is not None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,9 +231,9 @@ def test_flipped_bytes_are_found_and_the_file_is_given_up(path):
         file.write_bytes(bad)
         with opened(path) as vault:
             # Until the background has compared the checksums, an answer may be spoiled, never a process.
-            until(lambda: answers(vault) and not vault._tier.keeper._working and not unchecked(vault))
+            until(lambda: answers(vault) and not vault._tier.manager.busy and not unverified(vault))
             assert answers(vault) == expected
-            if vault._tier.keeper.damaged:
+            if vault._tier.manager.damaged:
                 given_up += 1
                 assert "sidecar_damaged" in [note.code for note in vault.search("alpha").notes]
                 assert files(path) == []
@@ -263,7 +263,7 @@ def test_one_whose_postings_are_not_fts5s_is_given_up_as_a_whole(path):
     with opened(path) as vault:
         results = vault.search("alpha", query_vector=[1.0, 0.5, 0.25], limit=20)
         assert "sidecar_damaged" in [note.code for note in results.notes]
-        assert vault._tier.keeper._saved is None and not files(path)
+        assert not vault._tier.manager.restored and not files(path)
         # FTS5 answers; one row more moves its scores by little.
         assert results.ids[:5] == [hit_id for hit_id, _ in expected[1]][:5]
 
@@ -365,7 +365,7 @@ def test_a_vault_closed_while_one_is_written_stops_it(path):
     with opened(path) as vault:
         vault.add(**entry(700))
         before = files(path)
-        vault._tier.keeper.sidecar.step = lambda name: vault.close() if name == "alive" else None
+        vault._tier.manager.sidecar.step = lambda name: vault.close() if name == "alive" else None
         with pytest.raises(StoreError):
             vault.optimize()
     assert files(path) == before

@@ -28,7 +28,7 @@ with Vault(path, clock=lambda: 1_760_000_000.0) as vault:
         if len(steps) > last:
             os.kill(os.getpid(), 9)
     vault.add(id=f"killed{last}", title=f"alpha killed{last}", vector=[1, 2, 3])
-    vault._tier.keeper.sidecar.step = step
+    vault._tier.manager.sidecar.step = step
     vault.optimize()
     print(len(steps))
 """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from septet import Federation, StoreError, Vault
-from septet.tiers.local import LocalSession
+from septet.tiers.local.tier import LocalSession
+from septet.tiers.protocol import Standing
 
 NOW = 1_760_000_000.0
 
@@ -61,16 +64,63 @@ def test_an_entry_and_a_memory_of_one_id_come_back_once():
         assert federation.search("kubernetes", include_memories=True).ids == ["x"]
 
 
+def linked_vault(steps: int | None) -> Vault:
+    """Return a vault in which a target is so many links away from the one entry with the word; None for no links."""
+    vault = vault_of({"id": "anchor", "title": "kumquat"}, *({"id": i, "title": "other"} for i in ("x", "y", "far")))
+    chain = {None: [], 1: ["anchor", "far"], 2: ["anchor", "x", "far"], 3: ["anchor", "x", "y", "far"]}[steps]
+    vault.link_many(list(pairwise(chain)))
+    return vault
+
+
+@pytest.mark.parametrize(
+    ("steps", "proximity"),
+    [
+        ([1, 2], 1 / 2),
+        ([2, 1], 1 / 2),
+        ([2, 2], 1 / 3),
+        ([1, 1], 1 / 2),
+        ([None, 1], 1 / 2),
+        ([1, None], 1 / 2),
+        ([None, 2], 1 / 3),
+        ([2, None], 1 / 3),
+        ([3, 2], 1 / 3),
+        ([2, 3], 1 / 3),
+        ([3, 1, 2], 1 / 2),
+        ([2, 3, 1], 1 / 2),
+        ([2, None, 3], 1 / 3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("word", ["in none", "in the target too"])
+def test_the_nearer_of_the_tiers_link_distances_counts(steps, proximity, word):
+    vaults = {f"tier{i}": linked_vault(n) for i, n in enumerate(steps)}
+    if word == "in the target too":
+        # Then it is a candidate without any link, and an anchor's neighbour still.
+        for vault in vaults.values():
+            vault.update("far", description="a kumquat")
+    profile = {"extends": "seven-signals", "graph": {"anchors": 1}}
+    with Federation(vaults, profile=profile) as federation:
+        near = {hit.id: hit.signals["graph_proximity"] for hit in federation.search("kumquat", limit=9)}
+    assert near["far"] == pytest.approx(proximity)
+    assert near["anchor"] == 0
+
+
+@pytest.mark.parametrize("steps", [[None, None], [3, 3], [None, 3]], ids=str)
+def test_what_no_tier_reaches_in_two_steps_is_not_pulled_in(steps):
+    with Federation({f"tier{i}": linked_vault(n) for i, n in enumerate(steps)}) as federation:
+        assert "far" not in federation.search("kumquat", limit=9).ids
+
+
 def test_links_that_cannot_be_read_are_a_note(monkeypatch):
     agent, team = vault_of({"id": "a", "title": "alpha"}), vault_of({"id": "b", "title": "alpha"})
-    read = LocalSession.linked
+    read = LocalSession.standing
 
-    def broken(self: LocalSession) -> bool:
+    def broken(self: LocalSession) -> Standing:
         if self.tier.name == "team":
             raise StoreError("the disk is gone")
         return read(self)
 
-    monkeypatch.setattr(LocalSession, "linked", broken)
+    monkeypatch.setattr(LocalSession, "standing", broken)
     with Federation({"agent": agent, "team": team}) as federation:
         results = federation.search("alpha")
         assert sorted(results.ids) == ["a", "b"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from septet import EmbeddingError, GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, VoyageEmbedder
-from septet.embedding.client import Outside
+from septet.embedding.transport.client import IO
 
 NUMBERS = st.one_of(st.none(), st.floats(), st.integers(-3, 3), st.just(10**400), st.booleans(), st.text(max_size=3))
 JSON = st.recursive(
@@ -42,7 +42,7 @@ def test_no_answer_makes_anything_but_rows_or_an_error(make, answer, status):
     def reply(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, content=answer)
 
-    outside = Outside(sleep=lambda seconds: None, random=lambda: 0.5, transport=httpx.MockTransport(reply))
+    outside = IO(sleep=lambda seconds: None, random=lambda: 0.5, transport=httpx.MockTransport(reply))
     embedder = make(outside)
     try:
         rows = embedder.embed(["first", "second"])

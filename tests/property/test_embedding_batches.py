@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from embedding_server import text_rows
 from septet import OpenAICompatibleEmbedder
-from septet.embedding.batches import batches, estimate_tokens, group, pieces, split_bytes
-from septet.embedding.client import Outside
-from septet.embedding.limits import Limits
+from septet.embedding.providers.limits import Limits
+from septet.embedding.providers.requests import batches, estimate_tokens, group, pieces, split_bytes
+from septet.embedding.transport.client import IO
 
 SIZES = st.lists(st.integers(0, 50), max_size=40)
 SCRIPTS = st.text(st.sampled_from("ab cd\néñßжЯ日本語กขक्ष😀👩‍🚀"), max_size=60)
@@ -100,7 +100,7 @@ def test_every_text_gets_its_own_row_however_the_server_limits_requests(texts, b
         return httpx.Response(200, json={"data": data[::-1]})
 
     one = OpenAICompatibleEmbedder(
-        "m", base_url="http://h", batch_size=batch_size, outside=Outside(transport=httpx.MockTransport(answer))
+        "m", base_url="http://h", batch_size=batch_size, outside=IO(transport=httpx.MockTransport(answer))
     )
     rows = one.embed(texts)
     one.close()

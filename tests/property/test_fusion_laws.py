@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from septet.profiles import BUILTIN
-from septet.profiles.model import COLUMNS
 from septet.ranking.fusion import Col, Columns, Const, Only, Rrf, Scale, Sum, Term, evaluate
 from septet.ranking.pool import Pool
+from septet.ranking.profile import COLUMNS
 from septet.ranking.score import score
 
 steady = settings(derandomize=True, deadline=None, max_examples=150)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from septet import EntryError, _core
 from septet.entry import FIELDS, draft
-from septet.storage.entries import checked_row, row_of
+from septet.storage.tables.entries import checked_row, row_of
 
 steady = settings(derandomize=True, deadline=None, max_examples=300)
 NOW = 1_700_000_000.0

@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from septet import Vault, VectorError, _core
 from septet.entry import draft
-from septet.storage import texts
-from septet.storage.keeper import Keeper
-from septet.storage.postings import agrees
-from septet.storage.vectors import spaces
+from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.postings import agrees
+from septet.storage.tables import texts
+from septet.storage.tables.vectors import spaces
 
 VOCABULARY = ["alpha", "beta", "gamma", "naïve", "getUserName", "東京都", "đồng"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=4)
@@ -179,7 +179,7 @@ class Vaults(RuleBasedStateMachine):
     def derived_arrays_equal_a_rebuild(self):
         for vault in (self.vault, self.other):
             with vault._store.reading() as read:
-                assert derived(vault._tier.keeper, read, self.now) == derived(Keeper(), read, self.now)
+                assert derived(vault._tier.manager, read, self.now) == derived(SnapshotManager(), read, self.now)
 
     @invariant()
     def searches_equal_those_of_a_fresh_vault(self):
@@ -212,14 +212,14 @@ def give_texts(vault, titles):
         texts.put(write, space, keys, np.array(rows, dtype=np.float32).reshape(-1, 3))
 
 
-def derived(keeper, read, now):
+def derived(manager, read, now):
     """Everything a snapshot is asked for, by id rather than by slot."""
-    snapshot = keeper.view(read, now, terms=True)
+    snapshot = manager.view(read, now, terms=True)
     ids = dict(read.sql.execute("SELECT row, id FROM entries"))
     slots = {ids[int(snapshot.rows[s])]: s for s in np.flatnonzero(snapshot.alive)}
     order = sorted(slots)
     assert snapshot.hidden == np.count_nonzero(~(snapshot.alive & snapshot.searchable))
-    assert keeper._buffers.dead == np.count_nonzero(~snapshot.alive)
+    assert manager._buffers.dead == np.count_nonzero(~snapshot.alive)
     limited = np.isfinite(snapshot.valid_from) | np.isfinite(snapshot.valid_until)
     assert snapshot.bounded.tolist() == np.flatnonzero(limited).tolist()
     if snapshot.postings is not None:
@@ -229,7 +229,7 @@ def derived(keeper, read, now):
     cosines = {q: terms.index.cosines(terms.frequencies, q, at).tolist() for q in QUERIES}
     found = [order, terms.frequencies.documents, terms.frequencies.to_dict(), cosines]
     for space in spaces(read):
-        snapshot = keeper.view(read, now, terms=True, space=space)
+        snapshot = manager.view(read, now, terms=True, space=space)
         vectors = snapshot.vectors[space.space]
         where = vectors.at(at)
         assert (vectors.slots[where[where >= 0]] == at[where >= 0]).all()

@@ -1,12 +1,13 @@
 """What is cut off a ranking: limit, small-corpus guard, floor, token budget."""
 
 import math
+from itertools import accumulate
 
 import pytest
 
 from septet import Vault
-from septet.profiles.model import Cuts
 from septet.ranking.cuts import guarded
+from septet.ranking.profile import Cuts
 
 
 def filled(count, **fields):
@@ -70,6 +71,38 @@ def test_a_token_budget_stops_before_it_is_exceeded_but_keeps_one(budget, return
         assert len(vault.search("alpha", max_tokens=budget)) == min(returned, 4)
 
 
+def expected_of(budget, costs):
+    """How many of the costs fit a budget, one in any case."""
+    return max(1, sum(total <= budget for total in accumulate(costs)))
+
+
+@pytest.mark.parametrize("budget", range(1, 160, 6))
+def test_along_all_budgets_as_many_come_back_as_fit(budget):
+    with filled(6, description="d" * 90) as vault:
+        assert len(vault.search("alpha", max_tokens=budget)) == expected_of(budget, [25] * 6)
+
+
+@pytest.mark.parametrize("chars", [0, 1, 3, 4, 5, 40, 400])
+@pytest.mark.parametrize("tags", [1, 2, 7])
+def test_a_token_budget_counts_the_tags_of_every_entry(chars, tags):
+    given = [f"{i}{'t' * chars}" for i in range(tags)]
+    with filled(3, tags=given) as vault:
+        # Seven characters of title, and the tags as they are stored: quoted, with commas, in brackets.
+        cost = math.ceil((7 + 2 + sum(len(t) + 2 for t in given) + tags - 1) / 4)
+        for fit in (1, 2, 3):
+            assert len(vault.search("alpha", max_tokens=fit * cost)) == fit
+            assert len(vault.search("alpha", max_tokens=fit * cost - 1)) == max(1, fit - 1)
+
+
+def test_each_entry_is_charged_what_it_costs_itself():
+    with filled(0) as vault:
+        vault.add_many({"id": f"e{i}", "title": "alpha", "description": "d" * (i * 40)} for i in range(5))
+        ranked = vault.search("alpha", limit=9)
+        costs = [math.ceil((h.entry.text_chars + 2) / 4) for h in ranked]
+        for budget in range(1, sum(costs) + 2, 3):
+            assert len(vault.search("alpha", limit=9, max_tokens=budget)) == expected_of(budget, costs)
+
+
 def test_a_budget_and_a_limit_both_hold():
     with filled(30) as vault:
         assert len(vault.search("alpha", limit=5, max_tokens=10**9)) == 5
@@ -80,6 +113,35 @@ def test_a_confident_answer_needs_few_results_when_a_budget_is_given():
     with filled(9) as vault:
         assert len(vault.search("alpha", profile=profile)) == 9
         assert len(vault.search("alpha", profile=profile, max_tokens=10_000)) == 2
+
+
+def confident(score, keep):
+    return {"extends": "septet", "cuts": {"confident_score": score, "confident_limit": keep}}
+
+
+@pytest.mark.parametrize("keep", [1, 2, 8, 9, 50])
+def test_a_confident_score_reached_exactly_keeps_only_so_many(keep):
+    with filled(9) as vault:
+        best = vault.search("alpha")[0].score
+        for reached in (best, math.nextafter(best, -1), 0.0):
+            assert len(vault.search("alpha", profile=confident(reached, keep), max_tokens=10_000)) == min(keep, 9)
+        missed = confident(math.nextafter(best, 2), keep)
+        assert len(vault.search("alpha", profile=missed, max_tokens=10_000)) == 9
+
+
+def test_a_confident_answer_is_cut_by_its_budget_too():
+    with filled(9, description="d" * 90) as vault:
+        for budget, returned in [(1, 1), (49, 1), (50, 2), (74, 2), (75, 3), (10_000, 3)]:
+            assert len(vault.search("alpha", profile=confident(0.0, 3), max_tokens=budget)) == returned
+
+
+@pytest.mark.parametrize("below", [0, 1, 2, 21, 22, 30, 60, 61])
+@pytest.mark.parametrize("default", [1, 10, 29, 30])
+def test_the_guard_holds_along_the_whole_range_of_matches(below, default):
+    cuts = Cuts(guard_below=below, limit=default)
+    fires = [guarded(cuts, limit=None, matches=n) for n in range(100)]
+    assert fires == [2 * default < n < below for n in range(100)]
+    assert not any(guarded(cuts, limit=n, matches=n) for n in range(1, 100))
 
 
 @pytest.mark.parametrize("limit", [2**31, 2**63, 10**30])

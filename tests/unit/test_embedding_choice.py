@@ -15,9 +15,9 @@ from septet import (
 )
 from septet.embedding import space_name
 from septet.embedding.embedder import Embedder
-from septet.embedding.gemini import models_url
-from septet.embedding.ollama import ollama_url
-from septet.embedding.openai import embeddings_url
+from septet.embedding.providers.gemini import models_url
+from septet.embedding.providers.ollama import ollama_url
+from septet.embedding.providers.openai import embeddings_url
 
 
 def made(provider: str, environment: dict[str, str] | None = None, **fields):
@@ -54,7 +54,7 @@ def test_an_address_is_completed(base, url):
 )
 def test_ollama_is_found_as_its_own_variable_names_it(host, url):
     assert ollama_url(host) == url
-    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).wire.base_url == url
+    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).format.base_url == url
 
 
 def test_gemini_is_found_with_and_without_its_version():
@@ -110,27 +110,27 @@ def test_each_provider_has_its_defaults(provider, fields, space, dimensions, bat
     ],
 )
 def test_voyages_tokens_depend_on_the_model(model, tokens):
-    limits = made("voyage", model=model).wire.limits
+    limits = made("voyage", model=model).format.limits
     assert (limits.inputs, limits.tokens) == (1000, tokens)
 
 
 def test_openai_may_be_moved_by_its_own_variable():
     one = made("openai", {"OPENAI_BASE_URL": "https://eu.example/v1"})
-    assert one.wire.url == "https://eu.example/v1/embeddings"
+    assert one.format.url == "https://eu.example/v1/embeddings"
     # Vectors as base64 are asked for at home only.
-    assert not one.wire.packed
-    assert made("openai").wire.packed
+    assert not one.format.packed
+    assert made("openai").format.packed
 
 
 @pytest.mark.parametrize("base", ["ftp://host", "host:8080", "https://", "http://host:port/", "http://a host"])
 @pytest.mark.parametrize("provider", ["openai", "voyage", "gemini", "openai-compatible"])
 def test_an_address_that_is_none_is_an_error(provider, base):
-    with pytest.raises(EmbeddingConfigError, match=f"baseUrl of {provider} is no address"):
+    with pytest.raises(EmbeddingConfigError, match=f"baseUrl of {provider} must be an address"):
         made(provider, model="m", baseUrl=base)
 
 
 def test_an_address_in_the_environment_may_hold_no_password_either():
-    with pytest.raises(EmbeddingConfigError, match="the address of openai holds a name, a password") as raised:
+    with pytest.raises(EmbeddingConfigError, match="the address of openai contains a name, a password") as raised:
         made("openai", {"OPENAI_BASE_URL": "https://me:secret@host"})
     assert "secret" not in str(raised.value)
 
@@ -138,13 +138,13 @@ def test_an_address_in_the_environment_may_hold_no_password_either():
 def test_a_server_of_ones_own_needs_an_address_and_a_model():
     with pytest.raises(EmbeddingConfigError, match="give baseUrl and model"):
         made("openai-compatible", model="m")
-    with pytest.raises(EmbeddingConfigError, match="give model, as all-minilm"):
+    with pytest.raises(EmbeddingConfigError, match="give model, such as all-minilm"):
         made("ollama")
 
 
 @pytest.mark.parametrize("fields", [{"model": "m"}, {"apiKey": "k"}, {"baseUrl": "http://h"}, {"dimensions": 8}])
 def test_auto_takes_nothing_that_belongs_to_one_provider(fields):
-    with pytest.raises(EmbeddingConfigError, match=r"provider auto and \w+ do not go together"):
+    with pytest.raises(EmbeddingConfigError, match=r"provider auto cannot be combined with \w+"):
         embedder_from({"provider": "auto", **fields}, environment={})
 
 
@@ -251,12 +251,15 @@ def test_the_users_own_function_is_an_embedder():
 @pytest.mark.parametrize(
     ("answer", "error", "said"),
     [
-        (lambda t: [[1, 2]], EmbeddingUnavailable, "sent 1 vectors, wanted 2"),
+        (lambda t: [[1, 2]], EmbeddingUnavailable, "sent 1 vectors instead of 2"),
         (lambda t: [[1], [1, 2]], EmbeddingUnavailable, "several lengths"),
-        (lambda t: [["a"], ["b"]], EmbeddingUnavailable, "no numbers"),
-        (lambda t: np.zeros((2, 3)), EmbeddingUnavailable, "all zero, or not a number, for text 0"),
-        (lambda t: [[np.nan, 1], [np.nan, np.nan]], EmbeddingUnavailable, "for text 1 of 2"),
-        (lambda t: np.ones((2, 3)), EmbeddingRefused, "3 dimensions, wanted 2"),
+        (lambda t: [["a"], ["b"]], EmbeddingUnavailable, "not numeric"),
+        (lambda t: np.zeros((2, 3)), EmbeddingUnavailable, "function sent an all-zero vector for text 0 of 2"),
+        (lambda t: [[1, 1], [np.nan, 1]], EmbeddingUnavailable, "function sent NaN or infinity .* text 1 of 2"),
+        (lambda t: [[1, np.inf], [1, 1]], EmbeddingUnavailable, "text 0 of 2"),
+        (lambda t: [[1, 1], [1, 1e39]], EmbeddingUnavailable, "text 1 of 2"),
+        (lambda t: [[1, None], [1, 1]], EmbeddingUnavailable, "text 0 of 2"),
+        (lambda t: np.ones((2, 3)), EmbeddingRefused, "3 dimensions instead of 2"),
         (lambda t: None, EmbeddingUnavailable, "no list of vectors"),
         (lambda t: 1 / 0, EmbeddingUnavailable, "raised ZeroDivisionError: division by zero"),
     ],

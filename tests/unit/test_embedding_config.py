@@ -9,7 +9,7 @@ import pytest
 
 from septet import EmbeddingConfig, EmbeddingConfigError, embedder_from
 from septet.embedding.config import config_of
-from septet.embedding.providers import key_source
+from septet.embedding.providers.credentials import key_source
 
 SECRET = "sk-very-secret-0123456789"
 BLOCK = {
@@ -62,15 +62,15 @@ def test_a_file_without_the_block_embeds_nothing(text, tmp_path):
     ("block", "said"),
     [
         ({"provider": "opnai"}, "provider: Input should be 'none', 'auto', 'local', 'openai'"),
-        ({"provider": "openai", "apikey": SECRET}, "no field apikey: there are apiKey, "),
+        ({"provider": "openai", "apikey": SECRET}, "no field apikey; its fields are apiKey, "),
         ({"provider": "openai", "batchSize": 0}, "batchSize: Input should be greater than or equal to 1"),
         ({"provider": "voyage", "inputType": "passage"}, "inputType: Input should be 'document' or 'query'"),
-        ({"provider": "openai", "apiKey": f"{SECRET}\nx"}, "apiKey: a key is printable ASCII"),
-        ({"provider": "openai", "apiKey": f"{SECRET}ä"}, "apiKey: a key is printable ASCII"),
-        ({"provider": "openai", "apiKeys": [SECRET, 7]}, "apiKeys.1: a key is a text"),
-        ({"provider": "openai", "baseUrl": f"https://me:{SECRET}@host"}, "baseUrl: holds a name, a password"),
-        ({"provider": "openai", "baseUrl": f"https://host/?key={SECRET}"}, "baseUrl: holds a name, a password"),
-        ({"provider": "openai", "fallback": [{"provider": "auto"}]}, "fallback: each fallback names a provider"),
+        ({"provider": "openai", "apiKey": f"{SECRET}\nx"}, "apiKey: a key must be printable ASCII"),
+        ({"provider": "openai", "apiKey": f"{SECRET}ä"}, "apiKey: a key must be printable ASCII"),
+        ({"provider": "openai", "apiKeys": [SECRET, 7]}, "apiKeys.1: a key must be a string"),
+        ({"provider": "openai", "baseUrl": f"https://me:{SECRET}@host"}, "baseUrl: contains a name, a password"),
+        ({"provider": "openai", "baseUrl": f"https://host/?key={SECRET}"}, "baseUrl: contains a name, a password"),
+        ({"provider": "openai", "fallback": [{"provider": "auto"}]}, "fallback: each fallback must name a provider"),
         (["openai"], "the top"),
     ],
 )
@@ -84,11 +84,11 @@ def test_what_does_not_fit_is_named_and_its_value_never_shown(block, said):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", f'{{"apiKey": "{SECRET}"', "a.json is no JSON at line 1"),
-        ("a.yaml", f"x: 1\napiKey: [{SECRET}", "a.yaml is no YAML at line 2"),
-        ("a.toml", f"apiKey = {SECRET}", "a.toml is no TOML"),
-        ("a.ini", f"apiKey = {SECRET}", "a configuration file ends in"),
-        ("a.json", "[1]", "holds no mapping"),
+        ("a.json", f'{{"apiKey": "{SECRET}"', "a.json is not valid JSON at line 1"),
+        ("a.yaml", f"x: 1\napiKey: [{SECRET}", "a.yaml is not valid YAML at line 2"),
+        ("a.toml", f"apiKey = {SECRET}", "a.toml is not valid TOML"),
+        ("a.ini", f"apiKey = {SECRET}", "a configuration file must end in"),
+        ("a.json", "[1]", "must contain a mapping"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_where_and_not_what(name, text, said, tmp_path):
@@ -134,7 +134,7 @@ def test_an_explicit_key_wins_over_the_pool_and_the_pool_over_the_environment(fi
         with pytest.raises(EmbeddingConfigError, match="set NOT_SET, or give apiKey"):
             embedder_from(config, environment=environment)
         return
-    ring = embedder_from(config, environment=environment).client.desk.keys
+    ring = embedder_from(config, environment=environment).client.context.keys
     keys = {"apiKey": "a", "apiKeys": "b", "OPENAI_API_KEY": "c", "MY_KEY": "d"}
     assert len(ring) == 1
     assert ring.take().secret.get_secret_value() == keys[source]
@@ -157,5 +157,5 @@ def test_a_variable_that_holds_no_key_is_an_error_that_does_not_show_it():
 def test_a_key_is_only_sent_where_it_belongs():
     environment = {"OPENAI_API_KEY": SECRET}
     block = {"provider": "openai-compatible", "baseUrl": "http://127.0.0.1:8080", "model": "m"}
-    assert len(embedder_from(block, environment=environment).client.desk.keys) == 0
-    assert len(embedder_from({"provider": "ollama", "model": "m"}, environment=environment).client.desk.keys) == 0
+    assert len(embedder_from(block, environment=environment).client.context.keys) == 0
+    assert len(embedder_from({"provider": "ollama", "model": "m"}, environment=environment).client.context.keys) == 0

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from septet import EmbeddingRefused, EmbeddingUnavailable, OpenAIEmbedder
-from septet.embedding.client import Outside
-from septet.embedding.wire import Call
+from septet.embedding.transport.calls import Call
+from septet.embedding.transport.client import IO
 
 NOW = 1_760_000_000.0
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -28,7 +28,7 @@ class World:
         self.waits: list[float] = []
         self.time = 0.0
         self.answer_s = answer_s
-        self.outside = Outside(
+        self.outside = IO(
             clock=lambda: self.time,
             now=lambda: NOW + self.time,
             sleep=self._sleep,
@@ -198,10 +198,10 @@ def test_a_key_that_failed_three_times_is_left_alone_for_half_a_minute():
     one = world.embedder("k1")
     with pytest.raises(EmbeddingUnavailable):
         one.embed(["x"])
-    ring = one.client.desk.keys
+    ring = one.client.context.keys
     only = ring.take()
     assert only is not None and only.failures == 3
-    assert only.rests_until == world.time + 30.0
+    assert only.cool_until == world.time + 30.0
     one.embed(["x"])
     assert only.failures == 0
 
@@ -312,12 +312,12 @@ def test_a_key_shows_in_no_error_repr_or_log(answer, caplog):
     ):
         one.embed(["x"])
     error = raised.value
-    shown = [str(error), repr(error), repr(error.__dict__), repr(one), repr(one.client), repr(one.client.desk)]
+    shown = [str(error), repr(error), repr(error.__dict__), repr(one), repr(one.client), repr(one.client.context)]
     assert SECRET not in " ".join([*shown, caplog.text])
     # Nothing behind the error that a traceback would print, and that may hold the request.
     assert error.__cause__ is None and error.__context__ is None
 
 
 def test_an_error_in_the_thread_of_a_timed_call_is_raised_as_it_is():
-    with pytest.raises(TypeError, match="one str"):
+    with pytest.raises(TypeError, match="not one str"):
         World().embedder().embed("a text", timeout_s=5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet.embedding import space_name
-from septet.embedding.local import LocalEmbedder, local_models
+from septet.embedding.local.embedder import LocalEmbedder, local_models
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from twins.tiny import POSITIONS, VOCABULARY, D, Tiny
 
@@ -119,7 +119,7 @@ def test_facts_are_known_before_the_weights_are_read(folder):
     assert embedder.embed([]).shape == (0, D)
     with pytest.raises(TypeError, match="sequence"):
         embedder.embed("a text")
-    with pytest.raises(ValueError, match="threads is 0"):
+    with pytest.raises(ValueError, match="threads must be 1 or more, got 0"):
         LocalEmbedder(folder, threads=0)
 
 
@@ -145,9 +145,9 @@ def test_a_missing_file_is_named(folder, name):
         ({"position_embedding_type": "relative_key"}, "supported is absolute"),
         ({"is_decoder": True}, "is_decoder"),
         ({"num_attention_heads": 3}, "3 heads, which do not divide 8"),
-        ({"num_attention_heads": 0}, "does not fit at num_attention_heads"),
-        ({"hidden_size": "wide"}, "does not fit at hidden_size"),
-        ({"max_position_embeddings": 2}, "2 positions"),
+        ({"num_attention_heads": 0}, "is invalid at num_attention_heads"),
+        ({"hidden_size": "wide"}, "is invalid at hidden_size"),
+        ({"max_position_embeddings": 2}, "leaves 2 positions"),
     ],
 )
 def test_a_configuration_that_cannot_be_run_is_told(folder, changes, said):
@@ -222,17 +222,17 @@ def test_a_tokenizer_of_another_model_is_told(folder):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("config.json", "[]", "not the JSON that is wanted"),
-        ("config.json", "{", "not the JSON that is wanted"),
-        ("modules.json", "{}", "not the JSON that is wanted"),
+        ("config.json", "[]", "not the expected JSON"),
+        ("config.json", "{", "not the expected JSON"),
+        ("modules.json", "{}", "not the expected JSON"),
         ("modules.json", '[{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]', "a module Dense"),
-        ("1_Pooling/config.json", '{"pooling_mode_lasttoken": true}', "another pooling"),
+        ("1_Pooling/config.json", '{"pooling_mode_lasttoken": true}', "a pooling other than"),
         (
             "1_Pooling/config.json",
             '{"pooling_mode_cls_token": true, "pooling_mode_max_tokens": true}',
-            "another pooling",
+            "a pooling other than",
         ),
-        ("sentence_bert_config.json", "no", "not the JSON that is wanted"),
+        ("sentence_bert_config.json", "no", "not the expected JSON"),
     ],
 )
 def test_what_the_other_files_ask_for_is_done_or_refused(folder, name, text, said):
@@ -246,7 +246,7 @@ def test_what_the_other_files_ask_for_is_done_or_refused(folder, name, text, sai
 @pytest.mark.parametrize("source", ["no-such-package", "no/such/folder", "", "../x", "json"])
 def test_a_source_that_is_nothing_is_told(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(EmbeddingConfigError, match=r"neither a folder nor|holds no folder"):
+    with pytest.raises(EmbeddingConfigError, match=r"neither a folder nor|has no folder"):
         LocalEmbedder(source or tmp_path / "gone")
 
 
@@ -268,5 +268,5 @@ def test_the_environment_names_the_model_and_a_wrong_name_is_not_passed_over(fol
 
 
 def test_importing_the_package_loads_no_tokenizer():
-    code = "import sys, septet, septet.embedding.local as _; print({'tokenizers', 'safetensors'} & set(sys.modules))"
+    code = "import sys, septet.embedding.local.embedder; print({'tokenizers', 'safetensors'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

@@ -11,8 +11,8 @@ import pytest
 
 from septet import Profile, ProfileError, Vault
 from septet.profiles import BUILTIN, resolve
-from septet.profiles.model import Adaptive, Cuts
 from septet.ranking.fusion import Col, Rrf, Scale, Sum, Term
+from septet.ranking.profile import Adaptive, Cuts
 
 RRF = {
     "name": "ranks",

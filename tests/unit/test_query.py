@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from septet import QueryError, Vault
-from septet.profiles.model import TextRules
-from septet.text.query import parse
+from septet.query.parse import parse
+from septet.ranking.profile import TextRules
 
 steady = settings(derandomize=True, deadline=None, max_examples=300)
 

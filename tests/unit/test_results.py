@@ -6,23 +6,34 @@ import pickle
 import pytest
 
 from septet import Entry, Hit
-from septet.entry import Span, entry_of
-from septet.results import hit_of
+from septet.entry import Span, entries_of
+from septet.results import hits_of
 
-ENTRY = Entry(id="a", title="b", tags=("c",), attrs={"d": 1}, created_at=2.0, span=Span("p", 1, 2))
+ENTRY = Entry(
+    id="a", title="b", description="d" * 200, tags=("c",), attrs={"d": 1}, created_at=2.0, span=Span("p", 1, 2)
+)
+ROW = (
+    7, "a", "entry", "note", "general", "suggestion", "b", "d" * 200, "", '["c"]', '{"d": 1}', "p", 1, 2, 2.0, 0.0,
+    None, None,
+)  # fmt: skip
 HIT = Hit(
-    id="a", title="b", score=0.5, type="note", domain="d", severity="s", tags=("t",), kind="entry", snippet="n",
-    token_estimate=3, tier="project", breakdown={"x": 0.5}, signals={"x": None}, entry=ENTRY,
+    id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",
+    snippet=ENTRY.snippet, token_estimate=ENTRY.token_estimate, tier="project", breakdown={"x": 0.5},
+    signals={"x": None}, entry=ENTRY,
 )  # fmt: skip
 
 
-def values(made):
-    return [getattr(made, field.name) for field in dataclasses.fields(made)]
+def filled_entry():
+    return entries_of([ROW])[0]
 
 
-@pytest.mark.parametrize(("made", "of"), [(ENTRY, entry_of), (HIT, hit_of)], ids=["entry", "hit"])
-def test_what_is_filled_in_is_what_the_constructor_makes(made, of):
-    filled = of(*values(made))
+def filled_hit():
+    return hits_of([ENTRY], [(0.5, "project", {"x": 0.5}, {"x": None})], full=True)[0]
+
+
+@pytest.mark.parametrize(("made", "fill"), [(ENTRY, filled_entry), (HIT, filled_hit)], ids=["entry", "hit"])
+def test_what_is_filled_in_is_what_the_constructor_makes(made, fill):
+    filled = fill()
     assert type(filled) is type(made)
     assert filled == made
     assert repr(filled) == repr(made)
@@ -32,8 +43,22 @@ def test_what_is_filled_in_is_what_the_constructor_makes(made, of):
         filled.title = "other"
 
 
-@pytest.mark.parametrize(("made", "of"), [(ENTRY, entry_of), (HIT, hit_of)], ids=["entry", "hit"])
-def test_a_field_too_few_or_too_many_is_an_error(made, of):
-    for wrong in (values(made)[1:], [*values(made), None]):
+@pytest.mark.parametrize("cls", [Entry, Hit])
+def test_every_field_is_filled_in(cls):
+    filled = filled_entry() if cls is Entry else filled_hit()
+    assert all(hasattr(filled, field.name) for field in dataclasses.fields(cls))
+
+
+def test_tags_with_escapes_come_back_as_they_were_given():
+    row = (*ROW[:9], '["a\\"b","c\\\\d"]', *ROW[10:])
+    assert entries_of([row])[0].tags == ('a"b', "c\\d")
+
+
+def test_a_row_with_a_field_too_few_or_too_many_is_an_error():
+    for wrong in (ROW[1:], (*ROW, None)):
         with pytest.raises(ValueError, match="values to unpack"):
-            of(*wrong)
+            entries_of([wrong])
+
+
+def test_light_hits_come_without_the_entry():
+    assert hits_of([ENTRY], [(0.5, "project", {}, {})], full=False)[0].entry is None

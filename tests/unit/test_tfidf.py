@@ -54,7 +54,7 @@ def test_nothing_learned_is_an_empty_vocabulary_and_no_rows():
 @pytest.mark.parametrize("call", ["fit", "transform", "fit_transform"])
 def test_what_is_not_many_texts_is_refused(call):
     ask = getattr(TfidfVectorizer().fit(CORPUS), call)
-    with pytest.raises(TypeError, match="texts is one str: wanted many"):
+    with pytest.raises(TypeError, match="texts is one str: wanted several"):
         ask("one text")
     with pytest.raises(TypeError, match="int"):
         ask(["a text", 1])

@@ -10,7 +10,7 @@ _NEEDED = frozenset({"rich", "typer"})
 
 
 def main() -> None:
-    """Run the command line with the arguments of the process."""
+    """Run the command line with the arguments of the process, and exit."""
     try:
         from septet.cli.app import run
     except ModuleNotFoundError as missing:

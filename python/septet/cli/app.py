@@ -1,4 +1,7 @@
-"""The commands: data goes to standard output, everything else to standard error."""
+"""The commands: data goes to standard output, everything else to standard error.
+
+Commands import what they need when they run: `septet --help` and a mistyped option load nothing else.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +9,40 @@ import json
 import os
 import signal
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import septet
-from septet.cli import demo as demonstration
-from septet.cli import render, settings
 from septet.cli.embedding import doctor, embed, models
-from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
-from septet.embedding.options import EmbeddingOptions
 from septet.errors import (
     EmbeddingConfigError,
     EmbeddingError,
     EntryError,
     EntryNotFound,
-    QueryError,
     SeptetError,
     StoreError,
 )
-from septet.results import Note
-from septet.searchable import SearchOptions
+
+if TYPE_CHECKING:
+    from septet.notes import Note
 
 __all__ = ["app", "run"]
 
 OK, NOTHING, USAGE, STORE, PROVIDER = 0, 1, 2, 3, 4
 
-#: How long `add` waits for its text's vector.
+#: How long `add` waits for the vector of its text.
 ADD_WAIT_S = 3.0
 
 EXIT_CODES = """\b
 Exit codes:
   0  done
   1  nothing found
-  2  usage: an argument, entry, filter or profile that cannot be understood
-  3  the vault's file cannot be used
-  4  an embedding provider failed (searches go on without it, and say so)
+  2  usage: an argument, entry, filter or profile is invalid
+  3  the file of the vault cannot be used
+  4  an embedding provider failed (searches run without it, and say so)
 
 \b
 Embedding is off until it is configured: by --embedding FILE (or a provider's name), by
@@ -70,26 +68,8 @@ for command in (embed, models, doctor):
     app.command()(command)
 
 
-class Mode(str, Enum):
-    """How much of an entry a search brings."""
-
-    full = "full"
-    scan = "scan"
-
-
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
-Limit = Annotated[int | None, typer.Option("-n", "--limit", help="At most so many results.")]
-Domain = Annotated[str | None, typer.Option(help="Only this domain.")]
-Type = Annotated[str | None, typer.Option("--type", help="Only this type.")]
-Severity = Annotated[str | None, typer.Option(help="Only critical, warning or suggestion.")]
-Tags = Annotated[list[str] | None, typer.Option("-t", "--tag", help="Ranks entries with this tag higher; repeat.")]
-Where = Annotated[str | None, typer.Option(metavar="JSON", help='A filter, as {"tags": {"$in": ["http"]}}.')]
-Profile = Annotated[str | None, typer.Option(metavar="NAME|FILE", help="How to rank.")]
-Memories = Annotated[bool, typer.Option("--memories", help="Search memories too.")]
-Expired = Annotated[bool, typer.Option("--expired", help="Search entries outside their validity too.")]
-MinScore = Annotated[float | None, typer.Option(help="Drop results under this score.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Stop before the results cost more tokens.")]
 
 
 def run() -> int:
@@ -98,7 +78,7 @@ def run() -> int:
         # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
-        # Arguments that are no UTF-8 arrive as lone surrogates; showing them must not fail.
+        # Arguments that are not UTF-8 arrive as lone surrogates; printing them must not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         try:
@@ -116,7 +96,7 @@ def run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     except OSError as fault:
-        # Standard output that takes no more, as on a full disk. What is buffered must not fail again at the end.
+        # Standard output failed, for example on a full disk. Flushing the buffer at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         _say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
@@ -125,7 +105,9 @@ def run() -> int:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"septet {septet.__version__}")
+        from septet import __version__
+
+        print(f"septet {__version__}")
         raise typer.Exit
 
 
@@ -140,10 +122,13 @@ def _common(
 
 @app.command()
 def demo(
-    path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to leave the vault.")] = None,
+    path: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the vault.")] = None,
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
 ) -> None:
     """Index the documentation of this Python and ask six questions."""
+    from septet.cli import demo as demonstration
+    from septet.cli import render
+
     demonstration.run(render.console(sys.stdout, color=not no_color), path)
 
 
@@ -156,7 +141,7 @@ def add(
     domain: Annotated[str | None, typer.Option(help="Default general.")] = None,
     severity: Annotated[str | None, typer.Option(help="critical, warning or suggestion (default).")] = None,
     tag: Annotated[list[str] | None, typer.Option("-t", "--tag", help="A tag; repeat for more.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Overwrites the entry of that id.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Its id; an entry with this id is overwritten.")] = None,
     attr: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
     ] = None,
@@ -165,8 +150,10 @@ def add(
 ) -> None:
     """Store an entry and print its id.
 
-    Its text is embedded if that is configured; adding waits 3 seconds for it at most, and never fails by it.
+    Its text is embedded if an embedder is configured; this takes 3 seconds at most, and a failure does not matter.
     """
+    from septet.cli import settings
+
     fields: dict[str, Any] = {
         "title": title,
         "description": sys.stdin.read().strip() if description == "-" else description,
@@ -177,8 +164,11 @@ def add(
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
     made = settings.find(embedding).embedder
-    options = {"embedding_options": EmbeddingOptions(close_wait_s=ADD_WAIT_S)} if made else {}
-    with writable(vault, **made, **options) as opened:
+    if made:
+        from septet.embedding.options import EmbeddingOptions
+
+        made["embedding_options"] = EmbeddingOptions(close_wait_s=ADD_WAIT_S)
+    with writable(vault, **made) as opened:
         print(opened.add(**fields), flush=True)
     status = opened.embedding_status()
     _say_notes(status.notes)
@@ -192,6 +182,8 @@ def import_(
     vault: VaultPath = None,
 ) -> None:
     """Store the entries of a JSON-lines file, or of an export."""
+    from septet.cli import render
+
     source: Any = sys.stdin if file == "-" else file
     if file != "-" and not Path(file).is_file():
         raise EntryError(f"{file} cannot be read: there is no such file")
@@ -199,47 +191,26 @@ def import_(
         try:
             done = opened.import_(source, progress=step)
         except UnicodeDecodeError as fault:
-            raise EntryError(f"{file} is no UTF-8 (at byte {fault.start} of a block): convert it first") from None
+            raise EntryError(f"{file} is not UTF-8 (at byte {fault.start} of a block): convert it first") from None
     _say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
 
 
 @app.command()
+@takes_search_options()
 def search(
     query: Query,
-    limit: Limit = None,
-    mode: Annotated[Mode, typer.Option(help="Whole entries, or light results to choose from.")] = Mode.full,
-    domain: Domain = None,
-    type: Type = None,
-    severity: Severity = None,
-    tag: Tags = None,
-    where: Where = None,
-    profile: Profile = None,
-    memories: Memories = False,
-    expired: Expired = False,
-    min_score: MinScore = None,
-    max_tokens: MaxTokens = None,
+    *,
     explain: Annotated[bool, typer.Option("--explain", help="Show weight x signal of every signal.")] = False,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
+    **options: Any,
 ) -> None:
     """Find the entries that answer a question, best first."""
+    from septet.cli import render, settings
+
     with existing(vault, **settings.find(embedding).embedder) as opened:
-        results = opened.search(
-            query,
-            limit=limit,
-            mode=mode.value,
-            domain=domain,
-            type=type,
-            severity=severity,
-            tags=tag,
-            where=_where(where),
-            profile=profile,
-            include_memories=memories,
-            include_expired=expired,
-            min_score=min_score,
-            max_tokens=max_tokens,
-        )
+        results = opened.search(query, **search_options(options))
     if as_json:
         _print_json(results.to_dict())
     elif results:
@@ -257,6 +228,8 @@ def get(
     vault: VaultPath = None,
 ) -> None:
     """Print whole entries by id."""
+    from septet.cli import render
+
     with existing(vault) as opened:
         found = opened.load(ids)
     if as_json:
@@ -274,40 +247,24 @@ def get(
 
 
 @app.command()
+@takes_search_options("mode")
 def explain(
     query: Query,
     id: Id,
-    limit: Limit = None,
-    domain: Domain = None,
-    type: Type = None,
-    severity: Severity = None,
-    tag: Tags = None,
-    where: Where = None,
-    profile: Profile = None,
-    memories: Memories = False,
-    expired: Expired = False,
-    min_score: MinScore = None,
-    max_tokens: MaxTokens = None,
+    *,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
+    **options: Any,
 ) -> None:
-    """Say why an entry ranks where it does, or why it does not."""
-    options = SearchOptions(
-        limit=limit,
-        domain=domain,
-        type=type,
-        severity=severity,
-        tags=tag,
-        where=_where(where),
-        profile=profile,
-        include_memories=memories,
-        include_expired=expired,
-        min_score=min_score,
-        max_tokens=max_tokens,
-    )
+    """Explain the rank of an entry in a search.
+
+    Or why the search does not return it.
+    """
+    from septet.cli import render, settings
+
     with existing(vault, **settings.find(embedding).embedder) as opened:
-        found = opened.explain(query, id, **options)
+        found = opened.explain(query, id, **search_options(options))
     if as_json:
         _print_json(found.to_dict())
     else:
@@ -319,12 +276,14 @@ def explain(
 def feedback(
     query: Query,
     id: Id,
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.")],
+    action: Annotated[
+        Any, typer.Argument(metavar="ACTION", help="accepted, modified, dismissed or failed.", parser=str)
+    ],
     vault: VaultPath = None,
 ) -> None:
     """Record what became of a result.
 
-    From 30 rows on the weights adapt to them.
+    From 30 rows on, the weights adapt to them.
     """
     with existing(vault, read_only=False) as opened:
         opened.feedback(query, id, action)
@@ -334,24 +293,14 @@ def feedback(
 @app.command()
 def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """Count what a vault holds."""
+    from septet.cli import render
+
     with existing(vault) as opened:
         found = opened.stats()
     if as_json:
         _print_json(found.to_dict())
     else:
         render.stats(render.console(sys.stdout), found)
-
-
-def _where(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        parsed = json.loads(text)
-    except ValueError as fault:
-        raise QueryError(f"--where is no JSON: {fault}") from None
-    if not isinstance(parsed, dict):
-        raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
-    return parsed
 
 
 def _attr(text: str) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""Which providers and local models could be used on this machine, and which is."""
+"""Which providers and local models can be used on this machine, and which one is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from septet.cli.settings import Settings
 from septet.embedding.choose import embedder_from
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
-from septet.embedding.folder import MODEL_VARIABLE, local_models
-from septet.embedding.gemini import GEMINI_MODEL
-from septet.embedding.limits import DIMENSIONS
-from septet.embedding.openai import OPENAI_MODEL
-from septet.embedding.providers import KEY_VARIABLES, key_source
-from septet.embedding.voyage import VOYAGE_MODEL
+from septet.embedding.local.folder import MODEL_VARIABLE, local_models
+from septet.embedding.providers.credentials import KEY_VARIABLES, key_source
+from septet.embedding.providers.gemini import GEMINI_MODEL
+from septet.embedding.providers.limits import DIMENSIONS
+from septet.embedding.providers.openai import OPENAI_MODEL
+from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["Catalogue", "Local", "Provider", "catalogue", "key_said"]
@@ -27,7 +27,7 @@ _EXTRA = "it needs the extra: pip install 'septet[local]'"
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A local model: what named it, and why it cannot be used, if it cannot."""
+    """A local model, what named it, and why it cannot be used; ``fault`` is empty if it can."""
 
     name: str
     source: str
@@ -42,9 +42,9 @@ class Provider:
     """A provider over HTTP.
 
     Attributes:
-        default: its model when none is named; None when one must be.
-        models: those whose dimensions are known.
-        key_source: ``apiKey``, ``apiKeys`` or a variable's name; None for nowhere.
+        default: the model that is used if none is named; None if one must be named.
+        models: its models whose dimensions are known.
+        key_source: ``apiKey``, ``apiKeys`` or the name of a variable; None if there is no key.
         key: the same in words.
     """
 
@@ -57,7 +57,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What could be used. ``used`` is a space's name; None when nothing is embedded, and ``why`` says so."""
+    """What can be used. ``used`` names the space that is; None if nothing is embedded. ``why`` gives the reason."""
 
     used: str | None
     why: str
@@ -67,7 +67,7 @@ class Catalogue:
 
 
 def catalogue(settings: Settings) -> Catalogue:
-    """Look at configuration, environment and installed packages; nothing is sent."""
+    """Collect the providers from configuration, environment and installed packages, without sending anything."""
     used, why = _used(settings)
     config = settings.config
     named = [config.model_path] if config.model_path else []
@@ -88,7 +88,7 @@ def catalogue(settings: Settings) -> Catalogue:
 
 
 def key_said(provider: str, source: str | None) -> str:
-    """Return in words where a provider's key comes from; never the key."""
+    """Return in words where the key of a provider comes from, never the key itself."""
     if source in ("apiKey", "apiKeys"):
         return f"key from {source} of the configuration"
     if source is not None:
@@ -112,14 +112,14 @@ def _used(settings: Settings) -> tuple[str | None, str]:
 
 
 def _provider(name: str, configured: EmbeddingConfig) -> Provider:
-    # A key that the configuration holds belongs to the provider that it names.
+    # A key in the configuration belongs to the provider that the configuration names.
     config = configured if configured.provider == name else config_of({"provider": name})
     source = key_source(config, os.environ)
     default = _DEFAULTS.get(name)
     said = key_said(name, source)
     if default is None:
         needs = "a model" if name == "ollama" else "baseUrl and model"
-        said += f"; it has no model of its own: give {needs}"
+        said += f"; it has no default model: give {needs}"
     return Provider(name, default, dict(DIMENSIONS.get(name, {})), source, said)
 
 

@@ -1,4 +1,4 @@
-"""What `septet doctor` looks at, each check by itself: one that fails keeps no other from being made."""
+"""The checks of `septet doctor`. They are independent: when one fails, the others still run."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from septet.cli.settings import Settings, cache_file, default_files, find
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import embedder_from
 from septet.embedding.embedder import Embedder, space_name
-from septet.embedding.providers import key_source
-from septet.embedding.selection import SpaceStatus
+from septet.embedding.providers.credentials import key_source
+from septet.embedding.query.selection import SpaceStatus
 from septet.errors import EmbeddingConfigError, EmbeddingError, ReadOnly, SeptetError, StoreBusy, StoreError
+from septet.snapshot.sidecar import Sidecar
 from septet.storage.checking import full_text_faults
-from septet.storage.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.vault import Vault
 
 __all__ = ["Check", "checkup"]
 
 _USAGE, _STORE, _PROVIDER = 2, 3, 4
-#: What is sent to see whether a provider answers.
+#: The text that is sent to see whether a provider answers.
 _PROBE = "septet"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        state: ``none`` when there is nothing to check.
-        facts: what `said` says, for programs.
-        exit_code: what the command ends with when this fails.
+        state: ``none`` if there is nothing to check.
+        facts: what ``said`` says, for programs.
+        exit_code: the exit code of the command if this check fails.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Check:
 
 
 def checkup(embedding: str | None, vault: Path | None, *, timeout_s: float | None) -> list[Check]:
-    """Check everything.
+    """Run every check.
 
     Args:
-        timeout_s: how long to wait for the provider; None asks none.
+        timeout_s: how long to wait for the provider; None sends nothing.
     """
     python = platform.python_version()
     versions = {"septet": septet.__version__, "python": python, "sqlite": sqlite3.sqlite_version}
@@ -159,13 +159,13 @@ def _sidecar(path: Path) -> Check:
     store = Store(str(path), read_only=True)
     try:
         with store.reading() as read:
-            found, place, now = sidecar.newest(read), sidecar.place(read), read.generation
+            found, place, now = sidecar.latest(read), sidecar.current_file(read), read.generation
     except StoreError as fault:
         return Check("sidecar", "fault", str(fault), {"path": None}, _STORE)
     finally:
         store.close()
     if found is None or place is None:
-        return Check("sidecar", "none", "none: small vaults need none, searches write that of others", {"path": None})
+        return Check("sidecar", "none", "none: searches write one for vaults of 2,000 entries or more", {"path": None})
     behind = now - found[0].generation
     facts = {"path": str(place[0]), "generation": found[0].generation, "behind": behind}
     age = f"{behind:,} writes ago" if behind else "of the newest write"
@@ -197,5 +197,5 @@ def _space_said(space: SpaceStatus) -> str:
     given = ", given by the caller" if space.given else ""
     state = "" if space.active else ", being filled" if space.entries else ", not begun"
     missing = f"{space.missing:,} missing" if space.missing else "none missing"
-    cure = ": `septet embed` makes them" if space.missing and not space.given else ""
+    cure = ": run `septet embed`" if space.missing and not space.given else ""
     return f"{space.model}{length}: {space.entries:,} entries{given}{state}, {missing}{cure}"

@@ -1,4 +1,4 @@
-"""The demo: index the documentation of the running Python, ask six questions, and show why the answers rank so."""
+"""The demo: index the documentation of this Python, ask six questions, and show why the answers rank so."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from septet.vault import Vault
 __all__ = ["QUESTIONS", "Question", "run"]
 
 TOP = 5
-#: An entry that every vault of the demo holds.
+#: An entry of every vault that the demo writes.
 MARK = f"{PREFIX}builtins"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the demo; a domain narrows the answers to it."""
+    """A question of the demo, restricted to a domain if there is one."""
 
     text: str
     domain: str | None = None
@@ -45,7 +45,7 @@ QUESTIONS = (
     Question("wait until a thread terminates", domain="threading"),
 )
 
-#: What signals mean for these entries.
+#: What signals mean for these entries, where that is special.
 MEANING = {
     "severity": "how important: here, documented in its own words rather than inherited ones",
     "temporal_decay": "how recently it changed: here, everything just now",
@@ -55,15 +55,15 @@ MEANING = {
 
 
 def run(out: Console, path: Path | None) -> None:
-    """Make the vault, ask the questions, print the answers, and say how to go on.
+    """Write the vault, ask the questions, print the answers and how to go on.
 
     Raises:
-        QueryError: the path holds something that the demo did not make.
-        StoreError: the vault cannot be written there.
+        QueryError: the path is a vault that the demo did not write.
+        StoreError: the vault cannot be written.
     """
     target = path or demo_vault()
     made = _build(target)
-    # Opened for writing, so that closing it leaves none of SQLite's files beside it.
+    # Open it for writing, so that closing it removes SQLite's own files beside it.
     with Vault(target) as vault:
         started = time.perf_counter()
         vault.optimize()
@@ -100,7 +100,7 @@ class _Made:
 
 
 def _build(target: Path) -> _Made:
-    """Write the vault beside the target and put it in its place when it is complete."""
+    """Write the vault beside the target, and move it there when it is complete."""
     _refuse_foreign(target)
     make_folder(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
@@ -132,7 +132,7 @@ def _refuse_foreign(target: Path) -> None:
 
 
 def _command() -> str:
-    """Return how to call this program again from the same place."""
+    """Return the command that runs this program from the current folder."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m septet"

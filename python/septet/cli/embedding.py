@@ -1,4 +1,4 @@
-"""The commands about vectors: make them, say what could make them, say what is wrong."""
+"""The commands about embedding: embed, list what can embed, check what is wrong."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from septet.cli import render
-from septet.cli.catalogue import Catalogue, catalogue
-from septet.cli.checkup import Check, checkup
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
-from septet.cli.settings import default_files, find
-from septet.embedding.report import EmbedReport
 from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from septet.cli.catalogue import Catalogue
+    from septet.cli.checkup import Check
+    from septet.embedding.report import EmbedReport
 
 __all__ = ["doctor", "embed", "models"]
 
@@ -31,8 +31,10 @@ ProviderOption = Annotated[
 ModelOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The provider's model; of local, a folder or an installed package.")
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Ask no provider.")]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for it.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Send nothing to the provider.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="How long to wait for the provider.")
+]
 
 
 def embed(
@@ -45,11 +47,14 @@ def embed(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Give every text that lacks one its vector.
+    """Embed every text that has no vector yet.
 
-    What is made is stored as it comes: stop at any moment, and the next run goes on from there. With another model than
-    the vault's, the old vectors answer until the new ones are complete.
+    Vectors are stored as they arrive: stop at any time, and the next run continues. After a change of model, the old
+    vectors answer until the new ones are complete.
     """
+    from septet.cli import render
+    from septet.cli.settings import default_files, find
+
     settings = find(embedding).but(provider, model)
     if not settings.embedder:
         raise EmbeddingConfigError(
@@ -69,10 +74,14 @@ def embed(
 
 
 def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
-    """Show which providers and local models could be used here, and which is.
+    """List the models that can embed here.
 
-    Nothing is sent anywhere, and no key is shown.
+    Says which one is used, and why others cannot be. Nothing is sent, and API keys are not shown.
     """
+    from septet.cli import render
+    from septet.cli.catalogue import catalogue
+    from septet.cli.settings import find
+
     found = catalogue(find(embedding))
     if as_json:
         _print_json(asdict(found))
@@ -87,10 +96,14 @@ def doctor(
     as_json: AsJson = False,
     vault: VaultPath = None,
 ) -> None:
-    """Check embedding and the vault: what is used and why, and whether it works.
+    """Check embedding and the vault.
 
-    One word is sent to the provider, unless --offline. The exit code is that of the first check that failed.
+    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. The exit code is
+    that of the first check that failed.
     """
+    from septet.cli import render
+    from septet.cli.checkup import checkup
+
     found = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
     code = next((check.exit_code for check in found if check.state == "fault"), 0)
     if as_json:
@@ -111,11 +124,15 @@ def _told(report: EmbedReport) -> str:
 
 
 def _show_models(out: Console, found: Catalogue) -> None:
+    from rich.text import Text
+
+    from septet.cli.render import harmless
+
     out.print(Text(f"Used here: {found.used or 'none'} ({found.why})", style="bold"))
     out.print(Text("\nLocal models", style="bold"))
     for one in found.local:
         dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
-        out.print(Text(render.harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
+        out.print(Text(harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
     if not found.local:
         out.print(Text(f"  none: {found.no_local}"))
     out.print(Text("\nProviders", style="bold"))
@@ -131,9 +148,13 @@ _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 
 
 def _show_checks(out: Console, found: list[Check]) -> None:
+    from rich.text import Text
+
+    from septet.cli.render import harmless
+
     for check in found:
         line = Text(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", style=_STYLES[check.state])
-        out.print(line.append(render.harmless(check.said), style="default"))
+        out.print(line.append(harmless(check.said), style="default"))
 
 
 def _print_json(data: object) -> None:
@@ -143,7 +164,7 @@ def _print_json(data: object) -> None:
 def _plain(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _say(message: str) -> None:

@@ -1,15 +1,21 @@
-"""Options that several commands share."""
+"""Options that several commands share; the options of a search come from `septet.query.options`."""
 
 from __future__ import annotations
 
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from septet.cli.settings import EMBEDDING_HELP, VARIABLE
+from septet.cli.places import EMBEDDING_VARIABLE
+from septet.errors import QueryError
+from septet.query.options import OPTIONS
 
-__all__ = ["AsJson", "Embedding", "VaultPath"]
+__all__ = ["LEFT_OUT", "AsJson", "Embedding", "Mode", "VaultPath", "search_options", "takes_search_options"]
 
 VaultPath = Annotated[
     Path | None,
@@ -19,5 +25,92 @@ VaultPath = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Embedding = Annotated[
-    str | None, typer.Option("--embedding", metavar="FILE|NAME", help=f"{EMBEDDING_HELP} Or {VARIABLE}.")
+    str | None,
+    typer.Option(
+        "--embedding",
+        metavar="FILE|NAME",
+        help="A configuration file, or a provider's name; default ~/.config/septet/config.toml, if it is there. "
+        f"Or {EMBEDDING_VARIABLE}.",
+    ),
 ]
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+class Mode(str, Enum):
+    """How much of each entry a search returns."""
+
+    full = "full"
+    scan = "scan"
+
+
+#: How each option of a search is written on the command line: its type there, its flags, and the placeholder of its
+#: value in the help.
+_WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
+    "limit": (int | None, ("-n", "--limit"), None),
+    "mode": (Mode, ("--mode",), None),
+    "domain": (str | None, ("--domain",), None),
+    "type": (str | None, ("--type",), None),
+    "severity": (str | None, ("--severity",), None),
+    "tags": (list[str] | None, ("-t", "--tag"), None),
+    "where": (str | None, ("--where",), "JSON"),
+    "profile": (str | None, ("--profile",), "NAME|FILE"),
+    "include_memories": (bool, ("--memories",), None),
+    "include_expired": (bool, ("--expired",), None),
+    "min_score": (float | None, ("--min-score",), None),
+    "max_tokens": (int | None, ("--max-tokens",), None),
+}
+#: Options of a search that the command line does not offer.
+LEFT_OUT = frozenset({"kinds", "query_vector", "model", "legs"})
+
+
+def takes_search_options(*without: str) -> Callable[[_F], _F]:
+    """Replace the ``**options`` of a command by the options of a search.
+
+    Args:
+        without: options that the command does not offer.
+    """
+
+    def changed(command: _F) -> _F:
+        plain = inspect.signature(command, eval_str=True)
+        named = list(plain.parameters.values())[:-1]
+        arguments = [p for p in named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        offered = [_parameter(name) for name in _WRITTEN if name not in without]
+        parameters = [*arguments, *offered, *named[len(arguments) :]]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return command
+
+    return changed
+
+
+def search_options(given: Mapping[str, Any]) -> Any:
+    """Return the options of a search from what the command line read.
+
+    Raises:
+        QueryError: ``--where`` is not a JSON object.
+    """
+    options = dict(given)
+    if options.get("where") is not None:
+        options["where"] = _where(options["where"])
+    if "mode" in options:
+        options["mode"] = options["mode"].value
+    return options
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    declared, flags, metavar = _WRITTEN[name]
+    more = " Repeat for more." if declared == list[str] | None else ""
+    option = typer.Option(*flags, metavar=metavar, help=OPTIONS[name].help + more)
+    default = Mode(OPTIONS[name].default) if declared is Mode else OPTIONS[name].default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[declared, option])
+
+
+def _where(text: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except ValueError as fault:
+        raise QueryError(f"--where is not JSON: {fault}") from None
+    if not isinstance(parsed, dict):
+        raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
+    return parsed

@@ -1,4 +1,4 @@
-"""Where the command line finds its vaults, and how it opens them."""
+"""Where the command line finds vaults, caches and configurations, and how it opens vaults."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import StoreError
-from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.vault import Vault
 
 __all__ = [
+    "EMBEDDING_VARIABLE",
     "cache_folder",
     "config_folder",
     "default_vault",
@@ -25,19 +28,23 @@ __all__ = [
 ]
 
 
+#: The environment variable that names the configuration of the embedder.
+EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
+
+
 def default_vault() -> Path:
     """Return the vault that commands use when none is named: ``$XDG_DATA_HOME/septet/vault.db``."""
     return _base("XDG_DATA_HOME", ".local/share") / "septet" / "vault.db"
 
 
 def demo_vault() -> Path:
-    """Return where the demo leaves its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
+    """Return where the demo writes its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return cache_folder() / f"stdlib-{version}.db"
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be made anew: ``$XDG_CACHE_HOME/septet``."""
+    """Return the folder of files that can be rebuilt: ``$XDG_CACHE_HOME/septet``."""
     return _base("XDG_CACHE_HOME", ".cache") / "septet"
 
 
@@ -47,13 +54,13 @@ def config_folder() -> Path:
 
 
 def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> Vault:
-    """Open a vault that must be there already.
+    """Open a vault that must exist.
 
     Args:
-        embedding: what `Vault` takes to make vectors with.
+        embedding: arguments of `Vault` about embedding.
 
     Raises:
-        StoreError: there is none; the message says how to get one.
+        StoreError: it does not exist; the message says how to create one.
     """
     wanted = path or default_vault()
     if not wanted.exists():
@@ -63,18 +70,22 @@ def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> 
             f"there is no vault at {shown(wanted)}: fill one with `septet add` or `septet import`, or name another "
             f"with --vault FILE; {demo}"
         )
+    from septet.vault import Vault
+
     return Vault(wanted, read_only=read_only, **embedding)
 
 
 @contextmanager
 def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
-    """Open a vault for writing; it is made, with its folder, when it is not there.
+    """Open a vault for writing; create it, and its folder, if it does not exist.
 
-    A vault that was made for a command that then failed without storing anything is removed again.
+    If the command fails before it stores anything, a vault that was created for it is removed again.
 
     Raises:
-        StoreError: the folder cannot be made, or the file not opened.
+        StoreError: the folder cannot be created, or the file cannot be opened.
     """
+    from septet.vault import Vault
+
     wanted = path or default_vault()
     new = not wanted.exists()
     make_folder(wanted)
@@ -90,19 +101,19 @@ def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder of a file.
+    """Create the folder of a file.
 
     Raises:
-        StoreError: it cannot be made.
+        StoreError: it cannot be created.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise StoreError(f"{path.parent} cannot be made: {fault.strerror}; name another place") from None
+        raise StoreError(f"{path.parent} cannot be created: {fault.strerror}; name another place") from None
 
 
 def shown(path: Path) -> str:
-    """Return a path as a shell takes it, with ``~`` for the home folder."""
+    """Return a path quoted for a shell, with ``~`` for the home folder."""
     try:
         inside = path.resolve().relative_to(Path.home().resolve())
     except (OSError, ValueError, RuntimeError):
@@ -112,5 +123,5 @@ def shown(path: Path) -> str:
 
 def _base(variable: str, fallback: str) -> Path:
     named = os.environ.get(variable, "")
-    # A relative path there is to be ignored, says the specification of these variables.
+    # The XDG specification says to ignore relative paths.
     return Path(named) if Path(named).is_absolute() else Path.home() / fallback

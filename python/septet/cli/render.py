@@ -1,6 +1,6 @@
-"""How results look: one line a hit, with a bar per signal whose lengths add up to the score.
+"""How results look: one line per hit, with a bar per signal; the lengths of the bars add up to the score.
 
-Everything is plain text first. On a terminal that wants it, colour is added; nothing is said by colour alone.
+Everything is plain text. Terminals add colour, but no information is in the colour alone.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 WIDTH = 100
-#: Titles are padded to the longest of the page, but not further than this.
+#: Titles are padded to the longest of the page, up to this width.
 TITLE_WIDTH = 32
-#: A bar cell is so much of the score: the bars of a score of 1 are 25 cells long.
+#: The score that one cell of a bar stands for: the bars of a score of 1 are 25 cells long.
 CELL = 0.04
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -55,7 +55,7 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
 
 
 def console(stream: TextIO, *, color: bool = True) -> Console:
-    """Return a console that writes plain text when piped, when NO_COLOR is set, or when colour is not wanted."""
+    """Return a console; it writes plain text if piped, if NO_COLOR is set, or without ``color``."""
     wanted = color and not os.environ.get("NO_COLOR") and stream.isatty()
     system = "auto" if wanted else None
     return Console(
@@ -78,7 +78,7 @@ def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
 
 
 def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
-    """Return a bar of ``width`` characters; a value above 0 is never invisible."""
+    """Return a bar of ``width`` characters; a value above 0 shows at least a sliver."""
     eighths = min(width * 8, max(1, round(value / CELL * 8))) if value > 0 else 0
     if ascii_only:
         return ("#" * math.ceil(eighths / 8)).ljust(width)
@@ -90,8 +90,8 @@ def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = Fa
     """Print results: a heading, then a line per hit with its bars, title and snippet.
 
     Args:
-        ids: a second line with the id and a longer snippet, instead of the short one behind the title.
-        detail: weight x signal of every signal under each hit.
+        ids: add a line with the id and a longer snippet, instead of the short one after the title.
+        detail: print weight × signal of each signal below each hit.
     """
     columns = _columns(results)
     padded = min(TITLE_WIDTH, max((len(hit.title) for hit in results), default=0))
@@ -113,7 +113,7 @@ def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> N
     """Explain the bars of several searches once.
 
     Args:
-        said: what a signal means here, where that is more than its general meaning.
+        said: what signals mean here, where that differs from their general meaning.
     """
     shown = {name for results in pages for name in _columns(results)}
     for name in (*(n for n in SIGNALS if n in shown), *sorted(shown - set(SIGNALS))):
@@ -122,7 +122,7 @@ def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> N
 
 
 def explanation(out: Console, found: Explanation) -> None:
-    """Print why an entry ranked where it did."""
+    """Print why an entry ranks where it does."""
     reason, *rest = harmless(str(found)).split("\n")
     out.print(Text(reason, style="bold"))
     for line in rest:
@@ -157,7 +157,7 @@ def stats(out: Console, found: Stats) -> None:
 
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a progress bar on a terminal's standard error; elsewhere give None and show nothing."""
+    """Show a progress bar on standard error if it is a terminal; otherwise yield None."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -200,7 +200,7 @@ def _print_detail(out: Console, hit: Hit, weights: Mapping[str, float]) -> None:
 
 
 def _columns(results: Results) -> dict[str, int]:
-    """Return the signals that contribute to some hit, with the width of their column."""
+    """Return the signals that contribute to any hit, with the width of their columns."""
     widths = {}
     for name in dict.fromkeys(name for hit in results for name in hit.breakdown):
         most = max(hit.breakdown.get(name, 0.0) for hit in results)
@@ -218,11 +218,11 @@ def _color(name: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return a stored text without the control characters that could steer a terminal."""
+    """Return a text without control characters, which could change the state of a terminal."""
     return text.translate(_CONTROLS)
 
 
-#: Everything below the space and from 127 to 159, but not the tab and the line feed.
+#: Characters below the space and from 127 to 159, except tab and line feed.
 _CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
 
 

@@ -1,4 +1,4 @@
-"""Which embedder the command line uses: where its configuration is found, and what the options change in it."""
+"""Which embedder the command line uses: where its configuration is, and what options change in it."""
 
 from __future__ import annotations
 
@@ -7,39 +7,48 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from septet.cli.places import cache_folder, config_folder, shown
-from septet.embedding.config import EmbeddingConfig, config_of
+from septet.cli.places import EMBEDDING_VARIABLE, cache_folder, config_folder, shown
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["EMBEDDING_HELP", "VARIABLE", "Settings", "cache_file", "default_files", "find"]
+if TYPE_CHECKING:
+    from septet.embedding.config import EmbeddingConfig
 
-VARIABLE = "SEPTET_EMBEDDING"
+__all__ = ["Settings", "cache_file", "default_files", "find"]
+
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
-EMBEDDING_HELP = "A configuration file, or a provider's name; default ~/.config/septet/config.toml, if it is there."
-
-#: What belongs to a model: another one does not keep it.
+#: Fields that belong to a model: they are dropped when the model changes.
 _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query_prefix", "document_prefix"})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """An embedding configuration, and where it stands.
+    """An embedding configuration, and where it comes from.
 
     Attributes:
-        source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider`` or a file as a shell takes it; None when nothing
-            is configured.
+        given: the configuration; None if nothing is configured.
+        source: ``--embedding``, ``SEPTET_EMBEDDING``, ``--provider``, or the path of a file, quoted for a shell; None
+            if nothing is configured.
     """
 
-    config: EmbeddingConfig
+    given: EmbeddingConfig | None
     source: str | None
 
     @property
+    def config(self) -> EmbeddingConfig:
+        """The configuration; without any, the one that embeds nothing."""
+        if self.given is not None:
+            return self.given
+        from septet.embedding.config import EmbeddingConfig
+
+        return EmbeddingConfig()
+
+    @property
     def embedder(self) -> dict[str, Any]:
-        """What a vault is opened with; nothing when nothing is to be embedded."""
-        if self.config.provider == "none":
+        """The arguments that open a vault with this embedder; empty without one."""
+        if self.given is None or self.given.provider == "none":
             return {}
         return {"embedder": self.config, "embedding_cache": cache_file()}
 
@@ -51,44 +60,50 @@ class Settings:
         """
         if provider is None and model is None:
             return self
+        from septet.embedding.config import config_of
+
         named = config_of({"provider": provider}).provider if provider is not None else self.config.provider
         if named in ("none", "auto") and model is not None:
-            raise EmbeddingConfigError(f"--model {model}: say whose it is with --provider")
+            raise EmbeddingConfigError(f"--model {model}: name its provider with --provider")
         fields: dict[str, Any] = {"provider": named}
         if named == self.config.provider:
             dropped = _OF_A_MODEL if model is not None else frozenset()
             fields |= {name: getattr(self.config, name) for name in self.config.model_fields_set - dropped}
         if model is not None:
             fields["model"] = model
-        return replace(self, config=config_of(fields), source=self.source if provider is None else "--provider")
+        return replace(self, given=config_of(fields), source=self.source if provider is None else "--provider")
 
 
 def find(named: str | None, environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings that hold: those of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
+    """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
 
     Raises:
-        EmbeddingConfigError: they cannot be read or understood.
+        EmbeddingConfigError: they cannot be read or are malformed.
     """
     env = os.environ if environment is None else environment
-    for given, source in ((named, "--embedding"), (env.get(VARIABLE, "").strip(), VARIABLE)):
+    for given, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
         if given:
+            from septet.embedding.config import config_of
+
             path = Path(given).expanduser()
             return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)
     for path in default_files():
         if path.is_file():
+            from septet.embedding.config import config_of
+
             return Settings(config_of(path), shown(path))
-    return Settings(EmbeddingConfig(), None)
+    return Settings(None, None)
 
 
 def default_files() -> list[Path]:
-    """Return where the user's file is looked for, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
+    """Return where the user's file may be, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
     return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]
 
 
 def cache_file() -> Path:
-    """Return the cache of all of a user's vaults, ``$XDG_CACHE_HOME/septet/embeddings.db``; its folder is made."""
+    """Return the cache that all vaults of a user share, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
     path = cache_folder() / "embeddings.db"
     with suppress(OSError):
-        # A cache saves calls, and nothing depends on it: it says itself when its file cannot be used.
+        # The cache is optional, and notes itself that its file cannot be used.
         path.parent.mkdir(parents=True, exist_ok=True)
     return path

@@ -1,7 +1,7 @@
 """The documentation of the Python that runs this: the standard library's docstrings as plain entries and links.
 
-Modules are imported (quietly) and looked at; nothing else of them is run. Every object appears once, under the name
-people use: ``json.dumps`` although it is also reachable elsewhere, ``asyncio.gather`` rather than
+Modules are imported (quietly) and inspected; no other code of theirs runs. Each object appears once, under the name
+that people use: ``json.dumps`` although it is also reachable elsewhere, ``asyncio.gather`` rather than
 ``asyncio.tasks.gather``, ``os.getcwd`` rather than ``posix.getcwd``, ``str.split`` without ``builtins``.
 """
 
@@ -30,7 +30,7 @@ __all__ = ["PREFIX", "Documentation", "collect", "words_of"]
 
 PREFIX = "py:"
 
-#: Modules that print, open windows or hold no documentation of the library itself.
+#: Modules that print, open windows, or do not document the library.
 SKIPPED = frozenset({"antigravity", "idlelib", "lib2to3", "test", "this", "turtledemo"})
 SKIPPED_PARTS = frozenset({"test", "tests", "idle_test", "__main__"})
 #: Public modules that are only a platform's half of `os`.

@@ -1,62 +1,63 @@
-"""Embeddings: providers behind one protocol, the pipeline that fills a vault's spaces, the cache, batch jobs."""
+"""Embeddings: providers behind one protocol, and the pipeline that fills a vault's spaces.
+
+Modules import downward only. From the ground up:
+
+1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
+2. ``cache``, ``config``, ``transport`` (calls, retries, keys; knows no provider)
+3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
+4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
+5. ``automatic`` (the pipeline in the background), ``batch`` (the providers' batch APIs), ``options``
+6. ``query`` (queries as vectors, and the space that answers)
+7. ``embeddings`` (all of this, for one vault)
+8. ``attach`` (a plan gets its query vectors, tier by tier) and this package, which loads its public names on demand
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from septet.embedding.embedder import Embedder, Kind, space_name
+from septet.embedding.embedder import Embedder as Embedder, Kind as Kind, space_name as space_name
 
 if TYPE_CHECKING:
-    from septet.embedding.choose import embedder_from
-    from septet.embedding.config import EmbeddingConfig
-    from septet.embedding.fallback import FallbackEmbedder
-    from septet.embedding.function import CallableEmbedder
-    from septet.embedding.local import LocalEmbedder, local_models
-    from septet.embedding.providers import (
-        GeminiEmbedder,
-        OllamaEmbedder,
-        OpenAICompatibleEmbedder,
-        OpenAIEmbedder,
-        VoyageEmbedder,
+    # What type checkers and editors see; the table below holds the same names, and a test says so.
+    from septet.embedding.cache import CacheNamespace as CacheNamespace
+    from septet.embedding.choose import embedder_from as embedder_from
+    from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
+    from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
+    from septet.embedding.function import CallableEmbedder as CallableEmbedder
+    from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder, local_models as local_models
+    from septet.embedding.providers.embedders import (
+        GeminiEmbedder as GeminiEmbedder,
+        OllamaEmbedder as OllamaEmbedder,
+        OpenAICompatibleEmbedder as OpenAICompatibleEmbedder,
+        OpenAIEmbedder as OpenAIEmbedder,
+        VoyageEmbedder as VoyageEmbedder,
     )
+    from septet.embedding.transport.client import IO as IO
+else:
+    from importlib import import_module
 
-__all__ = [
-    "CallableEmbedder",
-    "Embedder",
-    "EmbeddingConfig",
-    "FallbackEmbedder",
-    "GeminiEmbedder",
-    "Kind",
-    "LocalEmbedder",
-    "OllamaEmbedder",
-    "OpenAICompatibleEmbedder",
-    "OpenAIEmbedder",
-    "VoyageEmbedder",
-    "embedder_from",
-    "local_models",
-    "space_name",
-]
+    #: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
+    _NAMES = {
+        "cache": "CacheNamespace",
+        "choose": "embedder_from",
+        "config": "EmbeddingConfig",
+        "embedder": "Embedder Kind space_name",
+        "fallback": "FallbackEmbedder",
+        "function": "CallableEmbedder",
+        "local.embedder": "LocalEmbedder local_models",
+        "providers.embedders": "GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder",
+        "transport.client": "IO",
+    }
+    _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+    __all__ = sorted(_HOMES)
 
-#: Loaded when they are first asked for: a program that embeds nothing should not wait for an HTTP client.
-_LAZY = {
-    "CallableEmbedder": "function",
-    "EmbeddingConfig": "config",
-    "FallbackEmbedder": "fallback",
-    "GeminiEmbedder": "providers",
-    "LocalEmbedder": "local",
-    "OllamaEmbedder": "providers",
-    "OpenAICompatibleEmbedder": "providers",
-    "OpenAIEmbedder": "providers",
-    "VoyageEmbedder": "providers",
-    "embedder_from": "choose",
-    "local_models": "local",
-}
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    globals()[name] = found
-    return found
+    def __dir__():
+        return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Automatic embedding: after writes, on a thread that nobody waits for."""
+"""Automatic embedding: after writes, on a background thread."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import EmbedReport
 from septet.errors import Closed, SeptetError
 from septet.results import Note
-from septet.storage.claims import new_owner
 from septet.storage.forks import renew_in_children
+from septet.storage.tables.claims import new_owner
 
 __all__ = ["Activity", "Automatic"]
 
-#: What the thread is at: nothing, embedding, or waiting to try again what failed.
+#: What the thread does: nothing, embedding, or waiting to retry what failed.
 Activity: TypeAlias = Literal["idle", "running", "waiting"]
 
-#: Writes that follow each other closely are embedded together.
+#: Writes in quick succession are embedded together.
 GATHER_S = 0.05
-#: Waits after runs that failed, each twice the one before.
+#: The waits after failed runs; each is twice the one before.
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
 
 
 class Automatic:
-    """Drains what is missing in the background; one run at a time, by this thread or by who holds `lock`.
+    """Embeds missing texts in the background. One run at a time, by this thread or by the holder of `lock`.
 
     Args:
-        pipeline: what embeds.
-        close_wait_s: how long `close` and the exit of the program wait for what is under way.
-        answered: called after each run in which the provider answered.
+        close_wait_s: how long `close` and the program's exit wait for a running batch.
+        on_answer: called after each run in which the provider answered.
     """
 
-    def __init__(self, pipeline: Pipeline, close_wait_s: float, answered: Callable[[], None]) -> None:
+    def __init__(self, pipeline: Pipeline, close_wait_s: float, on_answer: Callable[[], None]) -> None:
         self._pipeline = pipeline
         self._close_wait_s = close_wait_s
-        self._answered = answered
+        self._on_answer = on_answer
         self.report: EmbedReport | None = None
         self.notes: tuple[Note, ...] = ()
         self._owner = new_owner()
-        #: Texts that the provider has refused: tried again by explicit runs only.
+        #: Texts that the provider has refused: only explicit runs retry them.
         self._refused: set[str] = set()
         self._renew()
         _living.add(self)
@@ -53,38 +52,38 @@ class Automatic:
         self.lock = threading.Lock()
         self._state = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._asked = False
+        self._woken = False
         self._closing = False
         self.activity: Activity = "idle"
 
     def after_fork(self) -> None:
-        """Begin anew in a forked child: the thread is not there."""
+        """Start afresh in a forked child, which has no such thread."""
         self._renew()
 
     def wake(self) -> None:
-        """Say that something was written."""
+        """Embed what was written, soon."""
         with self._state:
             if self._closing:
                 return
-            self._asked = True
+            self._woken = True
             self._state.notify_all()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
                 try:
                     self._thread.start()
                 except RuntimeError:
-                    # The interpreter is on its way out, or has no threads left: the next write tries again.
+                    # The interpreter is exiting, or out of threads: the next write tries again.
                     self._thread = None
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until nothing is under way, and say whether that came true; a run that waits to try again counts."""
+        """Wait until the thread is idle, and say whether it is. Waiting to retry is not idle."""
         with self._state:
             return self._state.wait_for(lambda: self._thread is None, timeout_s)
 
     def close(self) -> None:
-        """End the thread: what is being embedded is waited for, within bounds; what failed is left to the next run.
+        """End the thread. Wait for the running batch, within bounds; leave failed texts to the next run.
 
-        Closing again waits for nothing.
+        Closing again returns at once.
         """
         with self._state:
             if self._closing:
@@ -93,10 +92,10 @@ class Automatic:
             self._state.wait_for(lambda: self._thread is None or self.activity == "waiting", self._close_wait_s)
             self._closing = True
             self._state.notify_all()
-            left = self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
-        if not left:
-            # Its answer comes too late to be stored; others need not wait for the end of its lease.
-            self._pipeline.give_up(self._owner)
+            ended = self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
+        if not ended:
+            # Its answer comes too late to be stored; other processes need not wait for its claims to expire.
+            self._pipeline.release(self._owner)
 
     def _drain(self) -> None:
         try:
@@ -111,25 +110,25 @@ class Automatic:
         retry_s = FIRST_RETRY_S
         while True:
             with self._state:
-                # Gather: an early end of the wait means the vault is being closed.
+                # Gather writes. The wait ends early only when the vault is being closed.
                 self._state.wait_for(lambda: self._closing, GATHER_S)
-                self._asked = False
+                self._woken = False
                 self.activity = "running"
             wants_retry = self._run()
             with self._state:
-                if not (self._closing or self._asked) and wants_retry:
+                if not (self._closing or self._woken) and wants_retry:
                     self.activity = "waiting"
                     self._state.notify_all()
-                    self._state.wait_for(lambda: self._closing or self._asked, retry_s)
+                    self._state.wait_for(lambda: self._closing or self._woken, retry_s)
                     retry_s = min(2 * retry_s, LAST_RETRY_S)
-                    self._asked = self._asked or not self._closing
-                if self._closing or not self._asked:
+                    self._woken = self._woken or not self._closing
+                if self._closing or not self._woken:
                     self.activity, self._thread = "idle", None
                     self._state.notify_all()
                     return
 
     def _run(self) -> bool:
-        """Run the pipeline once and say whether trying again later may help."""
+        """Run the pipeline once and say whether a later retry may help."""
         try:
             with self.lock:
                 if not self._pipeline.begun():
@@ -142,16 +141,16 @@ class Automatic:
         except Closed:
             return False
         except SeptetError as fault:
-            self.notes = (Note("embedding_stopped", str(fault), "it is tried again"),)
+            self.notes = (Note("embedding_stopped", str(fault), "it is tried again automatically"),)
             return True
         self.notes = self.report.notes
         self._refused |= tally.refused
         if tally.embedded:
-            self._answered()
+            self._on_answer()
         return tally.wants_retry
 
     def _other_model(self) -> Note:
-        cause = f"the vault's vectors are of another model than {self._pipeline.model}: nothing is embedded by itself"
+        cause = f"the vault's vectors are not of {self._pipeline.model}: nothing is embedded automatically"
         return Note("other_model", cause, "call embed() once to change the vault's model")
 
 
@@ -159,7 +158,7 @@ _living: WeakSet[Automatic] = WeakSet()
 
 
 def _at_exit() -> None:
-    # Daemon threads die with the interpreter; what they have on the way is paid for.
+    # Daemon threads die with the interpreter, and their pending answers are paid for.
     for one in list(_living):
         one.close()
 

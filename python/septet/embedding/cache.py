@@ -1,4 +1,4 @@
-"""EmbeddingCache: vectors that were paid for, by content, in a file that a user's vaults may share."""
+"""EmbeddingCache: vectors by content, in a file that all of a user's vaults may share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from septet.embedding.embedder import Kind
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 
-__all__ = ["CACHE_LIMIT", "EmbeddingCache", "Made"]
+__all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache"]
 
-#: Vectors a cache keeps unless it is told otherwise.
+#: The number of vectors a cache keeps by default.
 CACHE_LIMIT = 50_000
-#: "SPTC": how a cache tells itself from any other SQLite file.
+#: "SPTC": tells a cache from any other SQLite file.
 APPLICATION_ID = 0x53505443
-#: A cache that is busy is passed over: asking the provider is better than waiting long.
+#: A busy cache is skipped: asking the provider beats a long wait.
 BUSY_TIMEOUT_S = 2.0
 
 _SCHEMA = """
@@ -36,17 +36,35 @@ CREATE TABLE vectors (
     model      TEXT    NOT NULL,
     kind       TEXT    NOT NULL,
     dimensions INTEGER NOT NULL,
-    text       TEXT    NOT NULL,            -- a digest: no text is kept
+    text       TEXT    NOT NULL,            -- a digest: texts are not stored
     vector     BLOB    NOT NULL,            -- little-endian float32
-    used       INTEGER NOT NULL,            -- when it was last asked for, as a number that grows
+    used       INTEGER NOT NULL,            -- when it was last read, as a growing number
     UNIQUE (provider, model, kind, dimensions, text)
 );
 CREATE INDEX vectors_by_use ON vectors (used);
 """
+# The SQL of the cache stands here, not with that of a vault: it is a file of its own with a schema of its own.
+_COUNT = "SELECT count(*) FROM vectors"
+_GET = (
+    "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
+    "AND text IN (SELECT value FROM json_each(?))"
+)
+_PUT = (
+    "INSERT INTO vectors (provider, model, kind, dimensions, text, vector, used) VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET vector = excluded.vector, used = excluded.used"
+)
+_USE = "UPDATE vectors SET used = ? WHERE row = ?"
+_DROP_OLDEST = "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)"
+_OPEN = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL")
+_TABLES = "SELECT count(*) FROM sqlite_master"
+_APPLICATION = "PRAGMA application_id"
+_VERSION = "PRAGMA user_version"
+_BEGIN = "BEGIN IMMEDIATE"
+_MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 
 
-class Made(NamedTuple):
-    """What makes vectors comparable: who made them, with which model, as what."""
+class CacheNamespace(NamedTuple):
+    """What vectors must share to be interchangeable: provider, model and kind of text."""
 
     provider: str
     model: str
@@ -54,25 +72,25 @@ class Made(NamedTuple):
 
 
 class EmbeddingCache:
-    """Vectors by provider, model, dimension, kind and a digest of the text, the least recently used going first.
+    """Vectors by provider, model, dimension, kind and a digest of the text. Evicts the least recently used ones.
 
-    Threads, vaults and processes may share one. A file that cannot be used is left as it is and said in `notes`: a
-    cache saves calls, and nothing depends on it.
+    Threads, vaults and processes may share one. A file that cannot be used is left untouched and reported in `notes`:
+    a cache saves calls, and nothing depends on it.
 
     Args:
-        path: the file, made on first use.
-        limit: how many vectors it keeps, at least 1.
-        busy_timeout_s: how long to wait for another process that writes; then the cache is passed over for once.
+        path: the file, created on first use.
+        limit: the number of vectors to keep, at least 1.
+        busy_timeout_s: how long to wait while another process writes; after that, this one access skips the cache.
 
     Raises:
-        ValueError: a limit under 1.
+        ValueError: `limit` is less than 1.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, limit: int = CACHE_LIMIT, busy_timeout_s: float = BUSY_TIMEOUT_S
     ) -> None:
         if limit < 1:
-            raise ValueError(f"limit is {limit}: wanted 1 or more")
+            raise ValueError(f"limit must be 1 or more, got {limit}")
         self.path = os.fspath(path)
         self.limit = limit
         self._busy_timeout_s = busy_timeout_s
@@ -88,57 +106,49 @@ class EmbeddingCache:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Why the file is not used; empty while it is."""
+        """Why the file cannot be used; empty while it can."""
         return tuple(self._notes)
 
     def __len__(self) -> int:
-        found = self._asked("SELECT count(*) FROM vectors", ())
+        found = self._query(_COUNT, ())
         return int(found[0][0]) if found else 0
 
-    def get(self, made: Made, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors ``(d,)`` that are here, by text, and remember that they were used."""
+    def get(self, namespace: CacheNamespace, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the cached vectors ``(d,)`` by text, and mark them as used."""
         digests = {_digest(text): text for text in texts}
-        rows = self._asked(
-            "SELECT row, text, vector FROM vectors WHERE provider = ? AND model = ? AND kind = ? AND dimensions = ? "
-            "AND text IN (SELECT value FROM json_each(?))",
-            (*made, dimensions, json.dumps(list(digests))),
-        )
-        found = {}
+        rows = self._query(_GET, (*namespace, dimensions, json.dumps(list(digests))))
+        vectors = {}
         for _, digest, blob in rows:
             row = np.frombuffer(blob, dtype="<f4").astype(np.float32, copy=False)
             if row.size == dimensions and np.isfinite(row).all() and row.any():
-                found[digests[digest]] = row
-        if found:
-            used = [(_tick(), row) for row, digest, _ in rows if digests[digest] in found]
-            self._write("UPDATE vectors SET used = ? WHERE row = ?", used)
-        return found
+                vectors[digests[digest]] = row
+        if vectors:
+            used = [(_tick(), row) for row, digest, _ in rows if digests[digest] in vectors]
+            self._write(_USE, used)
+        return vectors
 
-    def put(self, made: Made, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep the vectors ``(d,)`` of texts, and let go of the least recently used beyond the limit."""
+    def put(self, namespace: CacheNamespace, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Store the vectors ``(d,)`` of texts, and evict the least recently used ones beyond the limit."""
         rows = [
-            (*made, row.size, _digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
+            (*namespace, row.size, _digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
             for text, row in vectors.items()
         ]
-        self._write(
-            "INSERT INTO vectors (provider, model, kind, dimensions, text, vector, used) VALUES (?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET vector = excluded.vector, used = excluded.used",
-            rows,
-        )
+        self._write(_PUT, rows)
 
     def close(self) -> None:
-        """Close the file; it is opened again when the cache is used again."""
+        """Close the file; the next use opens it again."""
         with self._lock:
             if self._sql is not None:
                 self._sql.close()
                 self._sql = None
 
     def after_fork(self) -> None:
-        """Make the lock anew in a forked child, and leave the parent's connection alone."""
+        """Renew the lock in a forked child, and leave the parent's connection alone."""
         self._lock = threading.Lock()
         # Neither used nor closed: SQLite forbids both.
         self._sql, self._inherited = None, self._sql
 
-    def _asked(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+    def _query(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         with self._lock:
             try:
                 connection = self._opened()
@@ -154,14 +164,11 @@ class EmbeddingCache:
                 if connection is None or not rows:
                     return
                 with connection:
-                    connection.execute("BEGIN IMMEDIATE")
+                    connection.execute(_BEGIN)
                     connection.executemany(sql, rows)
-                    over = connection.execute("SELECT count(*) FROM vectors").fetchone()[0] - self.limit
-                    if over > 0:
-                        connection.execute(
-                            "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)",
-                            (over,),
-                        )
+                    excess = connection.execute(_COUNT).fetchone()[0] - self.limit
+                    if excess > 0:
+                        connection.execute(_DROP_OLDEST, (excess,))
             except sqlite3.Error as fault:
                 self._fail(fault)
 
@@ -173,9 +180,9 @@ class EmbeddingCache:
         )
         try:
             if _is_foreign(connection):
-                raise sqlite3.DatabaseError("it is a database of another program, or of another version")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+                raise sqlite3.DatabaseError("the file belongs to another program or another version")
+            for pragma in _OPEN:
+                connection.execute(pragma)
             _create(connection)
         except BaseException:
             connection.close()
@@ -184,7 +191,7 @@ class EmbeddingCache:
         return connection
 
     def _fail(self, fault: sqlite3.Error) -> None:
-        """Go on without the cache: for once when it is busy, for good when the file cannot be used."""
+        """Continue without the cache: this once when it is busy, for good when the file cannot be used."""
         if "locked" in str(fault) or "busy" in str(fault):
             return
         if self._sql is not None:
@@ -192,29 +199,29 @@ class EmbeddingCache:
                 self._sql.close()
             self._sql = None
         cause = f"the embedding cache {self.path} cannot be used: {fault}"
-        self._notes = [Note("cache_unusable", cause, "delete the file, or name another; vectors are made without it")]
+        self._notes = [Note("cache_unusable", cause, "delete the file or choose another; embedding works without it")]
 
 
 def _is_foreign(connection: sqlite3.Connection) -> bool:
-    # In this order: another process may make the cache between the two questions.
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
-        return bool(connection.execute("PRAGMA user_version").fetchone()[0] != 1)
+    # In this order: another process may create the cache between the two statements.
+    tables = connection.execute(_TABLES).fetchone()[0]
+    if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
+        return bool(connection.execute(_VERSION).fetchone()[0] != 1)
     return bool(tables)
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+    if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
         return
     with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        # Another process may have made it while this one waited.
-        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
+        connection.execute(_BEGIN)
+        # Another process may have created it while this one waited.
+        if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
             return
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
+        for pragma in _MARK:
+            connection.execute(pragma)
 
 
 def _digest(text: str) -> str:

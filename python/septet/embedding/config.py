@@ -1,8 +1,9 @@
-"""EmbeddingConfig: the ``embedding`` block of a configuration, from a file or a dict."""
+"""EmbeddingConfig: the ``embedding`` block of a configuration file or dict."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,14 +37,14 @@ def _provider_name(value: Any) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Take a key without the blanks that files put around it; a header holds printable ASCII only."""
+    """Strip a key; it must be printable ASCII, as headers require."""
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
     if not isinstance(value, str):
-        raise ValueError("a key is a text")
+        raise ValueError("a key must be a string")
     key = value.strip()
     if not (key and key.isascii() and key.isprintable()) or " " in key:
-        raise ValueError("a key is printable ASCII without blanks; this one is empty or holds something else")
+        raise ValueError("a key must be printable ASCII without blanks, and not empty")
     return key
 
 
@@ -51,30 +52,30 @@ Secret: TypeAlias = Annotated[SecretStr, BeforeValidator(_key)]
 
 
 class EmbeddingConfig(BaseModel):
-    """Which provider embeds, and how. Field names may be written ``snake_case`` or ``camelCase``.
+    """Which provider embeds, and how. Field names may be ``snake_case`` or ``camelCase``.
 
-    No key shows in a repr, in a dump or in an error. A key given here wins over `api_keys`, these win over the
+    API keys never appear in a repr, a dump or an error. `api_key` takes precedence over `api_keys`, and these over the
     environment.
 
     Attributes:
-        provider: ``none`` (the default: no vectors are made), ``auto``, or a name. ``auto`` takes the first that is
-            configured of local (`model_path`), OpenAI, Gemini and Voyage (a key in the environment).
-        model: the provider's own default if None.
-        api_key: the one key to use.
-        api_keys: a pool: when one key is limited, the next is used.
-        api_key_env: the environment variable that holds the key, in place of the provider's own.
-        base_url: where the provider is, when it is not where it usually is.
-        batch_size: the most texts of one request; the provider's default if None.
-        input_type: what a text is to be when the caller does not say. A vault always says, so this never makes a
-            document a query.
-        dimensions: the length of the vectors, for models that can make shorter ones.
-        max_input_tokens: longer texts are cut into pieces whose vectors are averaged.
-        query_prefix: put before each question; `document_prefix` before each document. For models trained so.
+        provider: ``none`` (the default, which embeds nothing), ``auto``, or a name. ``auto`` chooses the first
+            configured one of local (`model_path`), OpenAI, Gemini and Voyage (a key in the environment).
+        model: the provider's default if None.
+        api_key: the only key to use.
+        api_keys: a pool of keys; when one is limited, the next is used.
+        api_key_env: the environment variable with the key, instead of the provider's usual one.
+        base_url: the provider's address, if it is not the usual one.
+        batch_size: the most texts per request; the provider's default if None.
+        input_type: the kind of texts when the caller names none. A vault always names it.
+        dimensions: the length of the vectors, for models that offer shorter ones.
+        max_input_tokens: longer texts are split into pieces whose vectors are averaged.
+        query_prefix: put before each query, for models trained with prefixes.
+        document_prefix: put before each document.
         model_path: the folder, or installed package, of a local model.
-        attempt_timeout_s: how long one attempt may take.
-        query_timeout_s: how long a search waits for its question's vector, all attempts together.
-        fallback: configurations to use, in order, when this one does not work. They must give the same vectors: the
-            same model and dimensions elsewhere, or with another key.
+        attempt_timeout_s: the time limit of one attempt.
+        query_timeout_s: how long a search waits for its query's vector, over all attempts.
+        fallback: configurations to use, in order, when this one fails. They must produce the same vectors: the same
+            model and dimensions elsewhere, or with another key.
     """
 
     model_config = ConfigDict(
@@ -106,7 +107,7 @@ class EmbeddingConfig(BaseModel):
     @field_validator("model", "api_key", "api_key_env", "base_url", "model_path", mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
-        # A template often leaves a field empty.
+        # Templates often leave fields empty.
         return None if isinstance(value, str) and not value.strip() else value
 
     @field_validator("model_path", mode="before")
@@ -121,7 +122,9 @@ class EmbeddingConfig(BaseModel):
             return None
         parts = urlsplit(value if "://" in value else f"//{value}")
         if parts.username or parts.password or parts.query:
-            raise ValueError("holds a name, a password or a query: keys go into apiKey, where no error shows them")
+            raise ValueError(
+                "contains a name, a password or a query: put keys into apiKey, where errors never show them"
+            )
         return value.strip()
 
     @field_validator("fallback", mode="before")
@@ -135,31 +138,31 @@ class EmbeddingConfig(BaseModel):
     @classmethod
     def _no_chain_in_a_chain(cls, value: tuple[EmbeddingConfig, ...]) -> tuple[EmbeddingConfig, ...]:
         if any(one.fallback or one.provider in ("none", "auto") for one in value):
-            raise ValueError("each fallback names a provider, and has no fallback of its own")
+            raise ValueError("each fallback must name a provider, without a fallback of its own")
         return value
 
 
-ConfigLike: TypeAlias = "str | Path | Mapping[str, Any] | EmbeddingConfig | None"
+ConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | EmbeddingConfig | None"
 
 
 def config_of(source: ConfigLike) -> EmbeddingConfig:
-    """Return the configuration that is meant.
+    """Return the configuration from any of its forms.
 
     Args:
         source: a configuration; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json`` file; a provider's
-            name; None for none. A dict or file is the block itself, or has it under ``embedding``; without such a
-            block nothing is embedded.
+            name; None for none. A dict or file is the block itself, or contains it under ``embedding``; a file without
+            such a block embeds nothing.
 
     Raises:
-        EmbeddingConfigError: an unreadable file, or a field that does not fit; the message names it, never its value.
+        EmbeddingConfigError: the file is unreadable, or a field is invalid. The message names it, never its value.
     """
     if source is None:
         return EmbeddingConfig()
     if isinstance(source, EmbeddingConfig):
         return source
-    if isinstance(source, Path) or (isinstance(source, str) and Path(source).suffix in _READERS):
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in _READERS):
         data = _read(Path(source))
-        # A file may hold anything else beside the block.
+        # A file may contain other settings besides the block.
         return _validated(data.get("embedding", data if "provider" in data else {}))
     if isinstance(source, str):
         return _validated({"provider": source})
@@ -177,28 +180,28 @@ def _validated(data: Any) -> EmbeddingConfig:
         kind, said = first["type"], first["msg"]
     if kind == "extra_forbidden":
         known = ", ".join(sorted(to_camel(name) for name in EmbeddingConfig.model_fields))
-        raise EmbeddingConfigError(f"embedding has no field {where}: there are {known}")
-    raise EmbeddingConfigError(f"embedding does not fit at {where or 'the top'}: {said.removeprefix('Value error, ')}")
+        raise EmbeddingConfigError(f"embedding has no field {where}; its fields are {known}")
+    raise EmbeddingConfigError(f"embedding is invalid at {where or 'the top'}: {said.removeprefix('Value error, ')}")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     reader = _READERS.get(path.suffix)
     if reader is None:
-        raise EmbeddingConfigError(f"{path}: a configuration file ends in {', '.join(_READERS)}")
+        raise EmbeddingConfigError(f"{path}: a configuration file must end in {', '.join(_READERS)}")
     try:
         data = reader(path.read_text(encoding="utf-8"))
     except OSError as fault:
         raise EmbeddingConfigError(f"{path} cannot be read: {fault.strerror or fault}") from None
     except ValueError as fault:
-        # The lines that a parser quotes may hold a key; what it says before them does not.
+        # Parsers quote lines, which may contain a key; only the line number is safe to report.
         where = getattr(fault, "lineno", None)
         raise EmbeddingConfigError(
-            f"{path} is no {path.suffix[1:].upper()}{f' at line {where}' if where else ''}"
+            f"{path} is not valid {path.suffix[1:].upper()}{f' at line {where}' if where else ''}"
         ) from None
     if data is None:
         return {}
     if not isinstance(data, Mapping):
-        raise EmbeddingConfigError(f"{path} holds no mapping")
+        raise EmbeddingConfigError(f"{path} must contain a mapping")
     return data
 
 
@@ -207,13 +210,13 @@ def _yaml(text: str) -> Any:
         import yaml
     except ImportError:
         raise EmbeddingConfigError(
-            "reading YAML needs the extra: pip install 'septet[yaml]'; TOML and JSON do not"
+            "YAML files require an extra: pip install 'septet[yaml]'; TOML and JSON work without"
         ) from None
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as fault:
         mark = getattr(fault, "problem_mark", None)
-        error = ValueError("no YAML")
+        error = ValueError("not YAML")
         if mark is not None:
             error.lineno = mark.line + 1  # type: ignore[attr-defined]
         raise error from None

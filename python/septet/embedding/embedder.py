@@ -1,37 +1,38 @@
-"""Embedder: what turns texts into vectors."""
+"""Embedder: the protocol of everything that turns texts into vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Kind", "space_name"]
+__all__ = ["Embedder", "Kind", "SpaceIdentity", "space_name"]
 
-#: What a text is to be: something to find, or a question.
+#: The role of a text: something to find, or a query.
 Kind: TypeAlias = Literal["document", "query"]
 
 
 class Embedder(Protocol):
-    """A model that turns texts into vectors. Threads may share it."""
+    """A model that turns texts into vectors. Implementations are thread-safe."""
 
     @property
     def provider(self) -> str:
-        """Who runs the model, as ``openai`` or ``local``."""
+        """Who runs the model, such as ``openai`` or ``local``."""
 
     @property
     def model(self) -> str:
-        """The model's name, as its provider writes it."""
+        """The model's name, as its provider spells it."""
 
     @property
     def dimensions(self) -> int | None:
-        """The length of its vectors; None as long as it is not known."""
+        """The length of its vectors; None while it is unknown."""
 
     @property
     def batch_size(self) -> int:
-        """How many texts a call to `embed` should bring, so that a call is one request."""
+        """The number of texts per call of `embed` that makes one request."""
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -39,20 +40,29 @@ class Embedder(Protocol):
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Args:
-            timeout_s: give up after so many seconds, retries and waits included; None takes as long as it takes.
+            timeout_s: the time limit, retries and waits included; None for no limit.
 
         Raises:
-            EmbeddingRefused: trying again cannot help: a wrong key, no quota, a request that is not understood.
-            EmbeddingUnavailable: trying again later may help: no network, a rate limit, a failing server, a timeout.
+            EmbeddingRefused: a retry cannot help: a wrong key, no quota, a malformed request.
+            EmbeddingUnavailable: a later retry may help: no network, a rate limit, a server error, a timeout.
         """
 
     def close(self) -> None:
-        """Let go of connections; closing twice is fine."""
+        """Release resources. Closing twice is fine."""
 
 
-def space_name(embedder: Embedder) -> str:
-    """Return the name of the space that an embedder's vectors live in: its provider and model.
+@dataclass(frozen=True, slots=True)
+class SpaceIdentity:
+    """What makes vectors comparable: model and dimension. `dimensions` is None while unknown."""
 
-    Vectors of two spaces are never compared.
+    provider: str
+    model: str
+    dimensions: int | None
+
+
+def space_name(embedder: Embedder | SpaceIdentity) -> str:
+    """Return the name of the space that an embedder's vectors live in: ``provider/model``.
+
+    Vectors of different spaces are never compared.
     """
     return f"{embedder.provider}/{embedder.model}"

@@ -1,4 +1,4 @@
-"""Embeddings: everything a vault has to do with vectors of a provider."""
+"""Embeddings: a vault's embedder, with everything that embeds by it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
-from septet.embedding.questions import Questions
+from septet.embedding.query.query_embedder import QueryEmbedder
+from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
 from septet.embedding.report import EmbedReport, Tally
-from septet.embedding.selection import Selection, SpaceStatus, select, statuses
 from septet.errors import EmbeddingConfigError
 from septet.results import Note
 from septet.storage.store import Store
 
+if TYPE_CHECKING:
+    from septet.embedding.config import ConfigLike, EmbeddingConfig
+
 __all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings"]
 
-#: An embedder, or what `embedder_from` makes one of: a configuration, a dict, a file, a provider's name.
-EmbedderLike: TypeAlias = "Embedder | str | os.PathLike[str] | Mapping[str, Any] | Any"
+#: An embedder, or what `embedder_from` accepts: a configuration, a dict, a file, a provider's name.
+EmbedderLike: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str] | None"
 CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
-    """What a vault's embedding is at.
+    """The state of a vault's embedding.
 
     Attributes:
         model: the space of the vault's embedder; None without one.
-        activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to try again what failed.
-        asking: whether questions are embedded; False while the embedder rests after a failure.
-        report: what the last automatic run did; None before the first.
+        activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
+        asking: whether queries are embedded; False while the embedder backs off after a failure.
+        report: of the last automatic run; None before the first.
         notes: what went wrong, in the last automatic run and before.
     """
 
@@ -48,17 +50,18 @@ class EmbeddingStatus:
 
 
 class Embeddings:
-    """The embedder of a vault with its pipeline, its thread, its cache and its questions. Nothing here asks a provider
-    before a search, a write or `run` does.
+    """A vault's embedder with its pipeline, background thread, cache and query embedders.
+
+    No provider is called before a search, a write or `run`.
 
     Args:
-        source: the embedder, or the configuration of one; None for none.
-        previous: the embedder of the model before, so that its vectors answer until the new ones are complete.
+        source: the embedder, or its configuration; None for none.
+        previous: the embedder of the previous model, whose vectors answer until the new ones are complete.
         cache: a cache, or the path of one; None for none.
-        per_model: keep the vectors of other models when this one's are complete.
+        per_model: keep the vectors of other models when this model's are complete.
 
     Raises:
-        EmbeddingConfigError: a configuration that cannot be understood. One whose key or model is not there is a note.
+        EmbeddingConfigError: the configuration is invalid. A missing key or model is only a note, in `faults`.
     """
 
     def __init__(
@@ -75,36 +78,36 @@ class Embeddings:
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
         self._owned: list[Embedder | EmbeddingCache] = []
-        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._opened(cache)
-        #: By model: with what questions can be embedded.
-        self.questions: dict[str, Questions] = {}
-        self.embedder = self._added(source)
-        self._added(previous)
+        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
+        #: By model; the previous embedder has one too.
+        self.query_embedders: dict[str, QueryEmbedder] = {}
+        self.embedder = self._add(source)
+        self._add(previous)
         self.model = None if self.embedder is None else space_name(self.embedder)
         self._automatic: Automatic | None = None
         if self.embedder is not None:
             pipeline = Pipeline(store, self.embedder, self.cache, per_model, self._options.batch_texts, time.time)
-            recovered = self.questions[space_name(self.embedder)].recover
+            on_answer = self.query_embedders[space_name(self.embedder)].recover
             self._pipeline = pipeline
-            self._automatic = Automatic(pipeline, self._options.close_wait_s, recovered)
-        #: Whether searches have anything to ask, or to say, here.
-        self.asks = bool(self.questions or self._faults)
+            self._automatic = Automatic(pipeline, self._options.close_wait_s, on_answer)
+        #: Whether a search has a query to embed here, or a fault to report.
+        self.affects_searches = bool(self.query_embedders or self._faults)
         self._selected: tuple[tuple[int, Mapping[str, int | None]], Selection] | None = None
 
     def close(self) -> None:
-        """End automatic embedding, within bounds, and close what was made here."""
+        """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""
         if self._automatic is not None:
             self._automatic.close()
         for owned in self._owned:
             owned.close()
 
     def written(self) -> None:
-        """Embed in the background what was written."""
+        """Embed what was written, in the background."""
         if self._automatic is not None and self._options.automatic:
             self._automatic.wake()
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until automatic embedding is idle; say whether it is."""
+        """Wait until automatic embedding is idle, and say whether it is."""
         return self._automatic is None or self._automatic.wait(timeout_s)
 
     def run(
@@ -112,105 +115,126 @@ class Embeddings:
     ) -> EmbedReport:
         """Embed what is missing, now; see `Pipeline.run`.
 
+        Args:
+            batch: use the provider's batch API first.
+            wait: until all batch jobs have ended.
+
         Raises:
-            EmbeddingConfigError: there is no embedder, with the reason.
+            EmbeddingConfigError: the vault has no embedder; the message says why.
+            StoreError: the store cannot be read or written.
         """
         if self._automatic is None:
             said = "; ".join(n.cause for n in self._faults) or "the vault has no embedder: open it with embedder="
             raise EmbeddingConfigError(said)
         tally = Tally()
         if batch:
-            # Not under the lock: a job may take a day, and what is written meanwhile is embedded.
-            self._run_jobs(tally, progress, wait)
+            # Without the lock: a job may take a day, and automatic embedding goes on meanwhile.
+            self._run_batch_jobs(tally, progress, wait)
         with self._automatic.lock:
             report, tally = self._pipeline.run(progress=progress, tally=tally)
         if tally.embedded:
-            self.questions[report.model].recover()
+            self.query_embedders[report.model].recover()
         return report
 
-    def _run_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
-        made = import_module("septet.embedding.jobs").jobs_of(
+    def _run_batch_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
+        from septet.embedding.batch.jobs import batch_jobs_of
+
+        batch_jobs = batch_jobs_of(
             self._pipeline,
             poll_s=self._options.poll_s,
             at_once=self._options.jobs_at_once,
-            most_texts=self._options.job_texts,
+            max_texts=self._options.job_texts,
         )
-        if made is None:
-            cause = f"{self._pipeline.model} has no batch API that is known: texts are embedded request by request"
-            tally.remarks.append(Note("no_batch_api", cause, "leave batch=True out"))
+        if batch_jobs is None:
+            cause = f"{self._pipeline.model} has no known batch API: texts are embedded request by request"
+            tally.remarks.append(Note("no_batch_api", cause, "leave out batch=True"))
         else:
-            made.run(tally, progress, wait=wait)
+            batch_jobs.run(tally, progress, wait=wait)
 
     @property
     def faults(self) -> tuple[Note, ...]:
-        """Why there is no embedder although one was asked for."""
+        """Why there is no embedder although one is configured."""
         return tuple(self._faults)
 
     @property
     def trouble(self) -> tuple[Note, ...]:
-        """What keeps automatic embedding from having everything embedded."""
+        """What keeps automatic embedding from completing."""
         return () if self._automatic is None else self._automatic.notes
 
-    def select(self, at_hand: Mapping[str, int | None]) -> Selection:
-        """Return the space that answers at the store's generation; counted once a generation."""
+    def select(self, available: Mapping[str, int | None]) -> Selection:
+        """Return the space that answers searches; computed once per generation of the store.
+
+        Args:
+            available: models that queries can be embedded with, and their dimensions where known.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         with self._store.reading() as read:
-            key = (read.generation, dict(at_hand))
+            key = (read.generation, dict(available))
             if self._selected is None or self._selected[0] != key:
-                own = self.model if self.model in at_hand else None
-                self._selected = (key, select(read, own, at_hand))
+                own = self.model if self.model in available else None
+                self._selected = (key, select(read, own, available))
             return self._selected[1]
 
     def spaces(self) -> list[SpaceStatus]:
-        """Return how far each space is filled."""
+        """Return how far each space is filled.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         own = None if self.embedder is None else (space_name(self.embedder), self.embedder.dimensions)
         with self._store.reading() as read:
             return statuses(read, own)
 
     def status(self) -> EmbeddingStatus:
-        """Return what is going on."""
+        """Return the state of embedding."""
         automatic = self._automatic
         notes = (*self._faults, *(() if self.cache is None else self.cache.notes))
         return EmbeddingStatus(
             model=self.model,
             activity="idle" if automatic is None else automatic.activity,
-            asking=self.model is not None and not self.questions[self.model].resting,
+            asking=self.model is not None and not self.query_embedders[self.model].backing_off,
             report=None if automatic is None else automatic.report,
             notes=notes if automatic is None else tuple(dict.fromkeys((*notes, *automatic.notes))),
         )
 
-    def _opened(self, path: str | os.PathLike[str]) -> EmbeddingCache:
+    def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
         cache = EmbeddingCache(path, limit=self._options.cache_limit)
         self._owned.append(cache)
         return cache
 
-    def _added(self, source: EmbedderLike) -> Embedder | None:
-        """Return the embedder that is meant, ready to be asked; of two of one model the first one stays."""
+    def _add(self, source: EmbedderLike) -> Embedder | None:
+        """Return the embedder of a source, and let it embed queries unless another one of its model does."""
         if source is None:
             return None
         options = self._options
         if callable(source) and not hasattr(source, "embed"):
-            said = "embedder is a function, and its vectors have no name: CallableEmbedder(function, model=...)"
+            said = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
             raise EmbeddingConfigError(said)
         if hasattr(source, "embed"):
             embedder: Embedder | None = cast("Embedder", source)
         else:
-            embedder, timeout_s = self._made(source)
+            embedder, timeout_s = self._create(source)
             if options.query_timeout_s is None:
                 options = replace(options, query_timeout_s=timeout_s)
-        if embedder is not None and space_name(embedder) not in self.questions:
-            self.questions[space_name(embedder)] = Questions(embedder, options=options, cache=self.cache)
+        if embedder is not None and space_name(embedder) not in self.query_embedders:
+            self.query_embedders[space_name(embedder)] = QueryEmbedder(embedder, options=options, cache=self.cache)
         return embedder
 
-    def _made(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
-        """Return what a configuration describes, and how long a question may take by it."""
-        # An HTTP client is loaded only for who asks for one.
-        config = import_module("septet.embedding.config").config_of(source)
+    def _create(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
+        """Return the embedder that a configuration describes, and its timeout for queries."""
+        # Loaded only when needed: both load pydantic, and remote providers an HTTP client.
+        from septet.embedding.choose import embedder_from
+        from septet.embedding.config import config_of
+
+        config = config_of(cast("ConfigLike", source))
         try:
-            made: Embedder | None = import_module("septet.embedding.choose").embedder_from(config)
+            embedder = embedder_from(config)
         except EmbeddingConfigError as fault:
-            # It was understood: what is missing is a key or a model, and a search does without.
-            self._faults.append(Note("no_embedder", str(fault), "give what is missing; searches go without vectors"))
+            # The configuration is valid; only a key or a model is missing, and searches work without.
+            self._faults.append(Note("no_embedder", str(fault), "add what is missing; searches go without vectors"))
             return None, config.query_timeout_s
-        if made is not None:
-            self._owned.append(made)
-        return made, config.query_timeout_s
+        if embedder is not None:
+            self._owned.append(embedder)
+        return embedder, config.query_timeout_s

@@ -1,4 +1,4 @@
-"""CallableEmbedder: the user's own function as an embedder."""
+"""CallableEmbedder: a function of the user's as an embedder."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.deadline import within
 from septet.embedding.embedder import Kind
 from septet.embedding.rows import finish, matrix_of
+from septet.embedding.threads import call_within
 from septet.errors import EmbeddingError, EmbeddingUnavailable
 
 __all__ = ["CallableEmbedder", "Function"]
 
-#: Takes texts, returns one row of numbers for each.
+#: Takes texts and returns one row of numbers for each.
 Function: TypeAlias = Callable[[list[str]], Any]
 
 
@@ -28,11 +28,15 @@ class CallableEmbedder:
         CallableEmbedder(model.encode, model="my-model", queries=lambda texts: model.encode(texts, prompt="query"))
 
     Args:
-        function: takes a list of texts, returns one row of numbers for each, as anything numpy reads.
-        model: names the space that the vectors live in; take another name when the function changes.
-        dimensions: the length of the rows, when it is known.
-        queries: a function for questions, when they are embedded otherwise.
-        batch_size: how many texts a call of the function brings.
+        function: takes a list of texts and returns one row of numbers for each, as anything that numpy reads.
+        model: names the space of the vectors; choose another name when the function changes.
+        dimensions: the length of the rows; None if it is unknown.
+        queries: a function for queries, if they are embedded differently.
+        provider: the first part of the space's name.
+        batch_size: the most texts per call of the function.
+
+    Raises:
+        ValueError: `batch_size` is less than 1.
     """
 
     def __init__(
@@ -46,7 +50,7 @@ class CallableEmbedder:
         batch_size: int = 100,
     ) -> None:
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}: wanted 1 or more")
+            raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
         self._functions: dict[Kind, Function] = {"document": function, "query": queries or function}
         self._model = model
         self._provider = provider
@@ -58,22 +62,22 @@ class CallableEmbedder:
 
     @property
     def provider(self) -> str:
-        """``function``, unless it was given another name."""
+        """``function``, unless given."""
         return self._provider
 
     @property
     def model(self) -> str:
-        """The name that the function was given."""
+        """The name given to the function."""
         return self._model
 
     @property
     def dimensions(self) -> int | None:
-        """The length of the rows; None until the first call when nothing told it before."""
+        """The length of the rows; None if it is unknown before the first call."""
         return self._dimensions
 
     @property
     def batch_size(self) -> int:
-        """How many texts a call of the function brings."""
+        """The most texts per call of the function."""
         return self._batch_size
 
     def embed(
@@ -82,23 +86,24 @@ class CallableEmbedder:
         """Return one vector of unit length for each text, in order, shape ``(n, d)``.
 
         Raises:
-            EmbeddingRefused: rows of another dimension than before, or than was said.
-            EmbeddingUnavailable: the function raised, took too long, or returned too few rows, or one of only zeros.
+            EmbeddingRefused: the dimension differs from the given or previous one.
+            EmbeddingUnavailable: the function raised or took too long, or its rows are too few, not finite or all zero.
+            TypeError: `texts` is a single str.
         """
         if isinstance(texts, str):
-            raise TypeError("texts is one str: wanted a sequence of them")
+            raise TypeError("texts must be a sequence of str, not one str")
         if timeout_s is None:
             return self._rows(texts, kind)
-        return within(timeout_s, lambda: self._rows(texts, kind), self._provider)
+        return call_within(timeout_s, lambda: self._rows(texts, kind), self._provider)
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
     ) -> NDArray[np.float32]:
-        """Do as `embed` does, on a thread."""
+        """Embed on a thread; see `embed`."""
         return await asyncio.to_thread(self.embed, texts, kind, timeout_s=timeout_s)
 
     def close(self) -> None:
-        """Do nothing: the function is its owner's."""
+        """Do nothing: the function belongs to the caller."""
 
     def _rows(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         found = [np.empty((0, self._dimensions or 0), np.float32)]
@@ -113,7 +118,7 @@ class CallableEmbedder:
     def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         try:
             values = self._functions[kind](texts)
-            # A generator runs here, and a tensor comes to lists of rows.
+            # This runs a generator, and turns a tensor into a list of rows.
             rows = values if isinstance(values, np.ndarray) else list(values) if isinstance(values, Iterable) else None
         except EmbeddingError:
             raise

@@ -1,4 +1,4 @@
-"""EmbeddingOptions: how a vault embeds, beside with what."""
+"""EmbeddingOptions: how a vault embeds."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class EmbeddingOptions:
     """How a vault embeds.
 
     Attributes:
-        automatic: embed in the background what was written.
-        batch_texts: texts a batch; a provider that takes fewer a request gets fewer.
-        query_timeout_s: how long a search waits for its question's vector, all attempts together. None takes what the
-            embedder's configuration says, or 3 s.
-        query_memory: how many questions' vectors are kept in memory; 0 keeps none.
-        rest_s: after a question that failed, how long until another is tried, in the background; twice as long after
-            each further failure, up to ``longest_rest_s``.
-        close_wait_s: how long closing a vault, or the exit of the program, waits for automatic embedding.
-        poll_s: the longest wait between two questions whether batch jobs are done; the first are shorter.
-        jobs_at_once: batch jobs that are waited for at a time.
-        job_texts: the most texts of a batch job; fewer where the provider, or memory, takes no more.
-        cache_limit: vectors that a cache named by its path keeps.
+        automatic: embed new texts in the background.
+        batch_texts: texts per batch; fewer if the provider accepts fewer per request.
+        query_timeout_s: how long a search waits for its query's vector, over all attempts. None takes the embedder's
+            configuration, or 3 s.
+        query_memory: the number of query vectors kept in memory; 0 keeps none.
+        rest_s: how long after a failed query until another one is tried, in the background. Doubles with each further
+            failure, up to ``longest_rest_s``.
+        close_wait_s: how long closing a vault, or the program's exit, waits for automatic embedding.
+        poll_s: the longest wait between two polls of batch jobs; the first ones are shorter.
+        jobs_at_once: batch jobs awaited at the same time.
+        job_texts: the most texts of a batch job; fewer if the provider or memory allows fewer.
+        cache_limit: vectors kept by a cache that is given as a path.
 
     Raises:
-        EmbeddingConfigError: a number out of range.
+        EmbeddingConfigError: a number is out of range.
     """
 
     automatic: bool = True
@@ -51,6 +51,6 @@ class EmbeddingOptions:
         for name, minimum in least.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= minimum:
-                raise EmbeddingConfigError(f"{name} is {value!r}: wanted a number of at least {minimum}")
+                raise EmbeddingConfigError(f"{name} must be a number of at least {minimum}, got {value!r}")
         if self.query_timeout_s is not None and not self.query_timeout_s > 0:
-            raise EmbeddingConfigError(f"query_timeout_s is {self.query_timeout_s!r}: wanted more than 0, or None")
+            raise EmbeddingConfigError(f"query_timeout_s must be greater than 0, or None; got {self.query_timeout_s!r}")

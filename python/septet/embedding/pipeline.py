@@ -1,45 +1,45 @@
-"""The pipeline: gives every text of a store its vector, batch by batch, and pays for none twice."""
+"""Pipeline: gives every text of a store its vector, batch by batch, and pays for each text once."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.cache import EmbeddingCache, Made
+from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
+from septet.embedding.rows import BadVector
+from septet.embedding.threads import call_uninterrupted
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
-from septet.storage import claims, jobs, texts
+from septet.spaces import Space
 from septet.storage.forks import background
 from septet.storage.store import Reading, Store, Writing
-from septet.storage.vectors import Space
+from septet.storage.tables import claims, jobs, texts
 
-__all__ = ["CALL_S", "MOST_UNANSWERED", "Pipeline", "Progress", "Work", "uninterrupted"]
+__all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 
 BATCH_TEXTS = 100
-#: Batches that may fail one after the other before a run ends: a network that is down answers none of a thousand.
-MOST_UNANSWERED = 5
-#: A claim lasts longer than any call, and a call no longer than its claim.
-LEASE_S = 300.0
-CALL_S = 270.0
-#: How often a write of what was paid for is tried, each time for as long as the store waits for its lock.
+#: Batches that may fail in a row before a run ends: when the network is down, the next thousand fail too.
+MAX_FAILURES = 5
+#: A claim outlives every call.
+CLAIM_S = 300.0
+CALL_TIMEOUT_S = 270.0
+#: Attempts to write vectors, which are paid for; each one waits for the store's lock as long as any write.
 WRITE_ATTEMPTS = 6
-#: Refusals that may be about one text of many: too long, or not understood.
-ABOUT_A_TEXT = frozenset({400, 413, 422})
+#: Statuses that may concern a single text of a request: it is too long, or malformed.
+TEXT_STATUSES = frozenset({400, 413, 422})
 PRUNED_ROWS = 1_000
 
-#: Texts with their hashes.
-Work: TypeAlias = "Sequence[tuple[str, str]]"
+#: Pairs of hash and text.
+HashedTexts: TypeAlias = "Sequence[tuple[str, str]]"
 Progress: TypeAlias = Callable[[int, int], None]
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Pipeline:
     """Fills the space of an embedder with the vectors that the texts of a store lack.
 
     Attributes:
-        per_model: keep the vectors of other models when this one's are complete.
-        clock: epoch seconds, for claims; other processes must mean the same by it.
+        per_model: keep the vectors of other models when this model's are complete.
+        clock: epoch seconds, for claims; processes that share a vault must agree on it.
     """
 
     store: Store
@@ -64,7 +64,11 @@ class Pipeline:
         return space_name(self.embedder)
 
     def begun(self) -> bool:
-        """Say whether the store's vectors are this model's, or will be: nobody else's answer searches instead."""
+        """Say whether the store uses this model, or no model yet; False while another model's vectors answer.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         with self.store.reading() as read:
             others = False
             for space, state, held in texts.text_spaces(read):
@@ -84,18 +88,18 @@ class Pipeline:
         begin: bool = True,
         tally: Tally | None = None,
     ) -> tuple[EmbedReport, Tally]:
-        """Embed what is missing until nothing is, the provider refuses, or five batches in a row have failed.
+        """Embed missing texts until none is left, the provider refuses, or five batches in a row have failed.
 
-        Every answer is stored before the next question is asked. An interrupt is raised when the answer that is on its
-        way has been stored; a second one at once.
+        Every answer is stored before the next request is sent. A keyboard interrupt is raised once the pending answer
+        is stored; a second one immediately.
 
         Args:
-            progress: called after each batch with the texts dealt with and those to be dealt with.
-            stopped: asked before each batch whether to end.
-            skip: texts by hash that are not tried.
+            progress: called after each batch with the number of texts processed and the number of all.
+            stopped: called before each batch; True ends the run.
+            skip: texts by hash to leave out.
             owner: in whose name texts are claimed; a new one if None.
-            begin: fill the space even if it was left for another model's; False goes on with what was begun.
-            tally: what was done before, which the report counts too; when it is over, nothing is embedded.
+            begin: fill the space even if the store has changed to another model; False only continues a fill.
+            tally: what was done before, included in the report; if it has stopped, nothing is embedded.
 
         Raises:
             StoreError: the store cannot be read or written.
@@ -103,20 +107,24 @@ class Pipeline:
         tally, owner = tally or Tally(), owner or claims.new_owner()
         total = self.prepare(tally, begin=begin)
         try:
-            for batch in self._batches(tally, owner, stopped, skip) if tally.over is None else ():
+            for batch in self._batches(tally, owner, stopped, skip) if tally.stopped_by is None else ():
                 self._fill(tally, batch)
                 if progress is not None:
                     progress(tally.done, max(total, tally.done))
-                if tally.over is not None:
+                if tally.stopped_by is not None:
                     break
         finally:
-            # Whoever comes next need not wait for the lease to end.
-            self.give_up(owner)
+            # The next run need not wait until the claims expire.
+            self.release(owner)
         self._complete(tally, len(tally.refused.union(skip)))
         return self._report(tally), tally
 
     def prepare(self, tally: Tally, *, begin: bool) -> int:
-        """Make the vault ready to be filled and return how many texts there are to deal with, those done included."""
+        """Prepare the store for filling and return the number of texts to process, those in `tally` included.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
         with background, self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
@@ -125,155 +133,183 @@ class Pipeline:
                 texts.begin(write, space)
             return tally.done + texts.count_missing(write, space)
 
-    def give_up(self, owner: str) -> None:
-        """Free what an owner has claimed, if the store still takes writes."""
+    def release(self, owner: str) -> None:
+        """Release an owner's claims, if the store still accepts writes."""
         with suppress(SeptetError), background, self.store.bookkeeping() as write:
             claims.release(write, owner)
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
-        """Return the space that is filled, as far as its dimension is known; None when it does not exist yet."""
+        """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
         return texts.find_space(read, self.model, self.embedder.dimensions or tally.dimensions)
 
     def _batches(
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str]
     ) -> Iterator[list[tuple[str, str]]]:
-        """Yield claimed batches, pass after pass over the hashes until one finds nothing."""
+        """Yield claimed batches, in passes over the hashes, until a pass finds nothing."""
         size = max(1, min(self.batch_texts, self.embedder.batch_size))
         after, found = "", False
         while not stopped():
             with self.store.reading() as read:
                 page = texts.missing(read, self.space(read, tally), after=after, limit=size)
-                taken = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
+                claimed = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:
                     return
-                # What was written meanwhile may lie before the place where this pass is.
+                # Texts written meanwhile may sort before this pass's position.
                 after, found = "", False
                 continue
             after = page[-1][0]
-            wanted = [key for key, _ in page if not (key in taken or key in tally.failed or key in skip)]
-            mine = set(self._claimed(tally, owner, wanted) if wanted else ())
+            free = [key for key, _ in page if not (key in claimed or key in tally.failed or key in skip)]
+            mine = set(self._claim(tally, owner, free) if free else ())
             if mine:
                 found = True
                 yield [(key, text) for key, text in page if key in mine]
 
-    def _claimed(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
+    def _claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
         with background, self.store.bookkeeping() as write:
             now = self.clock()
-            mine = claims.claim(write, self.model, owner, keys, now, now + LEASE_S)
-            # Another process may have stored their vectors and given up its claim since they were read.
+            mine = claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
+            # Another process may have stored their vectors and released its claim since they were read.
             return texts.lacking(write, self.space(write, tally), mine)
 
-    def _fill(self, tally: Tally, batch: Work) -> None:
-        rest = self.from_cache(tally, batch)
-        if rest and tally.over is None:
-            self._ask(tally, rest)
-        if tally.unanswered >= MOST_UNANSWERED:
-            cause = f"{tally.unanswered} batches in a row failed"
-            tally.over = Note("gave_up", cause, "the next run tries again")
+    def _fill(self, tally: Tally, batch: HashedTexts) -> None:
+        uncached = self.fill_from_cache(tally, batch)
+        if uncached and tally.stopped_by is None:
+            self._request(tally, uncached)
+        if tally.failures >= MAX_FAILURES:
+            cause = f"{tally.failures} batches in a row failed"
+            tally.stopped_by = Note("gave_up", cause, "the next run tries again")
 
-    def from_cache(self, tally: Tally, batch: Work) -> Work:
-        """Store the vectors that the cache has and return the texts that it has not."""
+    def fill_from_cache(self, tally: Tally, batch: HashedTexts) -> HashedTexts:
+        """Store the vectors found in the cache and return the texts without one.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
         if self.cache is None:
             return batch
         dimensions = self.embedder.dimensions or tally.dimensions
         if dimensions is None:
-            # One text tells which of the cache's vectors are of this kind.
-            self._ask(tally, batch[:1])
+            # Embedding one text tells the dimension, and with it which cached vectors fit.
+            self._request(tally, batch[:1])
             batch, dimensions = batch[1:], tally.dimensions
-            if dimensions is None or tally.over is not None:
+            if dimensions is None or tally.stopped_by is not None:
                 return batch
-        known = self.cache.get(self._made(), dimensions, [text for _, text in batch])
+        known = self.cache.get(self._namespace(), dimensions, [text for _, text in batch])
         hits = [(key, known[text]) for key, text in batch if text in known]
         if hits:
-            self.keep(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
+            self.store_vectors(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
             tally.cached += len(hits)
         return [(key, text) for key, text in batch if text not in known]
 
-    def _ask(self, tally: Tally, batch: Work) -> None:
-        """Have a batch embedded and store the answer; a batch that is refused for one text's sake is halved."""
+    def _request(self, tally: Tally, batch: HashedTexts) -> None:
+        """Embed a batch and store its vectors; a batch that fails because of one text is halved."""
         tally.requests += 1
         try:
-            uninterrupted(lambda: self._answered(tally, batch))
-            tally.unanswered = 0
+            call_uninterrupted(lambda: self._embed(tally, batch))
+            tally.failures = 0
         except EmbeddingRefused as fault:
-            rest = self._partly(tally, batch, fault)
-            if fault.status not in ABOUT_A_TEXT:
-                tally.fail([key for key, _ in rest], "batch_failed", str(fault), "the next run tries again")
-                tally.over = Note("provider_refuses", str(fault), "check the key, the quota and the model")
-            elif len(rest) > 1:
-                middle = len(rest) // 2
-                for half in (rest[:middle], rest[middle:]):
-                    if tally.over is None:
-                        self._ask(tally, half)
+            remaining = self._store_partial(tally, batch, fault)
+            if fault.status not in TEXT_STATUSES:
+                tally.fail([key for key, _ in remaining], "batch_failed", str(fault), "the next run tries again")
+                tally.stopped_by = Note("provider_refuses", str(fault), "check the key, the quota and the model")
             else:
-                self._refused(tally, rest, fault)
+                self._request_halves(tally, remaining, fault)
+        except BadVector as fault:
+            tally.failures = 0
+            self._request_halves(tally, self._store_partial(tally, batch, fault), fault)
         except EmbeddingError as fault:
-            rest = self._partly(tally, batch, fault)
-            tally.fail([key for key, _ in rest], "batch_failed", str(fault), "the next run tries again")
-            tally.unanswered += 1
+            remaining = self._store_partial(tally, batch, fault)
+            tally.fail([key for key, _ in remaining], "batch_failed", str(fault), "the next run tries again")
+            tally.failures += 1
             tally.wants_retry = True
 
-    def _refused(self, tally: Tally, batch: Work, fault: EmbeddingRefused) -> None:
-        tally.fail([key for key, _ in batch], "text_refused", str(fault), "shorten or change the text")
-        tally.refused.update(key for key, _ in batch)
-        if not tally.embedded and len(tally.refused) >= MOST_UNANSWERED:
-            tally.over = Note("provider_refuses", str(fault), "check the model and its options")
+    def _request_halves(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
+        """Embed the halves of a batch that failed because of one text; a single text has failed for good."""
+        if len(batch) <= 1:
+            self._refused(tally, batch, fault)
+            return
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            if tally.stopped_by is None:
+                self._request(tally, half)
 
-    def _partly(self, tally: Tally, batch: Work, fault: EmbeddingError) -> Work:
-        """Store what came in before a call failed and return the rest of its batch."""
+    def _refused(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
+        keys = [key for key, _ in batch]
+        if isinstance(fault, BadVector):
+            tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
+        else:
+            tally.fail(keys, "text_refused", str(fault), "shorten or change it")
+        tally.refused.update(key for key, _ in batch)
+        if not tally.embedded and len(tally.refused) >= MAX_FAILURES:
+            tally.stopped_by = Note("provider_refuses", str(fault), "check the model and its options")
+
+    def _store_partial(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> HashedTexts:
+        """Store the vectors that arrived before a call failed and return the remaining texts."""
         rows: NDArray[np.float32] | None = getattr(fault, "rows", None)
         if rows is None or not len(rows):
             return batch
-        self.accept(tally, batch[: len(rows)], rows)
+        self.store_answer(tally, batch[: len(rows)], rows)
         return batch[len(rows) :]
 
-    def _answered(self, tally: Tally, batch: Work) -> None:
+    def _embed(self, tally: Tally, batch: HashedTexts) -> None:
         provider = self.embedder.provider
         try:
-            answer = self.embedder.embed([text for _, text in batch], "document", timeout_s=CALL_S)
+            answer = self.embedder.embed([text for _, text in batch], "document", timeout_s=CALL_TIMEOUT_S)
             rows = np.asarray(answer, dtype=np.float32)
         except EmbeddingError:
             raise
         except Exception as fault:
-            # Someone else's code; the run goes on, and says so.
+            # An embedder may be foreign code: the run continues and reports the error.
             said = f"{provider} raised {type(fault).__name__}: {fault}"
             raise EmbeddingUnavailable(said, provider=provider) from fault
         if rows.ndim != 2 or len(rows) != len(batch) or not rows.shape[1]:
-            raise EmbeddingUnavailable(f"{provider} gave shape {rows.shape} for {len(batch)} texts", provider=provider)
+            raise EmbeddingUnavailable(
+                f"{provider} returned shape {rows.shape} for {len(batch)} texts", provider=provider
+            )
         known = self.embedder.dimensions or tally.dimensions
         if known is not None and known != rows.shape[1]:
-            raise EmbeddingUnavailable(f"{provider} gave {rows.shape[1]} dimensions, not {known}", provider=provider)
-        self.accept(tally, batch, rows)
+            raise EmbeddingUnavailable(
+                f"{provider} returned {rows.shape[1]} dimensions, not {known}", provider=provider
+            )
+        self.store_answer(tally, batch, rows)
 
-    def accept(self, tally: Tally, batch: Work, rows: NDArray[np.float32]) -> None:
-        """Store an answer, all but vectors without a direction."""
+    def store_answer(self, tally: Tally, batch: HashedTexts, rows: NDArray[np.float32]) -> None:
+        """Store the vectors of a batch, except those without a direction, which fail.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
         tally.dimensions = rows.shape[1]
-        sound: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & np.any(rows, axis=1)
-        good = [pair for pair, ok in zip(batch, sound.tolist()) if ok]
+        valid: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & np.any(rows, axis=1)
+        good = [pair for pair, ok in zip(batch, valid.tolist()) if ok]
         if good:
-            kept = rows[sound]
+            good_rows = rows[valid]
             try:
-                self.keep(tally, [key for key, _ in good], kept)
+                self.store_vectors(tally, [key for key, _ in good], good_rows)
             finally:
                 if self.cache is not None:
-                    self.cache.put(self._made(), {text: row for (_, text), row in zip(good, kept)})
+                    self.cache.put(self._namespace(), {text: row for (_, text), row in zip(good, good_rows)})
             tally.embedded += len(good)
-        bad = [key for (key, _), ok in zip(batch, sound.tolist()) if not ok]
+        bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
-            cause = "the vector is all zero, or holds NaN or infinity"
+            cause = "the vector is all zero, or contains NaN or infinity"
             tally.fail(bad, "bad_vector", cause, "change the text or the model")
             tally.refused.update(bad)
 
-    def keep(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
-        """Commit the vectors of texts at once: they are paid for. A space that was left meanwhile takes none."""
+    def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
+        """Commit vectors at once, as they are paid for; a space that the store has left meanwhile takes none.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
         for attempt in range(WRITE_ATTEMPTS):
             try:
                 with background, self.store.writing() as write:
                     space = texts.make_space(write, self.model, rows.shape[1], self.clock())
                     if texts.is_left(write, space):
-                        cause = f"the vault has changed to another model than {self.model} meanwhile"
-                        tally.over = Note("other_model", cause, "call embed() again to change it back")
+                        cause = f"meanwhile the vault has changed from {self.model} to another model"
+                        tally.stopped_by = Note("other_model", cause, "call embed() again to change it back")
                     else:
                         texts.put(write, space, keys, rows)
                     claims.settle(write, self.model, keys)
@@ -283,7 +319,7 @@ class Pipeline:
                     raise
 
     def _complete(self, tally: Tally, hopeless: int) -> None:
-        """Let the space answer when it lacks no more texts than are hopeless, and remove those that it replaces."""
+        """Activate the space once it lacks only hopeless texts, and remove the spaces that it replaces."""
         with self.store.reading() as read:
             space = self.space(read, tally)
             everything = texts.text_spaces(read)
@@ -299,14 +335,14 @@ class Pipeline:
             self._prune()
 
     def _prune(self) -> None:
-        """Remove what left spaces hold, a little at a time, so that nobody waits long for the lock."""
+        """Delete the vectors of abandoned spaces in small transactions, so that no writer waits long."""
         with self.store.reading() as read:
             spaces = texts.left_spaces(read)
         for space in spaces:
-            gone = PRUNED_ROWS
-            while gone == PRUNED_ROWS:
+            removed = PRUNED_ROWS
+            while removed == PRUNED_ROWS:
                 with background, self.store.writing() as write:
-                    gone = texts.empty(write, space, PRUNED_ROWS)
+                    removed = texts.empty(write, space, PRUNED_ROWS)
 
     def _report(self, tally: Tally) -> EmbedReport:
         with self.store.reading() as read:
@@ -317,9 +353,9 @@ class Pipeline:
         if in_jobs:
             notes.append(Note("in_jobs", f"{in_jobs} texts are in batch jobs", "embed(batch=True) collects them"))
         elsewhere = missing - len(tally.failed) - in_jobs
-        if elsewhere > 0 and tally.over is None:
-            cause = f"{elsewhere} texts are being embedded by another process, or were just written"
-            notes.append(Note("not_all", cause, "the next run takes what is left"))
+        if elsewhere > 0 and tally.stopped_by is None:
+            cause = f"{elsewhere} texts were just written, or another process is embedding them"
+            notes.append(Note("not_all", cause, "the next run embeds the remaining ones"))
         return EmbedReport(
             model=self.model,
             dimensions=self.embedder.dimensions if space is None else space.dimensions,
@@ -331,33 +367,5 @@ class Pipeline:
             notes=(*notes, *(() if self.cache is None else self.cache.notes)),
         )
 
-    def _made(self) -> Made:
-        return Made(self.embedder.provider, self.embedder.model, "document")
-
-
-def uninterrupted(work: Callable[[], _Result]) -> _Result:
-    """Return what the work returns. Interrupts reach the main thread only, so the work is done on another.
-
-    An interrupt is raised when the work is done; a second one at once.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    results: list[_Result] = []
-    faults: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            results.append(work())
-        except BaseException as fault:  # noqa: BLE001 - raised again where it is awaited
-            faults.append(fault)
-
-    thread = threading.Thread(target=do, name="septet-embedding", daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:
-        thread.join()
-        raise
-    if faults:
-        raise faults[0]
-    return results[0]
+    def _namespace(self) -> CacheNamespace:
+        return CacheNamespace(self.embedder.provider, self.embedder.model, "document")

@@ -1,4 +1,4 @@
-"""EmbedReport: what a run of the pipeline did, and what it has to say."""
+"""EmbedReport: the result of a run of the pipeline."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from septet.results import Note
+from septet.notes import Note, NoteCode
 
 __all__ = ["EmbedReport", "Tally"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedReport:
-    """What a run did. Texts are counted, not entries: those with the same text share one vector.
+    """The result of a run. It counts texts, not entries: entries with the same text share one vector.
 
     Attributes:
         model: the space that was filled.
-        dimensions: of its vectors; None when none has come yet.
-        embedded: texts that the provider embedded.
-        cached: texts whose vectors were in the cache.
-        failed: texts that were tried and got no vector; the next run tries them again.
-        missing: texts without a vector now, those that failed among them.
+        dimensions: of its vectors; None before the first vector.
+        embedded: texts embedded by the provider.
+        cached: texts whose vectors came from the cache.
+        failed: texts that were tried without success; the next run tries them again.
+        missing: texts without a vector after the run, failed ones included.
         requests: calls of the embedder.
-        notes: why texts failed, and what else there is to say.
+        notes: why texts failed, and other remarks.
     """
 
     model: str
@@ -48,45 +48,46 @@ class EmbedReport:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has done so far.
+    """The counters of a run in progress.
 
     Attributes:
         failed: texts by hash that this run does not try again.
-        refused: those of them that the provider does not take, whatever stands beside them.
-        dimensions: of the vectors that came.
-        unanswered: batches that failed one after the other.
-        over: why the run ends early; None while it does not.
-        wants_retry: whether trying again later may help.
-        remarks: what else there is to say.
+        refused: those among them that the provider refuses on their own.
+        dimensions: of the vectors received.
+        failures: batches that failed in a row.
+        stopped_by: why the run ends early; None while it goes on.
+        wants_retry: whether a later attempt may help.
+        causes: why texts failed, as code, cause and cure, with their number.
+        remarks: notes that concern no single text.
     """
 
     embedded: int = 0
     cached: int = 0
     requests: int = 0
     dimensions: int | None = None
-    unanswered: int = 0
+    failures: int = 0
     failed: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
-    over: Note | None = None
+    stopped_by: Note | None = None
     wants_retry: bool = False
-    causes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    causes: Counter[tuple[NoteCode, str, str]] = field(default_factory=Counter)
     remarks: list[Note] = field(default_factory=list)
 
     @property
     def done(self) -> int:
-        """Texts that have been dealt with."""
+        """The number of texts processed."""
         return self.embedded + self.cached + len(self.failed)
 
-    def fail(self, keys: list[str], code: str, cause: str, cure: str) -> None:
-        """Count texts that got no vector, and why."""
+    def fail(self, keys: list[str], code: NoteCode, cause: str, cure: str) -> None:
+        """Count texts that failed for one cause."""
         self.failed.update(keys)
         self.causes[code, cause, cure] += len(keys)
 
     def notes(self) -> list[Note]:
-        """Return a note for each cause, and why the run ended early."""
+        """Return a note for each cause, the remarks, and why the run ended early."""
         notes = [
             Note(code, f"{n} {'text' if n == 1 else 'texts'}: {cause}", cure)
             for (code, cause, cure), n in self.causes.items()
         ]
         notes += dict.fromkeys(self.remarks)
-        return notes if self.over is None else [*notes, self.over]
+        return notes if self.stopped_by is None else [*notes, self.stopped_by]

@@ -1,9 +1,9 @@
-"""Rows: vectors as providers send them, made into float32 rows of unit length."""
+"""Rows: vectors as providers send them, turned into float32 rows of unit length."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,87 +11,99 @@ from numpy.typing import NDArray
 
 from septet.errors import EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["by_index", "finish", "matrix_of", "mean_row", "unit_rows"]
+__all__ = ["BadVector", "finish", "indexed_matrix", "matrix_of", "mean_row", "unit_rows"]
 
-#: Shorter vectors have no direction that rounding has left intact.
-_LEAST_NORM = 1e-10
+#: Rounding leaves shorter vectors without a reliable direction.
+_MIN_NORM = 1e-10
+
+
+class BadVector(EmbeddingUnavailable):
+    """A vector with NaN or infinity, or without a direction. Other texts of the request may have good ones."""
 
 
 def unit_rows(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return rows ``(n, d)`` of unit length; what is not finite as float32 counts as 0.
+    """Return rows ``(n, d)`` scaled to unit length; components that are not finite as float32 count as 0.
 
-    A row shorter than 1e-10 stays as short as it is.
+    A row shorter than 1e-10 keeps its length.
     """
     exact = values.astype(np.float64)
     exact[~(np.abs(exact) <= np.finfo(np.float32).max)] = 0.0
     norms = np.linalg.norm(exact, axis=1, keepdims=True)
-    np.divide(exact, norms, out=exact, where=norms >= _LEAST_NORM)
+    np.divide(exact, norms, out=exact, where=norms >= _MIN_NORM)
     return exact.astype(np.float32)
 
 
 def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | None) -> NDArray[np.float32]:
-    """Return what a provider sent as rows of unit length, checked.
+    """Return a provider's vectors as rows of unit length, checked.
 
     Raises:
-        EmbeddingRefused: another dimension than the one that was asked for, or seen before.
-        EmbeddingUnavailable: a row without direction.
+        EmbeddingRefused: the dimension differs from the requested or previous one.
+        BadVector: a row has no direction.
     """
     found = values.shape[1]
     if dimensions is not None and found != dimensions:
         raise EmbeddingRefused(
-            f"{provider} sent vectors of {found} dimensions, wanted {dimensions}: check the model and `dimensions`",
+            f"{provider} sent vectors of {found} dimensions instead of {dimensions}: check the model and `dimensions`",
             provider=provider,
         )
     rows = unit_rows(values)
     empty = np.flatnonzero(np.linalg.norm(rows, axis=1) < 0.5)
     if empty.size:
-        raise EmbeddingUnavailable(
-            f"{provider} sent a vector that is all zero, or not a number, for text {empty[0]} of {len(rows)}",
-            provider=provider,
+        raise BadVector(
+            f"{provider} sent an all-zero vector for text {empty[0]} of {len(rows)} in the request", provider=provider
         )
     return rows
 
 
 def mean_row(rows: NDArray[np.float32], weights: Sequence[float]) -> NDArray[np.float32]:
-    """Return the vector ``(d,)`` of a text from those of its pieces ``(m, d)``, weighted by their lengths."""
+    """Return the vector ``(d,)`` of a text: the mean of its pieces' ``(m, d)``, weighted by their lengths."""
     mean = np.average(rows.astype(np.float64), axis=0, weights=weights)
     row: NDArray[np.float32] = unit_rows(mean[np.newaxis, :])[0]
     return row
 
 
-def by_index(data: Any, wanted: int, provider: str) -> list[Any]:
-    """Return the ``embedding`` of each item of a list, placed by its ``index``.
+def indexed_matrix(body: Any, expected: int, provider: str) -> NDArray[np.floating[Any]]:
+    """Return the ``embedding`` of each item of the list ``data``, ordered by its ``index``; see `matrix_of`.
 
     Raises:
-        EmbeddingUnavailable: not exactly the wanted items.
+        EmbeddingUnavailable: there is not exactly one item for each text.
+        BadVector: see `matrix_of`.
     """
+    data = body.get("data") if isinstance(body, Mapping) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
     numbers = [item.get("index", position) for position, item in enumerate(data)]
     placed = {number: item.get("embedding") for number, item in zip(numbers, data) if isinstance(number, int)}
-    if len(data) != wanted or placed.keys() != set(range(wanted)):
+    if len(data) != expected or placed.keys() != set(range(expected)):
         raise EmbeddingUnavailable(
-            f"{provider} sent {len(data)} vectors, wanted one for each of {wanted} texts", provider=provider
+            f"{provider} sent {len(data)} vectors instead of one for each of {expected} texts", provider=provider
         )
-    return [placed[position] for position in range(wanted)]
+    return matrix_of([placed[position] for position in range(expected)], expected, provider)
 
 
-def matrix_of(rows: Any, wanted: int, provider: str) -> NDArray[np.floating[Any]]:
-    """Return vectors, as lists of numbers or as base64 of little-endian float32, as one matrix ``(wanted, d)``.
+def matrix_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[Any]]:
+    """Return vectors, given as lists of numbers or as base64 of little-endian float32, as a matrix ``(expected, d)``.
 
     Raises:
-        EmbeddingUnavailable: another number of vectors, vectors of several lengths, or no numbers.
+        EmbeddingUnavailable: not `expected` vectors, vectors of several lengths, or no numbers.
+        BadVector: a vector contains NaN, infinity, or a number beyond float32.
     """
-    if not isinstance(rows, (list, np.ndarray)) or len(rows) != wanted:
+    if not isinstance(rows, (list, np.ndarray)) or len(rows) != expected:
         found = len(rows) if isinstance(rows, (list, np.ndarray)) else "no list of"
-        raise EmbeddingUnavailable(f"{provider} sent {found} vectors, wanted {wanted}", provider=provider)
+        raise EmbeddingUnavailable(f"{provider} sent {found} vectors instead of {expected}", provider=provider)
     try:
         matrix = np.stack([_row(row) for row in rows])
     except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.shape[1]:
         raise EmbeddingUnavailable(
-            f"{provider} sent vectors that are empty, no numbers, or of several lengths", provider=provider
+            f"{provider} sent vectors that are empty, not numeric, or of several lengths", provider=provider
+        )
+    bad = np.flatnonzero(~(np.abs(matrix) <= np.finfo(np.float32).max).all(axis=1))
+    if bad.size:
+        raise BadVector(
+            f"{provider} sent NaN or infinity in the vector of text {bad[0]} of {len(matrix)} in the request",
+            provider=provider,
         )
     return matrix
 

@@ -1,12 +1,12 @@
-"""The built-in profiles: values only. Every ranking number of Septet stands here or in the model's defaults.
+"""The built-in profiles, as values. All ranking numbers of Septet are here or in the defaults of the model.
 
-They are made without being checked, for which pydantic would have to be loaded; a test checks them.
+They are made unchecked, because checking loads pydantic; a test checks them.
 """
 
 from __future__ import annotations
 
-from septet.profiles.model import Adaptive, ColumnWeights, Cuts, Profile, TextRules
 from septet.ranking.fusion import Col, Scale, Sum, Term
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Profile, TextRules
 
 __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
 

@@ -1,4 +1,4 @@
-"""Finding a profile: by name, from a dict, or from a TOML, YAML or JSON file."""
+"""Finds a profile: by name, from a dict, or from a TOML, YAML or JSON file."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
-from septet.profiles.model import Profile
+from septet.ranking.profile import Profile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["ProfileLike", "resolve"]
 
-ProfileLike: TypeAlias = "str | Path | Mapping[str, Any] | Profile"
+#: A profile, or what `resolve` turns into one: a built-in name, a file, a dict.
+ProfileLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Profile"
 
 
 def resolve(profile: ProfileLike) -> Profile:
-    """Return the profile that is meant.
+    """Return the profile that a name, a dict or a file describes.
 
     Args:
         profile: a built-in name; a `Profile`; a dict; or the path of a ``.toml``, ``.yaml``/``.yml`` or ``.json``
-            file. A dict or file may say ``extends: NAME`` and then needs to name only what differs.
+            file. A dict or file with ``extends: NAME`` names only what differs from that built-in profile.
 
     Raises:
-        ProfileError: unknown name, unreadable file, or a field that does not fit; the message names it.
+        ProfileError: the name is unknown, the file cannot be read, or a field is invalid; the message names it.
     """
     if isinstance(profile, Profile):
         return profile
     if isinstance(profile, Mapping):
         return _from_mapping(profile)
     if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(tuple(_READERS))):
-        # A name needs neither pathlib nor what reads a file.
+        # Built-in names need neither pathlib nor a parser.
         from pathlib import Path
 
         return _from_mapping(_read(Path(profile)))
@@ -58,7 +59,7 @@ def _from_mapping(data: Mapping[str, Any]) -> Profile:
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay changes over a base, dict by dict; a signal's expression is replaced whole."""
+    """Merge changes into a base, dict by dict; the expression of a signal is replaced as a whole."""
     out = dict(base)
     for key, value in changes.items():
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
@@ -73,11 +74,11 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         data = _READERS[path.suffix](path.read_text(encoding="utf-8"))
     except KeyError:
-        raise ProfileError(f"{path}: a profile file ends in {', '.join(_READERS)}") from None
+        raise ProfileError(f"{path}: the name of a profile file ends in {', '.join(_READERS)}") from None
     except (OSError, ValueError) as fault:
         raise ProfileError(f"{path}: {fault}") from None
     if not isinstance(data, Mapping):
-        raise ProfileError(f"{path} holds no mapping")
+        raise ProfileError(f"{path} does not contain a mapping")
     return data
 
 
@@ -103,7 +104,7 @@ def _yaml(text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as fault:
-        raise ProfileError(f"no YAML: {fault}") from None
+        raise ProfileError(f"not YAML: {fault}") from None
 
 
 _READERS: dict[str, Callable[[str], Any]] = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml, ".json": _json}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from septet.profiles.model import Profile, Row
+    from septet.ranking.profile import Profile, WeightSet
 
 __all__ = ["Weights", "weights_of"]
 
@@ -43,7 +43,7 @@ class Weights:
         }
 
 
-def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weights:
+def weights_of(profile: Profile, chosen: WeightSet, feedback: Mapping[str, int]) -> Weights:
     """Return a profile's weights after feedback.
 
     Documented rule: from 30 counted rows on, ``rate = (accepted + 0.5 * modified) / counted``; the moving signals
@@ -52,17 +52,17 @@ def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weigh
     Args:
         feedback: rows per action; actions the profile gives no value to (``failed``) are not counted.
     """
-    rule, base = profile.adaptive, profile.weights[row]
+    rule, base = profile.adaptive, profile.weights[chosen]
     counted = sum(n for action, n in feedback.items() if action in rule.values)
     gained = sum(rule.values[action] * n for action, n in feedback.items() if action in rule.values)
     rate = gained / counted if counted else None
     if rate is None or counted < rule.min_rows:
         cause = f"as documented: {counted} of the {rule.min_rows} feedback rows needed to move them"
-        return Weights(profile.name, row, dict(base), cause, counted, rate)
-    moving = [s for s in (rule.text if row == "text" else rule.hybrid) if s in base]
+        return Weights(profile.name, chosen, dict(base), cause, counted, rate)
+    moving = [s for s in (rule.text if chosen == "text" else rule.hybrid) if s in base]
     if not moving:
         cause = f"{counted} feedback rows, but no signal of this profile moves"
-        return Weights(profile.name, row, dict(base), cause, counted, rate)
+        return Weights(profile.name, chosen, dict(base), cause, counted, rate)
     if (total := sum(base.values())) > 1:
         # The bounds are shares of a sum of 1; weights on a larger scale mean the same when brought to it.
         base = {s: w / total for s, w in base.items()}
@@ -76,4 +76,4 @@ def weights_of(profile: Profile, row: Row, feedback: Mapping[str, int]) -> Weigh
         s: w if s in rule.fixed and s not in moving else w * (share if s in moving else rest) for s, w in base.items()
     }
     cause = f"accept rate {rate:.2f} over {counted} feedback rows moved {' and '.join(moving)} by {target - start:+.3f}"
-    return Weights(profile.name, row, values, cause, counted, rate)
+    return Weights(profile.name, chosen, values, cause, counted, rate)

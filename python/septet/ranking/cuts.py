@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from septet.entry import CHARS_A_TOKEN
 
 if TYPE_CHECKING:
-    from septet.profiles.model import Cuts
     from septet.ranking.pool import Candidate
+    from septet.ranking.profile import Cuts
 
 __all__ = ["budgeted", "guarded", "tokens_of"]
 

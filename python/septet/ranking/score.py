@@ -2,56 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
 
-import numpy as np
-from numpy.typing import NDArray
+from septet._core import Pool, Ranking
+from septet.ranking.profile import Profile
 
-from septet.ranking.pool import Pool
-
-if TYPE_CHECKING:
-    from septet.profiles.model import Profile
-
-__all__ = ["Scored", "score"]
+__all__ = ["rank", "score"]
 
 
-class Scored(NamedTuple):
-    """A pool with its scores.
+def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:
+    """Evaluate a profile's signals over a pool's columns, fuse them by the given weights, and order by the sums."""
+    return profile.formula.rank(pool, profile.signal_names, [weights[name] for name in profile.signal_names])
 
-    Attributes:
-        signals: raw signal values ``(c, m)``, NaN where unknown.
-        contributions: weight x signal ``(c, m)``; a candidate's score is the sum of its column.
-        scores: ``(m,)``.
-        order: candidate positions, best first; equal scores keep the pool's order ``(m,)``.
-        weights: the weight of each signal as it counted ``(c,)``.
+
+def rank(pool: Pool, profile: Profile, weights: Mapping[str, float], *, now: float, domain: str | None) -> Ranking:
+    """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and return `score` of the pool.
+
+    ``domain`` is unknown (NaN) for a query that asks for none.
     """
-
-    pool: Pool
-    names: tuple[str, ...]
-    signals: NDArray[np.float64]
-    contributions: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    order: NDArray[np.int64]
-    weights: NDArray[np.float64]
-
-    def breakdowns(self, positions: Sequence[int]) -> list[dict[str, float]]:
-        """Return weight x signal of candidates, by signal."""
-        return [dict(zip(self.names, parts)) for parts in self.contributions[:, positions].T.tolist()]
-
-    def raw(self, positions: Sequence[int]) -> list[dict[str, float | None]]:
-        """Return the signals of candidates; None where unknown."""
-        known = self.signals[:, positions].T.tolist()
-        return [{n: None if v != v else v for n, v in zip(self.names, values)} for values in known]
-
-    def named_weights(self) -> dict[str, float]:
-        """Return the weights by signal."""
-        return dict(zip(self.names, self.weights.tolist()))
-
-
-def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Scored:
-    """Evaluate a profile's signals over a pool and fuse them by the given weights."""
-    names = tuple(profile.signals)
-    counted = np.array([weights[n] for n in names], dtype=np.float64)
-    found = profile.formula.score(pool.columns, pool.facts["kind"], counted)
-    return Scored(pool, names, *found)
+    counted = [weights[name] for name in profile.signal_names]
+    return profile.formula.rank(pool, profile.signal_names, counted, rules=profile.facts.rules, now=now, domain=domain)

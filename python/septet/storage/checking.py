@@ -6,12 +6,13 @@ import sqlite3
 from contextlib import closing
 
 from septet.storage.connection import connect, translated
+from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
 __all__ = ["full_text_faults"]
 
 #: Each table, and the entries that have a row in it.
-_TABLES = {"entries_fts": "live AND kind <> 'memory'", "memories_fts": "live AND kind = 'memory'", "grams_fts": None}
-#: A check is no reason to keep a writer waiting, or to wait long for one.
+_TABLES = {"entries_fts": f"e.live AND {SEARCHABLE}", "memories_fts": f"e.live AND {MEMORY}", "grams_fts": None}
+#: A check must not keep a writer waiting, nor wait long for one.
 _BUSY_TIMEOUT_S = 1.0
 
 
@@ -37,7 +38,7 @@ def full_text_faults(path: str) -> list[str]:
             if holds is None:
                 continue
             rows = sql.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
-            wanted = sql.execute(f"SELECT count(*) FROM entries WHERE {holds}").fetchone()[0]
+            wanted = sql.execute(f"SELECT count(*) FROM entries e WHERE {holds}").fetchone()[0]
             if rows != wanted:
                 found.append(f"{table} has {rows} rows for {wanted} entries")
         sql.execute("ROLLBACK")

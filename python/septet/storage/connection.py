@@ -1,4 +1,4 @@
-"""Opening a vault's file: pragmas, identity, schema version; and SQLite's errors in Septet's words."""
+"""Opening a vault's file: pragmas, identity, schema version, and SQLite's errors as Septet's."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.migrations import OLDEST, steps
 
-__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "translated"]
+__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
 
 MEMORY = ":memory:"
 SCHEMA_VERSION = 3
-#: "SPTT": how a vault tells itself from any other SQLite file.
+#: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
 
-#: Readers are many, and ask for single rows: a map of the file would in time hold all of it in memory.
+#: There are many readers, and they read single rows: mapped, the whole file would end up in memory.
 _SMALL = ("cache_size=-8192", "mmap_size=0")
 _LARGE = ("cache_size=-65536", "mmap_size=268435456")
 
 
 def absolute(path: str) -> str:
-    """Return a path that means the same file when the process has changed its folder."""
-    # Here and on the road of a search not by pathlib, which takes 3 ms to load.
+    """Return a path that names the same file after a change of the working directory."""
+    # Not by pathlib, here and in a search: it takes 3 ms to load.
     return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
@@ -39,13 +39,13 @@ def connect(
 
     Args:
         mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
-        writer: take more memory, for loading many entries at once.
+        writer: use more memory, for loading many entries at once.
 
     Raises:
         StoreError: the file cannot be opened, with the reason.
     """
     if "\0" in path:
-        raise StoreError(f"{path!r} is no file name: it holds a NUL character")
+        raise StoreError(f"{path!r} is not a file name: it contains a NUL character")
     with translated(path):
         target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
         connection = sqlite3.connect(
@@ -57,7 +57,7 @@ def connect(
             connection.close()
             if not (mode == "ro" and re.search("unable to open|readonly", str(fault)) and _at_rest(path)):
                 raise
-            # A WAL file in a folder that takes no writes cannot make its shared-memory file; nobody writes there.
+            # In a read-only folder SQLite cannot make the shared-memory file of a WAL database; nobody writes there.
             connection = sqlite3.connect(
                 target + "&immutable=1", timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True
             )
@@ -85,7 +85,7 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
         if read_only and version:
             return
         if read_only:
-            raise NotAVault(f"{path} holds no vault, and a read-only vault cannot be made: open it for writing once")
+            raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
         if path != MEMORY:
             _switch_to_wal(connection, busy_timeout_s)
         if version == SCHEMA_VERSION:
@@ -102,7 +102,7 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
     """Return the schema version of a vault, 0 for an empty database."""
-    # Asked before the identity: another process may make the vault between the two questions.
+    # Before the identity: another process may make the vault between the two queries.
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -113,7 +113,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
                 "upgrade with `pip install -U septet`; the file was not touched"
             )
         if version < OLDEST:
-            raise NotAVault(f"{path} has schema version {version}, which no Septet has written: restore a backup")
+            raise NotAVault(f"{path} has schema version {version}, which no version of Septet writes: restore a backup")
         return version
     if tables:
         raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
@@ -171,20 +171,30 @@ def _casefold(value: Any) -> Any:
 
 
 def _at_rest(path: str) -> bool:
-    """Say whether a file exists whose log is empty, so that it can be read without locks."""
+    """Say whether a file exists and its log is empty, so that it can be read without locks."""
     from pathlib import Path
 
     log = Path(path + "-wal")
     return Path(path).is_file() and os.access(path, os.R_OK) and (not log.exists() or log.stat().st_size == 0)
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Turn SQLite's errors into Septet's, naming the file and what to do."""
-    try:
-        yield
-    except sqlite3.Error as fault:
-        raise _meaning(fault, path) from fault
+class translated:
+    """Raises SQLite's errors as Septet's, which name the file and what to do."""
+
+    # A class, because a generator would take twice as many calls, several times in every search.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(fault, sqlite3.Error):
+            raise store_error(fault, self._path) from fault
 
 
 def _unopenable(path: str, text: str) -> StoreError:
@@ -207,11 +217,12 @@ def _unopenable(path: str, text: str) -> StoreError:
     return StoreError(f"{path} cannot be opened ({text}): check its permissions")
 
 
-def _meaning(fault: sqlite3.Error, path: str) -> StoreError:
+def store_error(fault: sqlite3.Error, path: str) -> StoreError:
+    """Return SQLite's error as Septet's, naming the file and what to do."""
     text = str(fault)
     if re.search(r"not a database|malformed", text):
         return NotAVault(
-            f"{path} is no readable SQLite database ({text}): restore it from a backup or choose another file"
+            f"{path} is not a readable SQLite database ({text}): restore it from a backup or choose another file"
         )
     if "readonly" in text or "read-only" in text:
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")

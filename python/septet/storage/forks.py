@@ -1,7 +1,7 @@
-"""After a fork the child has one thread: locks that others held stay locked for ever.
+"""After a fork the child has one thread: locks of other threads would stay locked for ever.
 
-Septet's own locks are made anew in the child. SQLite's cannot be, so no fork happens while Septet's background thread
-is inside SQLite.
+Septet replaces its own locks in the child. It cannot replace SQLite's, so no fork happens while Septet's background
+thread is inside SQLite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Forked(Protocol):
     """Something with locks."""
 
     def after_fork(self) -> None:
-        """Make locks anew and forget what another thread may have left half done."""
+        """Replace locks and drop what another thread may have left half done."""
 
 
 _renewed: WeakSet[Forked] = WeakSet()

@@ -33,7 +33,7 @@ CREATE TABLE entries (
 CREATE INDEX entries_by_generation ON entries (generation);
 CREATE INDEX entries_by_facts ON entries (domain, type, severity);
 
--- The full-text tables are kept equal to `entries` by storage/indexing.py, in the transaction that writes.
+-- The full-text tables are kept equal to `entries` by storage/tables/indexing.py, in the transaction that writes.
 CREATE VIRTUAL TABLE entries_fts USING fts5(
     id, title, description, context, tags,
     content = 'entries', content_rowid = 'row',
@@ -69,7 +69,7 @@ CREATE INDEX links_by_target ON links (target, source);
 
 -- A space is a model with a dimension. `keyed_by` says what addresses a vector: the text alone ('text', a provider's
 -- vectors) or the text of one entry ('entry', vectors given by the caller). With the first space of texts comes an index
--- entries_by_text (storage/texts.py), which vaults without an embedder need not pay for.
+-- entries_by_text (storage/tables/texts.py), which vaults without an embedder need not pay for.
 CREATE TABLE spaces (
     space      INTEGER PRIMARY KEY,
     model      TEXT    NOT NULL,

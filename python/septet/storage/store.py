@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from septet.errors import Closed, ReadOnly, StoreError
-from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, translated
+from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import renew_in_children
 
-__all__ = ["Reading", "Store", "Writing", "writer_at"]
+__all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
 IDLE_READERS = 8
-#: Changes of writer that are remembered.
+#: Changes of writer that a store remembers.
 WRITERS = 4_096
 #: How long closing waits for reads that other threads have not finished.
 CLOSE_WAIT_S = 10.0
@@ -37,17 +36,34 @@ class Writing(NamedTuple):
     generation: int
 
 
+class ReadTransaction:
+    """A read transaction until it is ended.
+
+    Attributes:
+        reading: what is read.
+    """
+
+    __slots__ = ("_store", "reading")
+
+    def __init__(self, store: Store, reading: Reading) -> None:
+        self._store, self.reading = store, reading
+
+    def end(self) -> None:
+        """Give the connection back."""
+        self._store._end_reading(self.reading.sql)
+
+
 class Store:
     """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
-        # A relative path means the folder of today, also for connections opened after a change of folder.
+        # A relative path keeps its meaning for connections opened after a change of the working directory.
         self._file = path if path == MEMORY else absolute(path)
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        #: Under which the store signs the generations it writes, and the last one.
+        #: The name under which this store signs generations that it writes, and the last of them.
         self._name = os.urandom(16).hex()
         self._last_written = -1
         self._renew_locks()
@@ -67,14 +83,14 @@ class Store:
         """Close every connection; reads of other threads finish first. Closing twice is fine."""
         with self._write_lock, self._returned:
             self._closed = True
-            # Whoever closes last removes SQLite's log, and the caller may expect that to be us.
+            # The last connection that closes removes SQLite's log, and the caller may expect this one to.
             self._returned.wait_for(lambda: not set(self._readers) - {threading.get_ident()}, CLOSE_WAIT_S)
             for connection in (self._writer, *self._idle):
                 connection.close()
             self._idle.clear()
 
     def after_fork(self) -> None:
-        """Make the locks anew in a forked child; connections are replaced when the first is needed."""
+        """Replace the locks in a forked child; connections are replaced when one is needed."""
         self._renew_locks()
         self._last_written = -1
 
@@ -82,7 +98,8 @@ class Store:
         self._write_lock = threading.RLock()
         self._pool_lock = threading.Lock()
         self._returned = threading.Condition(self._pool_lock)
-        self._readers: Counter[int] = Counter()
+        #: Read transactions by thread.
+        self._readers: dict[int, int] = {}
 
     @property
     def closed(self) -> bool:
@@ -102,22 +119,43 @@ class Store:
             Closed: the vault was closed.
             StoreError: the file cannot be read.
         """
-        if self.in_memory:
-            # A database in memory belongs to its connection, so readers and the writer take turns on it.
-            with self._write_lock, translated(self._file):
-                self._open_or_raise()
-                yield Reading(self._writer, _generation(self._writer))
-            return
-        with translated(self._file):
+        transaction = self.begin_reading()
+        try:
+            with translated(self._file):
+                yield transaction.reading
+        finally:
+            transaction.end()
+
+    def begin_reading(self) -> ReadTransaction:
+        """Begin a read transaction, to be ended by the same thread; see `reading`."""
+        try:
+            if self.in_memory:
+                return self._begin_in_memory()
             connection = self._borrow()
             try:
                 connection.execute("BEGIN")
-                try:
-                    yield Reading(connection, _generation(connection))
-                finally:
-                    connection.execute("ROLLBACK")
-            finally:
+                return ReadTransaction(self, Reading(connection, _generation(connection)))
+            except BaseException:
                 self._give_back(connection)
+                raise
+        except sqlite3.Error as fault:
+            raise store_error(fault, self._file) from fault
+
+    def _begin_in_memory(self) -> ReadTransaction:
+        # A database in memory belongs to its connection, so readers and the writer take turns on it.
+        self._write_lock.acquire()
+        try:
+            self._open_or_raise()
+            return ReadTransaction(self, Reading(self._writer, _generation(self._writer)))
+        except BaseException:
+            self._write_lock.release()
+            raise
+
+    def _end_reading(self, connection: sqlite3.Connection) -> None:
+        if self.in_memory:
+            self._write_lock.release()
+        else:
+            self._give_back(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -138,7 +176,7 @@ class Store:
 
     @contextmanager
     def bookkeeping(self) -> Iterator[Writing]:
-        """Open a write transaction that leaves the generation as it is: no snapshot depends on what it writes."""
+        """Open a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         with self._transaction() as sql:
             yield Writing(sql, _generation(sql))
 
@@ -202,43 +240,57 @@ class Store:
             self._writer = self._connect(writer=True)
 
     def _borrow(self) -> sqlite3.Connection:
+        reader = threading.get_ident()
         with self._pool_lock:
-            self._open_or_raise()
+            if self._closed or self._process != os.getpid():
+                self._open_or_raise()
             connection = self._idle.pop() if self._idle else None
-            self._readers[threading.get_ident()] += 1
+            self._readers[reader] = self._readers.get(reader, 0) + 1
         try:
             return self._connect() if connection is None else connection
         except BaseException:
-            self._leave()
+            with self._pool_lock:
+                self._leave(reader)
             raise
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         kept = False
-        with self._pool_lock:
-            if not self._closed and len(self._idle) < IDLE_READERS:
-                self._idle.append(connection)
-                kept = True
-        if not kept:
-            connection.close()
-        self._leave()
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            kept = True
+        finally:
+            with self._pool_lock:
+                self._leave(threading.get_ident())
+                kept = kept and not self._closed and len(self._idle) < IDLE_READERS
+                if kept:
+                    self._idle.append(connection)
+            if not kept:
+                connection.close()
 
-    def _leave(self) -> None:
-        with self._returned:
-            reader = threading.get_ident()
+    def _leave(self, reader: int) -> None:
+        """Take note that a thread reads less; the pool's lock is held."""
+        if self._readers[reader] > 1:
             self._readers[reader] -= 1
-            if not self._readers[reader]:
-                del self._readers[reader]
-                self._returned.notify_all()
+            return
+        del self._readers[reader]
+        if self._closed:
+            self._returned.notify_all()
 
 
 def _generation(sql: sqlite3.Connection) -> int:
     return int(sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
 
 
-def writer_at(read: Reading, generation: int) -> str:
-    """Return who wrote a generation; empty where nobody signed it.
+def store_id(read: Reading) -> str:
+    """Return the id that a store was given when it was made; copies have the same."""
+    return str(read.sql.execute("SELECT value FROM meta WHERE key = 'store_id'").fetchone()[0])
 
-    Two copies of a store that went their own ways have the same generations, from different writers.
+
+def writer_at(read: Reading, generation: int) -> str:
+    """Return who wrote a generation; empty where it is unknown.
+
+    Two copies of a store that were changed separately have the same generations, from different writers.
     """
     sql = "SELECT value FROM meta WHERE key BETWEEN 'writer:' AND ? ORDER BY key DESC LIMIT 1"
     found = read.sql.execute(sql, (_signature(generation),)).fetchone()
@@ -250,7 +302,7 @@ def _signature(generation: int) -> str:
 
 
 def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
-    """Remember who writes from this generation on, and forget the changes of writer before the last few thousand."""
+    """Record who writes from this generation on, and drop the changes of writer before the last few thousand."""
     sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_signature(generation), name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))

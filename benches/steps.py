@@ -1,0 +1,186 @@
+"""How many steps one search takes: Python calls, modules, switches between files, native calls.
+
+python benches/steps.py
+
+Counts do not depend on the speed of the machine. They do depend on the Python: 3.12 and later inline comprehensions,
+which earlier versions call.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import corpus
+import septet
+from race import Run
+from septet import Vault
+from table import Row, at_most, plain
+
+TITLE = "Steps of one search"
+ABOUT = (
+    "`Vault.search` with limit 10 on 3,000 entries in a file, postings built, caches warm. Counted with "
+    "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
+    "changes of the file from one call to the next, calls of functions and methods of `septet._core`."
+)
+ENTRIES = 3_000
+WARM = 3
+PACKAGE = str(Path(septet.__file__).parent)
+#: What is aimed at, by case and count.
+AIMS: dict[str, dict[str, int]] = {
+    "text": {"calls": 170, "modules": 16, "switches": 60},
+    "filtered hybrid": {"calls": 200},
+    "first after an add": {"calls": 260},
+    "hybrid": {"native": 6},
+}
+
+
+class Steps(NamedTuple):
+    """What one call took.
+
+    Attributes:
+        calls: Python functions called, and generators resumed.
+        modules: modules of the package among them.
+        files: files of all packages among them; generated code is one file.
+        switches: how often a call is in another file than the call before it.
+        native: functions and methods of the native module that were called; constructors raise no profile event.
+    """
+
+    calls: int
+    modules: int
+    files: int
+    switches: int
+    native: int
+
+
+class Counter:
+    """A profile function that keeps what it is told of one thread."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.native: list[str] = []
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            self.files.append(frame.f_code.co_filename)
+        elif event == "c_call" and is_native(arg):
+            self.native.append(arg.__name__)
+
+    @property
+    def steps(self) -> Steps:
+        files = self.files
+        return Steps(
+            calls=len(files),
+            modules=len({file for file in files if file.startswith(PACKAGE)}),
+            files=len(set(files)),
+            switches=sum(1 for before, after in pairwise(files) if before != after),
+            native=len(self.native),
+        )
+
+
+def is_native(function: Any) -> bool:
+    """Say whether a builtin is a function of the native module, or a method of one of its types."""
+    owner = getattr(function, "__self__", None)
+    # A method's owner is an instance, a class method's a type.
+    homes = (getattr(function, "__module__", None), type(owner).__module__, getattr(owner, "__module__", None))
+    return "septet._core" in homes
+
+
+def count(ask: Callable[[], object]) -> Steps:
+    """Count the steps of one call on this thread; ``ask`` itself, a Python function, is left out."""
+    counter = Counter()
+    collecting = gc.isenabled()
+    # A collection in the middle may call finalisers.
+    gc.collect()
+    gc.disable()
+    before = sys.getprofile()
+    sys.setprofile(counter)
+    try:
+        ask()
+    finally:
+        sys.setprofile(before)
+        if collecting:
+            gc.enable()
+    del counter.files[:1]
+    return counter.steps
+
+
+class Searches:
+    """A vault of made-up entries in a file, and the searches that are counted, by name."""
+
+    def __init__(self, path: Path, entries: int = ENTRIES) -> None:
+        made = corpus.make(entries, dimensions=64, queries=8)
+        self.vault = Vault(path)
+        self.vault.add_many({**e, "vector": v} for e, v in zip(made.entries, made.vectors))
+        self.vault.optimize()
+        self.query, self.vector = made.queries[0], made.query_vectors[0]
+        self.added = 0
+
+    def __enter__(self) -> Searches:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.vault.close()
+
+    def text(self) -> object:
+        return self.vault.search(self.query, limit=10)
+
+    def hybrid(self) -> object:
+        return self.vault.search(self.query, query_vector=self.vector, limit=10)
+
+    def filtered(self) -> object:
+        where = {"domain": "domain3"}
+        return self.vault.search(self.query, query_vector=self.vector, limit=10, where=where)
+
+    def add(self) -> None:
+        self.added += 1
+        self.vault.add(id=f"new{self.added}", title=f"brandnew{self.added}", vector=self.vector)
+
+    def steps(self) -> dict[str, Steps]:
+        """Count each kind of search once, warm."""
+        found = {}
+        for name, ask in {"text": self.text, "hybrid": self.hybrid, "filtered hybrid": self.filtered}.items():
+            for _ in range(WARM):
+                ask()
+            found[name] = count(ask)
+        for _ in range(WARM):
+            self.add()
+            self.text()
+        self.add()
+        found["first after an add"] = count(self.text)
+        return found
+
+
+def rows(_: Run) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder, Searches(Path(folder) / "steps.db") as searches:
+        for case, steps in searches.steps().items():
+            for what, value in steps._asdict().items():
+                aim = AIMS.get(case, {}).get(what)
+                name = f"{case}: {what}"
+                yield plain(name, value, "steps") if aim is None else at_most(name, value, aim, "steps")
+
+
+def table(found: Mapping[str, Steps]) -> str:
+    """Lay counts out in lines, an aim behind the count it is for."""
+    lines = [("", *Steps._fields)]
+    for case, steps in found.items():
+        aims = AIMS.get(case, {})
+        values = steps._asdict()
+        lines.append((case, *(f"{n} (aim {aims[what]})" if what in aims else str(n) for what, n in values.items())))
+    return "\n".join(laid_out(lines))
+
+
+def laid_out(lines: Iterable[Iterable[str]]) -> Iterator[str]:
+    for first, *rest in lines:
+        yield f"{first:20}" + "".join(f"{cell:>16}" for cell in rest)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder, Searches(Path(folder) / "steps.db") as searches:
+        print(table(searches.steps()))

@@ -1,0 +1,1 @@
+"""Batch APIs of embedding services: submitting, polling, collecting."""

@@ -1,0 +1,160 @@
+"""BatchFormat: how the requests of a provider's batch API are written and its answers read, without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal, Protocol, TypeAlias
+
+from septet.embedding.transport.calls import Call
+from septet.errors import EmbeddingUnavailable
+
+__all__ = [
+    "BatchFormat",
+    "JobLimits",
+    "JobResult",
+    "JobState",
+    "JobStatus",
+    "field_of",
+    "job_state",
+    "json_line",
+    "multipart",
+]
+
+JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
+
+
+_ENDED: Mapping[str, JobState] = {
+    "completed": "completed",
+    "succeeded": "completed",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """The most texts, and bytes of its input file, that one batch job may hold."""
+
+    texts: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """What a provider reports about a batch job.
+
+    Attributes:
+        files: its results and errors; expired and cancelled jobs may have some too.
+        cause: why it failed, as the provider says.
+    """
+
+    state: JobState
+    files: tuple[str, ...] = ()
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of one text in a batch job.
+
+    Attributes:
+        key: the text's key, as submitted.
+        body: what the provider's `ProviderFormat` reads one vector from; None for a text that failed.
+        cause: why it failed.
+    """
+
+    key: str
+    body: Any = None
+    cause: str = ""
+
+
+class BatchFormat(Protocol):
+    """One provider's batch API. Answers are given as parsed JSON.
+
+    Every method that reads an answer raises `EmbeddingUnavailable` when a required field is missing.
+    """
+
+    @property
+    def limits(self) -> JobLimits:
+        """The most that one job may hold."""
+
+    @property
+    def base_url(self) -> str:
+        """The address that jobs are known at."""
+
+    def line(self, key: str, text: str) -> bytes:
+        """Write the input line of a text, newline included."""
+
+    def upload(self, lines: bytes, name: str) -> Call:
+        """Write the call that uploads a file of input lines."""
+
+    def file_id(self, body: Any) -> str:
+        """Read the id of an uploaded file."""
+
+    def create(self, file: str, name: str) -> Call:
+        """Write the call that creates a job with a name."""
+
+    def job_id(self, body: Any) -> str:
+        """Read the id of a created job."""
+
+    def poll(self, job_id: str) -> Call:
+        """Write the call that asks for a job's status."""
+
+    def status(self, body: Any) -> JobStatus:
+        """Read a job's status."""
+
+    def download(self, file: str) -> Call:
+        """Write the call that downloads a file of results."""
+
+    def read(self, line: Any) -> JobResult | None:
+        """Read one line of a file of results; None when it names no text."""
+
+    def list_jobs(self, after: str) -> Call:
+        """Write the call that lists jobs, from the start when `after` is empty."""
+
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the ids of jobs by name, and where the next page starts; empty on the last page."""
+
+
+def field_of(body: Any, name: str, provider: str) -> str:
+    """Return a required text field of an answer.
+
+    Raises:
+        EmbeddingUnavailable: the field is missing, empty or no text.
+    """
+    found = body.get(name) if isinstance(body, Mapping) else None
+    if not isinstance(found, str) or not found:
+        raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
+    return found
+
+
+def job_state(word: str) -> JobState:
+    """Return the state that a provider's word means; an unknown word means that the job still runs."""
+    return _ENDED.get(word.lower(), "running")
+
+
+def json_line(value: Mapping[str, Any]) -> bytes:
+    """Write a line of JSON. Lone surrogates, which UTF-8 cannot encode, become question marks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def multipart(kind: str, url: str, parts: list[tuple[str, bytes]]) -> Call:
+    """Write a multipart POST.
+
+    Args:
+        kind: ``form-data`` or ``related``.
+        parts: headers and content of each part.
+    """
+    digest = sha256()
+    for _, content in parts:
+        digest.update(content)
+    # A digest of the parts: no part can contain it.
+    boundary = f"septet-{digest.hexdigest()[:40]}"
+    body = b"".join(f"--{boundary}\r\n{headers}\r\n\r\n".encode() + content + b"\r\n" for headers, content in parts)
+    return Call(
+        "POST", url, body + f"--{boundary}--\r\n".encode(), {"content-type": f"multipart/{kind}; boundary={boundary}"}
+    )

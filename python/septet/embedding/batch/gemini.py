@@ -1,0 +1,122 @@
+"""Gemini's batch API: upload a file of requests, then create an asynchronous batch of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from septet.embedding.batch.batch_format import (
+    JobLimits,
+    JobResult,
+    JobStatus,
+    field_of,
+    job_state,
+    json_line,
+    multipart,
+)
+from septet.embedding.providers.gemini import GeminiFormat, models_url
+from septet.embedding.transport.calls import Call, json_call
+
+__all__ = ["GeminiBatchFormat"]
+
+#: A file may have 2 GB; Google states no limit on its requests.
+GEMINI_JOB = JobLimits(100_000, 2_000_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiBatchFormat:
+    """The format of ``asyncBatchEmbedContent``. A 404 on creation means that the model or address has no batch API."""
+
+    provider_format: GeminiFormat
+    limits: JobLimits = GEMINI_JOB
+
+    @property
+    def base_url(self) -> str:
+        """The address before ``/v1beta``."""
+        return self.provider_format.base_url.rstrip("/").removesuffix("/v1beta")
+
+    def line(self, key: str, text: str) -> bytes:
+        """Write the request of one text, without the model, which the batch names."""
+        request = self.provider_format.request(text, "document")
+        del request["model"]
+        return json_line({"key": key, "request": request})
+
+    def upload(self, lines: bytes, name: str) -> Call:
+        """Write the file after a part that describes it."""
+        description = json_line({"file": {"displayName": name, "mimeType": "application/jsonl"}})
+        return multipart(
+            "related",
+            f"{self.base_url}/upload/v1beta/files?uploadType=multipart",
+            [
+                ("Content-Type: application/json; charset=utf-8", description.strip()),
+                ("Content-Type: application/jsonl", lines),
+            ],
+        )
+
+    def file_id(self, body: Any) -> str:
+        """Read the file's name, such as ``files/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body.get("file") if isinstance(body, Mapping) else None, "name", self.provider_format.provider)
+
+    def create(self, file: str, name: str) -> Call:
+        """Write the batch."""
+        url = models_url(self.provider_format.base_url, self.provider_format.model, "asyncBatchEmbedContent")
+        return json_call(url, {"batch": {"displayName": name, "inputConfig": {"file_name": file}}})
+
+    def job_id(self, body: Any) -> str:
+        """Read the batch's name, such as ``batches/1``.
+
+        Raises:
+            EmbeddingUnavailable: the answer lacks it.
+        """
+        return field_of(body, "name", self.provider_format.provider)
+
+    def poll(self, job_id: str) -> Call:
+        """Write the request for the batch."""
+        return Call("GET", f"{self.base_url}/v1beta/{job_id}")
+
+    def status(self, body: Any) -> JobStatus:
+        """Read the state, written as ``BATCH_STATE_SUCCEEDED``, and the file of results."""
+        metadata = body.get("metadata") if isinstance(body, Mapping) else None
+        if not isinstance(metadata, Mapping):
+            metadata = {}
+        state = job_state(str(metadata.get("state", "")).rpartition("STATE_")[2])
+        error = body.get("error") if isinstance(body, Mapping) else None
+        if error:
+            # An operation with an error has ended, whatever its state says.
+            state = "failed" if state == "running" else state
+        found = [metadata.get("output"), body.get("response") if isinstance(body, Mapping) else None]
+        files = [one.get("responsesFile") for one in found if isinstance(one, Mapping)]
+        said = str(error.get("message", "")) if isinstance(error, Mapping) else ""
+        return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), said)
+
+    def download(self, file: str) -> Call:
+        """Write the request for the file's content."""
+        return Call("GET", f"{self.base_url}/v1beta/{file}:download?alt=media")
+
+    def read(self, line: Any) -> JobResult | None:
+        """Read a line into the shape of the answer to a request for one text."""
+        key = line.get("key") if isinstance(line, Mapping) else None
+        if not isinstance(key, str):
+            return None
+        response, error = line.get("response"), line.get("error")
+        if not error and isinstance(response, Mapping) and response.get("embedding"):
+            return JobResult(key, {"embeddings": [response["embedding"]]})
+        said = error.get("message", error) if isinstance(error, Mapping) else error
+        return JobResult(key, cause=str(said or "no answer"))
+
+    def list_jobs(self, after: str) -> Call:
+        """Write the request for a hundred batches."""
+        return Call("GET", f"{self.base_url}/v1beta/batches?pageSize=100{f'&pageToken={after}' if after else ''}")
+
+    def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
+        """Read the names in the operations' metadata."""
+        if not isinstance(body, Mapping):
+            return {}, ""
+        found = [one for one in body.get("operations") or () if isinstance(one, Mapping)]
+        names = {(one.get("metadata") or {}).get("displayName"): one.get("name") for one in found}
+        return {str(name): str(id) for name, id in names.items() if name and id}, str(body.get("nextPageToken") or "")

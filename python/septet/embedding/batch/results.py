@@ -1,0 +1,50 @@
+"""The vectors in a file of batch results, line by line: each line may fail on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import from_json
+
+from septet.embedding.batch.batch_format import BatchFormat, JobResult
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.rows import finish
+from septet.errors import EmbeddingError
+
+__all__ = ["read_vectors"]
+
+
+def read_vectors(
+    content: bytes, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None
+) -> Iterator[tuple[str, NDArray[np.float32] | str]]:
+    """Yield the key of each text in a file, with its unit vector ``(d,)``, or with the reason why it has none.
+
+    Args:
+        batch_format: reads a line.
+        provider_format: reads the vector in it.
+        dimensions: of the vectors; None takes the first vector's.
+    """
+    for line in content.splitlines():
+        result = _result(line, batch_format)
+        if result is None:
+            continue
+        if result.body is None:
+            yield result.key, result.cause
+            continue
+        try:
+            vector = finish(provider_format.read(result.body, 1), provider_format.provider, dimensions)[0]
+        except EmbeddingError as fault:
+            yield result.key, str(fault)
+            continue
+        dimensions = len(vector)
+        yield result.key, vector
+
+
+def _result(line: bytes, batch_format: BatchFormat) -> JobResult | None:
+    try:
+        return batch_format.read(from_json(line))
+    except ValueError:
+        # An unreadable line is a text without a vector.
+        return None

@@ -1,0 +1,1 @@
+"""Local sentence models, which run in this process."""

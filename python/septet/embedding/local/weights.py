@@ -1,0 +1,211 @@
+"""ModelWeights: the tensors of a ``model.safetensors``, checked against its configuration, for the encoder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet._core import Encoder
+from septet.embedding.local.folder import WEIGHTS, LocalModel
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["ModelWeights"]
+
+_TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of an architecture's tensors; those of a layer follow its prefix."""
+
+    layer: str
+    attention: tuple[str, str, str]
+    output: str
+    attention_norm: str
+    up: str
+    down: str
+    norm: str
+    types: str | None
+
+    words = "embeddings.word_embeddings"
+    positions = "embeddings.position_embeddings"
+    first_norm = "embeddings.LayerNorm"
+
+
+_BERT = _Names(
+    layer="encoder.layer.",
+    attention=("attention.self.query", "attention.self.key", "attention.self.value"),
+    output="attention.output.dense",
+    attention_norm="attention.output.LayerNorm",
+    up="intermediate.dense",
+    down="output.dense",
+    norm="output.LayerNorm",
+    types="embeddings.token_type_embeddings",
+)
+_DISTILBERT = _Names(
+    layer="transformer.layer.",
+    attention=("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+    output="attention.out_lin",
+    attention_norm="sa_layer_norm",
+    up="ffn.lin1",
+    down="ffn.lin2",
+    norm="output_layer_norm",
+    types=None,
+)
+
+
+class ModelWeights:
+    """The tensors of a model, mapped from its file; unused ones are never read.
+
+    Args:
+        model: the configuration; the name, shape and type of every tensor it requires are checked.
+
+    Raises:
+        EmbeddingConfigError: the file is truncated or not in the safetensors format, or a tensor is missing or wrong.
+    """
+
+    def __init__(self, model: LocalModel) -> None:
+        from safetensors import SafetensorError, safe_open
+
+        self._model = model
+        self._path = model.folder / WEIGHTS
+        self._names = _DISTILBERT if model.architecture == "distilbert" else _BERT
+        try:
+            with safe_open(self._path, framework="np") as file:
+                self._prefix = self._prefix_of(list(file.keys()))
+                self._check({name: file.get_slice(name) for name in file.keys()})  # noqa: SIM118 - not a mapping
+            self._header, self._data = _mapped(self._path)
+        except SafetensorError as error:
+            raise self._fault(f"{error}; the file is damaged, fetch it again") from None
+        except OSError as error:
+            raise self._fault(f"{error}; check its permissions") from None
+
+    def words(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors ``(t, d)`` of words by number ``(t,)``.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer has a word that the weights lack.
+        """
+        table, kind = self._view(f"{self._names.words}.weight")
+        if ids.size and ids.max() >= len(table):
+            raise self._fault(
+                f"it has {len(table)} words, the tokenizer beside it asks for number {ids.max()}: "
+                "they belong to different models, fetch both again"
+            )
+        return _float32(table[ids], kind)
+
+    def encoder(self) -> Encoder:
+        """Return the model's forward pass, with its weights copied.
+
+        Raises:
+            EmbeddingConfigError: the weights do not make a model.
+        """
+        names, model = self._names, self._model
+        positions = self._read(f"{names.positions}.weight")[model.first_position :]
+        if names.types:
+            # Texts have no second part, so every token is of the first type.
+            positions = positions + self._read(f"{names.types}.weight")[0]
+        try:
+            return Encoder(
+                np.ascontiguousarray(positions),
+                self._norm(names.first_norm),
+                [self._layer(f"{names.layer}{number}.") for number in range(model.layers)],
+                heads=model.heads,
+                epsilon=model.epsilon,
+                activation=model.activation,
+                pooling=model.pooling,
+            )
+        except ValueError as error:
+            raise self._fault(f"{error}; fetch it again") from None
+
+    def _layer(self, at: str) -> tuple[Any, ...]:
+        names = self._names
+        parts = [self._linear(at + part) for part in names.attention]
+        return (
+            (np.concatenate([weight for weight, _ in parts]), np.concatenate([bias for _, bias in parts])),
+            self._linear(at + names.output),
+            self._norm(at + names.attention_norm),
+            self._linear(at + names.up),
+            self._linear(at + names.down),
+            self._norm(at + names.norm),
+        )
+
+    def _linear(self, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return self._read(f"{name}.weight"), self._read(f"{name}.bias")
+
+    def _norm(self, name: str) -> NDArray[np.float32]:
+        return np.stack(self._linear(name))
+
+    def _read(self, name: str) -> NDArray[np.float32]:
+        values, kind = self._view(name)
+        return np.require(_float32(values, kind), requirements=("C", "A"))
+
+    def _view(self, name: str) -> tuple[NDArray[Any], str]:
+        entry = self._header[self._prefix + name]
+        first, end = entry["data_offsets"]
+        return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
+
+    def _prefix_of(self, names: list[str]) -> str:
+        """Return the common prefix of all names, such as ``bert.`` in a model saved with a head."""
+        table = f"{self._names.words}.weight"
+        found = min((name for name in names if name.endswith(table)), key=len, default=None)
+        if found is None:
+            raise self._fault(f"it has no tensor {table}, so it is not a {self._model.architecture} model: use another")
+        return found.removesuffix(table)
+
+    def _check(self, tensors: dict[str, Any]) -> None:
+        for name, shape in self._expected():
+            tensor = tensors.get(self._prefix + name)
+            if tensor is None:
+                raise self._fault(f"it has no tensor {self._prefix + name}, which config.json requires: fetch it again")
+            seen, kind = tuple(tensor.get_shape()), tensor.get_dtype()
+            if seen != shape:
+                said = f"{name} has shape {seen}, config.json says {shape}"
+                raise self._fault(f"{said}: they belong to different models, fetch both again")
+            if kind not in _TYPES:
+                raise self._fault(f"{name} is of type {kind}; supported are {', '.join(_TYPES)}: convert it")
+
+    def _expected(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield the names and shapes of all tensors that the configuration requires."""
+        names, model = self._names, self._model
+        d, w = model.dimensions, model.width
+        yield f"{names.words}.weight", (model.words, d)
+        yield f"{names.positions}.weight", (model.positions, d)
+        if names.types:
+            yield f"{names.types}.weight", (model.types, d)
+        norms = [names.first_norm]
+        for number in range(model.layers):
+            at = f"{names.layer}{number}."
+            maps = [(part, d, d) for part in (*names.attention, names.output)]
+            for part, to, of in (*maps, (names.up, w, d), (names.down, d, w)):
+                yield f"{at}{part}.weight", (to, of)
+                yield f"{at}{part}.bias", (to,)
+            norms += [at + names.attention_norm, at + names.norm]
+        for norm in norms:
+            yield f"{norm}.weight", (d,)
+            yield f"{norm}.bias", (d,)
+
+    def _fault(self, message: str) -> EmbeddingConfigError:
+        return EmbeddingConfigError(f"{self._path}: {message}", provider="local")
+
+
+def _mapped(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+    """Return the header and the data of a file that has been checked."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header: dict[str, Any] = json.loads(file.read(size))
+    return header, np.memmap(path, mode="r", offset=8 + size)
+
+
+def _float32(values: NDArray[Any], kind: str) -> NDArray[np.float32]:
+    if kind == "BF16":
+        # The upper half of a float32.
+        values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    found: NDArray[np.float32] = values.astype(np.float32, copy=False)
+    return found

@@ -1,0 +1,1 @@
+"""Embedding services: the format of each, and their embedders."""

@@ -1,0 +1,61 @@
+"""Credentials: where a provider's API keys come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from pydantic import SecretStr
+
+from septet.embedding.config import EmbeddingConfig, config_of
+from septet.errors import EmbeddingConfigError
+
+__all__ = ["KEY_VARIABLES", "find_keys", "key_source"]
+
+#: The environment variables that may hold each provider's key, in order.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    # A key is never sent to an address that it was not meant for: these two use a key only when told which.
+    "openai-compatible": (),
+    "ollama": (),
+}
+
+
+def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return where the provider's key comes from: ``apiKey``, ``apiKeys`` or a variable's name; None for nowhere."""
+    if config.api_key is not None:
+        return "apiKey"
+    if config.api_keys:
+        return "apiKeys"
+    env = os.environ if environment is None else environment
+    return next((name for name in _variables(config) if env.get(name, "").strip()), None)
+
+
+def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[SecretStr]:
+    """Return the provider's keys; none for a provider that needs none.
+
+    Raises:
+        EmbeddingConfigError: the key is missing, or the environment's is malformed.
+    """
+    source = key_source(config, environment)
+    if source == "apiKey" and config.api_key is not None:
+        return [config.api_key]
+    if source == "apiKeys":
+        return list({key.get_secret_value(): key for key in config.api_keys}.values())
+    if source is not None:
+        try:
+            found = config_of({"api_key": environment[source]}).api_key
+        except EmbeddingConfigError as fault:
+            message = f"{source} in the environment: {fault}"
+            raise EmbeddingConfigError(message, provider=config.provider) from None
+        return [found] if found else []
+    if variables := _variables(config):
+        message = f"no API key for {config.provider}: set {' or '.join(variables)}, or give apiKey"
+        raise EmbeddingConfigError(message, provider=config.provider)
+    return []
+
+
+def _variables(config: EmbeddingConfig) -> tuple[str, ...]:
+    return (config.api_key_env,) if config.api_key_env else KEY_VARIABLES.get(config.provider, ())

@@ -1,0 +1,222 @@
+"""The embedder of each provider, with its default model and address."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, cast
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from septet.embedding.config import EmbeddingConfig, config_of
+from septet.embedding.embedder import Kind, SpaceIdentity
+from septet.embedding.providers.credentials import find_keys
+from septet.embedding.providers.gemini import GEMINI_MODEL, GEMINI_URL, GeminiFormat
+from septet.embedding.providers.http import HttpEmbedder, Prefixes, space_model
+from septet.embedding.providers.limits import DIMENSIONS, OPENAI, OPENAI_COMPATIBLE
+from septet.embedding.providers.ollama import OLLAMA_URL, OllamaFormat, ollama_url
+from septet.embedding.providers.openai import OPENAI_MODEL, OPENAI_URL, OpenAIFormat, embeddings_url
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.providers.voyage import VOYAGE_MODEL, VOYAGE_URL, VoyageFormat
+from septet.embedding.transport.client import IO
+from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "Fields",
+    "GeminiEmbedder",
+    "OllamaEmbedder",
+    "OpenAICompatibleEmbedder",
+    "OpenAIEmbedder",
+    "VoyageEmbedder",
+]
+
+
+class Fields(TypedDict, total=False):
+    """The keyword arguments of all providers over HTTP: fields of `EmbeddingConfig`."""
+
+    api_key: str | SecretStr | None
+    api_keys: Sequence[str | SecretStr]
+    api_key_env: str | None
+    base_url: str | None
+    batch_size: int | None
+    input_type: Kind | None
+    dimensions: int | None
+    max_input_tokens: int | None
+    query_prefix: str
+    document_prefix: str
+    attempt_timeout_s: float
+
+
+class _Provider(HttpEmbedder, ABC):
+    """An embedder with a provider's defaults.
+
+    Args:
+        model: the provider's default if None.
+        environment: variables that may hold keys and addresses; the process's own if None.
+        outside: clock, sleep, random numbers and transport; the real ones if None.
+        fields: those of `EmbeddingConfig`, in snake_case.
+
+    Raises:
+        EmbeddingConfigError: a field is invalid, the key is missing, or the model where there is no default.
+    """
+
+    _name: str
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        outside: IO | None = None,
+        **fields: Unpack[Fields],
+    ) -> None:
+        config = config_of({**fields, "provider": self._name, "model": model})
+        env = os.environ if environment is None else environment
+        provider_format = self._format(config, env)
+        super().__init__(
+            provider_format,
+            find_keys(config, env),
+            dimensions=_dimensions(config, provider_format),
+            batch_size=config.batch_size,
+            max_input_tokens=config.max_input_tokens,
+            kind=config.input_type or "document",
+            prefixes=_prefixes(config),
+            attempt_timeout_s=config.attempt_timeout_s,
+            io=outside,
+        )
+
+    @classmethod
+    def of(
+        cls, config: EmbeddingConfig, environment: Mapping[str, str] | None = None, outside: IO | None = None
+    ) -> _Provider:
+        """Return the embedder that a configuration describes.
+
+        Raises:
+            EmbeddingConfigError: the key is missing, or the model where there is no default, or the address is invalid.
+        """
+        given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
+        return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
+
+    @classmethod
+    def space_of(cls, config: EmbeddingConfig, environment: Mapping[str, str]) -> SpaceIdentity:
+        """Return the space of a configuration's embedder, without needing a key.
+
+        Raises:
+            EmbeddingConfigError: the model is missing where there is no default, or the address is invalid.
+        """
+        provider_format = cls._format(config, environment)
+        return SpaceIdentity(
+            provider_format.provider,
+            space_model(provider_format, _prefixes(config)),
+            _dimensions(config, provider_format),
+        )
+
+    @classmethod
+    @abstractmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        """Return the provider's format, with its defaults filled in."""
+
+
+class OpenAIEmbedder(_Provider):
+    """OpenAI, or another server with its models and format, at `base_url` or ``OPENAI_BASE_URL``."""
+
+    _name = "openai"
+
+    @classmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+        home = _address(base, cls._name) == _address(OPENAI_URL, cls._name)
+        model = config.model or OPENAI_MODEL
+        # On other servers, the part before the slash may belong to the model's name.
+        model = model.removeprefix("openai/") if home else model
+        # Every server sends numbers; only some send base64.
+        return OpenAIFormat(model, embeddings_url(base), config.dimensions, packed=home, limits=OPENAI)
+
+
+class OpenAICompatibleEmbedder(_Provider):
+    """Any server with OpenAI's format. Requires `base_url` and `model`. Sends a key only if one is given."""
+
+    _name = "openai-compatible"
+
+    @classmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        if config.base_url is None or config.model is None:
+            raise EmbeddingConfigError(
+                "openai-compatible has no default address or model: give baseUrl and model", provider=cls._name
+            )
+        url = embeddings_url(_checked(config.base_url, cls._name))
+        return OpenAIFormat(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
+
+
+class VoyageEmbedder(_Provider):
+    """Voyage, with an ``input_type`` for documents and queries."""
+
+    _name = "voyage"
+
+    @classmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        base = _checked(config.base_url or VOYAGE_URL, cls._name)
+        model = (config.model or VOYAGE_MODEL).removeprefix("voyage/")
+        return VoyageFormat(model, embeddings_url(base), config.dimensions, packed=config.base_url is None)
+
+
+class GeminiEmbedder(_Provider):
+    """Gemini, with task types for documents and queries."""
+
+    _name = "gemini"
+
+    @classmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        model = config.model or GEMINI_MODEL
+        for prefix in ("models/", "gemini/", "google/"):
+            model = model.removeprefix(prefix)
+        return GeminiFormat(model, _checked(config.base_url or GEMINI_URL, cls._name), config.dimensions)
+
+
+class OllamaEmbedder(_Provider):
+    """A model in Ollama, at `base_url`, ``OLLAMA_HOST`` or 127.0.0.1:11434. Requires `model`."""
+
+    _name = "ollama"
+
+    @classmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        if config.model is None:
+            raise EmbeddingConfigError(
+                "ollama has no default model: give model, such as all-minilm", provider=cls._name
+            )
+        base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
+        return OllamaFormat(config.model, _checked(base, cls._name), config.dimensions)
+
+
+def _dimensions(config: EmbeddingConfig, provider_format: ProviderFormat) -> int | None:
+    return config.dimensions or DIMENSIONS.get(provider_format.provider, {}).get(provider_format.model)
+
+
+def _prefixes(config: EmbeddingConfig) -> Prefixes:
+    return Prefixes(query=config.query_prefix, document=config.document_prefix)
+
+
+def _checked(url: str, provider: str) -> str:
+    _address(url, provider)
+    return url
+
+
+def _address(url: str, provider: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.username or parts.password or parts.query:
+        raise EmbeddingConfigError(
+            f"the address of {provider} contains a name, a password or a query: give the key as apiKey",
+            provider=provider,
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or any(map(str.isspace, url)):
+        raise EmbeddingConfigError(f"baseUrl of {provider} must be an address such as https://host", provider=provider)
+    return parts.hostname, str(port or "")

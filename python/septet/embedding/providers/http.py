@@ -1,0 +1,217 @@
+"""HttpEmbedder: texts to vectors, over HTTP, in one provider's format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from septet.embedding.embedder import Kind
+from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.providers.requests import answer_bytes, batches, pieces, split_bytes
+from septet.embedding.rows import finish, mean_row
+from septet.embedding.transport.client import ATTEMPT_TIMEOUT_S, IO, Client
+from septet.embedding.transport.exchange import Steps, exchange
+from septet.embedding.transport.faults import InputTooLong, parsed
+from septet.errors import EmbeddingError, EmbeddingRefused
+
+__all__ = ["HttpEmbedder", "Prefixes", "space_model"]
+
+Matrix = NDArray[np.float32]
+
+#: A text this short is never refused for its length.
+_SHORT_BYTES = 64
+#: The timeout of one attempt to upload or download a file.
+FILE_ATTEMPT_S = 600.0
+
+
+class Prefixes(dict[Kind, str]):
+    """Prefixes of texts by kind, for models that expect them."""
+
+
+def space_model(provider_format: ProviderFormat, prefixes: Prefixes) -> str:
+    """Return the model's name in a space; it includes the document prefix, which changes the vectors."""
+    prefix = prefixes.get("document", "")
+    return f"{provider_format.model} after {prefix!r}" if prefix else provider_format.model
+
+
+class HttpEmbedder:
+    """An `Embedder` that calls a provider over HTTP. Safe to share between threads and event loops.
+
+    Args:
+        provider_format: the provider's format.
+        keys: API keys, possibly none. When one is limited, the next is used.
+        dimensions: the length of the vectors; None if it is unknown before the first answer.
+        batch_size: the most texts per request; the provider's default if None.
+        max_input_tokens: longer texts are split into pieces whose vectors are averaged; the provider's limit if None.
+        kind: of texts, when the caller names none.
+        prefixes: put before each text.
+    """
+
+    def __init__(
+        self,
+        provider_format: ProviderFormat,
+        keys: Sequence[SecretStr],
+        *,
+        dimensions: int | None = None,
+        batch_size: int | None = None,
+        max_input_tokens: int | None = None,
+        kind: Kind = "document",
+        prefixes: Prefixes | None = None,
+        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+        io: IO | None = None,
+    ) -> None:
+        self.format = provider_format
+        client = partial(Client, provider_format.provider, authorise=provider_format.authorise, io=io)
+        self.client = client(keys, attempt_timeout_s=attempt_timeout_s)
+        self._file_client = partial(client, keys[:1], attempt_timeout_s=FILE_ATTEMPT_S)
+        self._dimensions = dimensions
+        self._batch_size = min(batch_size or provider_format.limits.batch_size, provider_format.limits.inputs)
+        self._tokens_each = max_input_tokens or provider_format.limits.tokens_each
+        self._kind = kind
+        self._prefixes = prefixes or Prefixes()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.provider!r}, {self.model!r}, dimensions={self._dimensions})"
+
+    @property
+    def provider(self) -> str:
+        """The provider's name."""
+        return self.format.provider
+
+    @property
+    def model(self) -> str:
+        """The model's name, with the document prefix if there is one: it makes a space of its own."""
+        return space_model(self.format, self._prefixes)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The length of the vectors; None if it is unknown before the first answer."""
+        return self._dimensions
+
+    @property
+    def batch_size(self) -> int:
+        """The most texts per request."""
+        return self._batch_size
+
+    def embed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
+        """Return one vector of unit length for each text, in order, shape ``(n, d)``.
+
+        Args:
+            kind: of the texts; None for the embedder's own.
+            timeout_s: the time limit of the whole call; None allows as long as three attempts take.
+
+        Raises:
+            EmbeddingRefused: a wrong key, no quota, a blank text, or a request that the provider refuses.
+            EmbeddingUnavailable: no valid answer in three attempts, or in time.
+
+            The ``rows`` of either error hold the vectors received by then.
+        """
+        return self.client.run(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    async def aembed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
+        """Embed in the running event loop; see `embed`."""
+        return await self.client.arun(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    def whole(self, text: str, kind: Kind) -> str | None:
+        """Return a text as it is sent; None if it is blank or must be split."""
+        sent = pieces(text, self._tokens_each) if text.strip() else []
+        return self._prefixes.get(kind, "") + sent[0] if len(sent) == 1 else None
+
+    def file_client(self) -> Client:
+        """Return a client for files. It uses only the first key, because a file belongs to the key that uploads it."""
+        return self._file_client()
+
+    def close(self) -> None:
+        """Close connections; the next call opens new ones. Closing twice is fine."""
+        self.client.close()
+
+    async def aclose(self) -> None:
+        """Close the running event loop's connections too."""
+        await self.client.aclose()
+
+    def _vectors(self, texts: Sequence[str], kind: Kind | None, ends_at: float) -> Steps[Matrix]:
+        """Return the rows of all texts, from as many requests as needed."""
+        kind = kind or self._kind
+        parts = self._parts(texts, kind)
+        flat = [piece for part in parts for piece in part]
+        found: list[Matrix] = []
+        try:
+            for run in batches(flat, self.format.limits, self._batch_size):
+                found += [(yield from self._batch(flat[run.start : run.stop], kind, ends_at))]
+        except EmbeddingError as error:
+            error.rows = self._joined(parts, found)
+            raise
+        return self._joined(parts, found)
+
+    def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
+        """Return the pieces of each text, prefixed, as they are sent."""
+        if isinstance(texts, str):
+            raise TypeError("texts must be a sequence of str, not one str")
+        blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
+        if blank is not None:
+            raise EmbeddingRefused(
+                f"text {blank} of {len(texts)} is blank, which {self.provider} refuses: leave it out",
+                provider=self.provider,
+            )
+        prefix = self._prefixes.get(kind, "")
+        return [[prefix + piece for piece in pieces(text, self._tokens_each)] for text in texts]
+
+    def _batch(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
+        """Return the rows of one request, or of several smaller ones if it is too large."""
+        try:
+            return (yield from self._request(texts, kind, ends_at))
+        except InputTooLong as error:
+            smaller = self._smaller(texts)
+            if smaller is None:
+                raise
+            del error
+        rows: list[Matrix] = []
+        for part in smaller:
+            rows += [(yield from self._batch(part, kind, ends_at))]
+        joined = np.concatenate(rows)
+        if len(texts) == 1:
+            return mean_row(joined, [len(text) for part in smaller for text in part])[np.newaxis, :]
+        return joined
+
+    def _smaller(self, texts: list[str]) -> list[list[str]] | None:
+        """Return the halves of a batch or the pieces of a single text; None when nothing can be divided."""
+        if len(texts) > 1:
+            middle = len(texts) // 2
+            return [texts[:middle], texts[middle:]]
+        size = len(texts[0].encode("utf-8", "replace"))
+        if size <= _SHORT_BYTES:
+            return None
+        # A token has at least one byte, so pieces of that many bytes are within the limit.
+        most = self._tokens_each if self._tokens_each and self._tokens_each < size else size
+        return [[piece] for piece in split_bytes(texts[0], most if most < size else -(-size // 2))]
+
+    def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
+        call = self.format.call(texts, kind)
+        body = yield from exchange(
+            call, self.client.context, parsed, ends_at, max_bytes=answer_bytes(len(texts), self._dimensions)
+        )
+        rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
+        self._dimensions = rows.shape[1]
+        return rows
+
+    def _joined(self, parts: list[list[str]], found: list[Matrix]) -> Matrix:
+        """Return one row for each text whose pieces have all arrived."""
+        if not found:
+            return np.empty((0, self._dimensions or 0), np.float32)
+        rows = np.concatenate(found)
+        if len(rows) == len(parts) == sum(map(len, parts)):
+            return rows
+        texts: list[Matrix] = []
+        start = 0
+        for part in parts:
+            end = start + len(part)
+            if end > len(rows):
+                break
+            here = rows[start:end]
+            texts.append(here[0] if len(part) == 1 else mean_row(here, [len(piece) for piece in part]))
+            start = end
+        return np.stack(texts) if texts else np.empty((0, rows.shape[1]), np.float32)

@@ -1,0 +1,55 @@
+"""Limits: what providers accept in one request, and the dimensions of their models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["DIMENSIONS", "GEMINI", "OLLAMA", "OPENAI", "OPENAI_COMPATIBLE", "Limits", "voyage_limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may contain.
+
+    Attributes:
+        inputs: the most texts.
+        batch_size: the texts per request unless configured otherwise.
+        tokens: the most tokens of all texts together; None without a stated limit.
+        tokens_each: the most tokens of one text; None when the model decides and the provider reports it.
+        bytes: the most bytes of all texts together, leaving room for the JSON around them; None without a limit.
+    """
+
+    inputs: int
+    batch_size: int
+    tokens: int | None = None
+    tokens_each: int | None = None
+    bytes: int | None = None
+
+
+OPENAI = Limits(inputs=2048, batch_size=2048, tokens=300_000, tokens_each=8192)
+#: Self-hosted servers often accept only 32 texts; a larger batch is split when the server refuses it.
+OPENAI_COMPATIBLE = Limits(inputs=2048, batch_size=32, tokens=300_000, tokens_each=8192)
+#: A body may have 4 MiB, escaping and the fields around each text included.
+GEMINI = Limits(inputs=100, batch_size=100, tokens_each=2048, bytes=2_000_000)
+OLLAMA = Limits(inputs=512, batch_size=64)
+
+#: Dimensions when none is requested.
+DIMENSIONS: Mapping[str, Mapping[str, int]] = {
+    "openai": {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536},
+    "voyage": dict.fromkeys(
+        "voyage-4-large voyage-4 voyage-4-lite voyage-3.5 voyage-3.5-lite voyage-3-large voyage-code-3".split(), 1024
+    ),
+    "gemini": {"gemini-embedding-001": 3072},
+}
+
+
+def voyage_limits(model: str) -> Limits:
+    """Return the limits of a Voyage model: 1,000 texts; the number of tokens depends on the model."""
+    if model.endswith("-lite") and not model.startswith("voyage-3-lite"):
+        tokens = 1_000_000
+    elif model in ("voyage-4", "voyage-3.5"):
+        tokens = 320_000
+    else:
+        tokens = 120_000
+    return Limits(1000, 128, tokens, 16_000 if model.startswith("voyage-3-lite") else 32_000)

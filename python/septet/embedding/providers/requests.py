@@ -1,0 +1,88 @@
+"""Requests: texts grouped within limits, long texts split into pieces, sizes estimated without a tokenizer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from septet.embedding.providers.limits import Limits
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES
+
+__all__ = ["answer_bytes", "batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+
+
+#: The most bytes of one number in indented JSON, and of the fields around one vector.
+_NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
+#: Assumed while the dimension is unknown; models rarely exceed it.
+_ASSUMED_DIMENSIONS = 8192
+
+
+def answer_bytes(texts: int, dimensions: int | None) -> int:
+    """Return the bound of an answer: the most bytes that its vectors take as JSON, and 16 MiB for everything else."""
+    return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _ASSUMED_DIMENSIONS))
+
+
+def estimate_tokens(text: str) -> int:
+    """Return an estimate of a text's tokens, rather too high than too low.
+
+    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. When an estimate is
+    too low, the provider refuses the request, and it is halved.
+    """
+    size = len(text.encode("utf-8", "replace"))
+    ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
+    return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
+
+
+def group(sizes: Sequence[int], *, most: int, budget: int | None = None, padded: bool = False) -> Iterator[range]:
+    """Yield consecutive runs of items, each as long as possible; an item over the budget makes a run of its own.
+
+    Args:
+        most: the most items of a run.
+        budget: the largest sum of sizes in a run; None for no bound.
+        padded: count every item as large as the run's largest, as a model that pads its batch does.
+    """
+    start = total = largest = 0
+    for position, size in enumerate(sizes):
+        held = position - start
+        grown = max(largest, size) * (held + 1) if padded else total + size
+        if held and (held == most or (budget is not None and grown > budget)):
+            yield range(start, position)
+            start, total, largest = position, 0, 0
+        total, largest = total + size, max(largest, size)
+    if start < len(sizes):
+        yield range(start, len(sizes))
+
+
+def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
+    """Yield runs of texts, in order, that each make one request within the limits."""
+    tokens = limits.tokens
+    for run in group([estimate_tokens(t) for t in texts], most=min(batch_size, limits.inputs), budget=tokens):
+        sizes = [len(texts[i].encode("utf-8", "replace")) for i in run]
+        for part in group(sizes, most=len(sizes), budget=limits.bytes):
+            yield run[part.start : part.stop]
+
+
+def pieces(text: str, limit: int | None) -> list[str]:
+    """Split a text into as few pieces as its estimated tokens require; none exceeds the limit on average."""
+    tokens = estimate_tokens(text)
+    if limit is None or tokens <= limit:
+        return [text]
+    return split_bytes(text, max(1, limit * len(text.encode("utf-8", "replace")) // tokens))
+
+
+def split_bytes(text: str, most: int) -> list[str]:
+    """Split a text into pieces of at most `most` UTF-8 bytes, as long as possible, never inside a character.
+
+    A single character beyond the bound makes a piece of its own; 0 or less means no bound.
+    """
+    if most <= 0 or len(text) * 4 <= most:
+        return [text]
+    found: list[str] = []
+    start = size = 0
+    for position, char in enumerate(text):
+        width = len(char.encode("utf-8", "replace"))
+        if size + width > most and position > start:
+            found.append(text[start:position])
+            start, size = position, 0
+        size += width
+    return [*found, text[start:]]

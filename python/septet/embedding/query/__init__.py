@@ -1,0 +1,1 @@
+"""Queries as vectors: embedded in time, in the space that answers."""

@@ -1,0 +1,194 @@
+"""QueryEmbedder: a query as a vector, in time or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from septet.embedding.embedder import Embedder, space_name
+from septet.embedding.options import EmbeddingOptions
+from septet.embedding.threads import call_on_thread
+from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, VectorError
+from septet.results import Note
+from septet.storage.forks import renew_in_children
+from septet.vector import QueryVector, query_vector
+
+__all__ = ["QUERY_TIMEOUT_S", "QueryEmbedder"]
+
+QUERY_TIMEOUT_S = 3.0
+
+
+class _Answer(NamedTuple):
+    """A query's vector, and the row to cache; None when it came from the cache."""
+
+    vector: QueryVector
+    row: NDArray[np.float32] | None
+
+
+class QueryEmbedder:
+    """Embeds queries with one embedder. A search waits a few seconds at most, and never right after a failure.
+
+    After a failure it backs off, and searches go on without a vector at once. When the back-off is over, the next query
+    is embedded in the background. As soon as one succeeds, or a late answer arrives, searches wait for their vectors
+    again. Each further failure doubles the back-off.
+
+    Args:
+        clock: monotonic seconds, for the back-off.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        options: EmbeddingOptions,
+        cache: EmbeddingCache | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.embedder = embedder
+        self._options = options
+        self._cache = cache
+        self._clock = clock
+        self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
+        self._remembered: OrderedDict[str, QueryVector] = OrderedDict()
+        self._fault: EmbeddingError | None = None
+        self._backoff_s = 0.0
+        self._retry_at = 0.0
+        self._probing = False
+        self._lock = threading.Lock()
+        renew_in_children(self)
+
+    @property
+    def model(self) -> str:
+        """The space that the vectors belong to."""
+        return space_name(self.embedder)
+
+    @property
+    def backing_off(self) -> bool:
+        """Whether the last query failed, and none has succeeded since."""
+        return self._fault is not None
+
+    def after_fork(self) -> None:
+        """Renew the lock in a forked child, where the embedding threads do not exist."""
+        self._lock = threading.Lock()
+        self._probing = False
+
+    def embed(self, text: str) -> QueryVector | Note:
+        """Return the vector of a query, or a note that says why there is none."""
+        with self._lock:
+            if (vector := self._remembered.get(text)) is not None:
+                self._remembered.move_to_end(text)
+                return vector
+            fault = self._fault
+            probe = fault is not None and not self._probing and self._clock() >= self._retry_at
+            self._probing = self._probing or probe
+        if fault is None:
+            return self._embed_in_time(text)
+        if probe:
+            self._start(text)
+        return _note(fault)
+
+    def recover(self) -> None:
+        """End the back-off: the embedder has just answered another caller."""
+        with self._lock:
+            self._fault, self._backoff_s, self._probing = None, 0.0, False
+
+    def _embed_in_time(self, text: str) -> QueryVector | Note:
+        future = self._start(text)
+        if wait([future], self._timeout_s).done:
+            error = future.exception()
+            if error is None:
+                return future.result().vector
+            if isinstance(error, EmbeddingError):
+                return _note(error)
+            raise error
+        provider = self.embedder.provider
+        late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
+        self._failed(late)
+        return _note(late)
+
+    def _start(self, text: str) -> Future[_Answer]:
+        """Embed on a thread: an embedder that ignores its timeout must not hold up the search."""
+        try:
+            future = call_on_thread(lambda: self._answer(text), "septet-query-embedding")
+        except RuntimeError as fault:
+            error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
+            self._failed(error)
+            future = Future()
+            future.set_exception(error)
+        # Called after the result has been handed back: nobody waits for the cache.
+        future.add_done_callback(lambda done: self._store(text, done))
+        return future
+
+    def _answer(self, text: str) -> _Answer:
+        try:
+            row = None
+            vector = self._cached(text)
+            if vector is None:
+                row = self._embedded(text)
+                vector = query_vector(row)
+        except EmbeddingError as fault:
+            self._failed(fault)
+            raise
+        self._succeeded(text, vector)
+        return _Answer(vector, row)
+
+    def _cached(self, text: str) -> QueryVector | None:
+        dimensions = self.embedder.dimensions
+        if self._cache is None or dimensions is None:
+            return None
+        found = self._cache.get(self._namespace(), dimensions, [text])
+        return query_vector(found[text]) if text in found else None
+
+    def _store(self, text: str, done: Future[_Answer]) -> None:
+        row = None if done.exception() else done.result().row
+        if row is not None and self._cache is not None:
+            self._cache.put(self._namespace(), {text: row})
+
+    def _namespace(self) -> CacheNamespace:
+        return CacheNamespace(self.embedder.provider, self.embedder.model, "query")
+
+    def _embedded(self, text: str) -> NDArray[np.float32]:
+        provider = self.embedder.provider
+        try:
+            rows = np.asarray(self.embedder.embed([text], "query", timeout_s=self._timeout_s), dtype=np.float32)
+            if rows.ndim != 2 or len(rows) != 1:
+                raise VectorError(f"shape {rows.shape} for one query")
+            query_vector(rows[0])
+        except EmbeddingError:
+            raise
+        except Exception as fault:
+            # An embedder may be foreign code: the search continues without a vector and reports the error.
+            said = f"{provider} returned no vector: {type(fault).__name__}: {fault}"
+            raise EmbeddingUnavailable(said, provider=provider) from fault
+        row: NDArray[np.float32] = rows[0]
+        return row
+
+    def _succeeded(self, text: str, vector: QueryVector) -> None:
+        with self._lock:
+            self._fault, self._backoff_s, self._probing = None, 0.0, False
+            self._remembered[text] = vector
+            while len(self._remembered) > self._options.query_memory:
+                self._remembered.popitem(last=False)
+
+    def _failed(self, fault: EmbeddingError) -> None:
+        with self._lock:
+            self._fault, self._probing = fault, False
+            if self._clock() < self._retry_at:
+                # A concurrent query has failed before this one.
+                return
+            self._backoff_s = min(max(self._options.rest_s, 2 * self._backoff_s), self._options.longest_rest_s)
+            self._retry_at = self._clock() + self._backoff_s
+
+
+def _note(fault: EmbeddingError) -> Note:
+    if isinstance(fault, EmbeddingRefused):
+        return Note("embedding_refused", f"{fault}; searched without vectors", "check the key, the quota and the model")
+    return Note("embedding_unavailable", f"{fault}; searched without vectors", "it is tried again automatically")

@@ -1,0 +1,1 @@
+"""HTTP calls to embedding services: requests, retries, keys, deadlines."""

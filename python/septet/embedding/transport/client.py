@@ -1,0 +1,317 @@
+"""Client: runs the steps of an exchange over one httpx client, with threads or with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import SecretStr
+
+from septet.embedding.threads import call_within
+from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
+from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
+from septet.embedding.transport.keys import KeyRing
+from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
+from septet.storage.forks import renew_in_children
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["ATTEMPT_TIMEOUT_S", "IO", "Client"]
+
+Result = TypeVar("Result")
+
+ATTEMPT_TIMEOUT_S = 60.0
+_AGENT = {"user-agent": "septet"}
+#: Proxies of the environment serve the network, not servers on this machine.
+_NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
+
+
+@dataclass(frozen=True, slots=True)
+class IO:
+    """Time, chance and the network as values, so that tests can supply their own.
+
+    Attributes:
+        clock: monotonic seconds.
+        now: seconds since 1970.
+        sleep: blocks for some seconds; `asleep` is its asyncio form.
+        random: a number from 0 to 1.
+        transport: sends requests; None for the network. `aembed` needs one that is asynchronous too.
+    """
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    asleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = random.random
+    transport: httpx.MockTransport | None = None
+
+
+class Client:
+    """Sends calls to one provider, with its keys. Safe to share between threads and event loops.
+
+    Args:
+        authorise: returns the headers that carry a key.
+        io: clock, sleep, random numbers and transport; the real ones if None.
+        attempt_timeout_s: how long one attempt may take.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        keys: Sequence[SecretStr],
+        *,
+        authorise: Callable[[str], Mapping[str, str]],
+        io: IO | None = None,
+        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+    ) -> None:
+        self._io = io or IO()
+        self.context = CallContext(
+            provider=provider,
+            keys=KeyRing(keys, self._io.clock),
+            authorise=authorise,
+            clock=self._io.clock,
+            now=self._io.now,
+            random=self._io.random,
+            attempt_timeout_s=attempt_timeout_s,
+        )
+        self.after_fork()
+        renew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"Client({self.context.provider!r}, {self.context.keys!r})"
+
+    def after_fork(self) -> None:
+        """Drop all connections: a child must not write to its parent's."""
+        self._lock = threading.Lock()
+        self._sync: httpx.Client | None = None
+        self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._async = weakref.WeakKeyDictionary()
+
+    def ends_at(self, timeout_s: float | None) -> float:
+        """Return the time on the clock that is `timeout_s` ahead."""
+        return float("inf") if timeout_s is None else self._io.clock() + timeout_s
+
+    def send(
+        self, call: Call, *, timeout_s: float | None = None, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES
+    ) -> Answer:
+        """Send a call, with retries, and return its answer with a 2xx status.
+
+        Args:
+            once: retry only when the provider has surely not accepted the call.
+            max_bytes: the most bytes of the answer; reading stops there.
+
+        Raises:
+            EmbeddingRefused, EmbeddingUnavailable: see `exchange`.
+        """
+        ends_at = self.ends_at(timeout_s)
+        return self.run(
+            lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once, max_bytes=max_bytes),
+            timeout_s,
+        )
+
+    def pause(self, seconds: float) -> None:
+        """Sleep on this thread."""
+        self._io.sleep(seconds)
+
+    def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Run steps on this thread; with a timeout, on another one, so that the deadline always holds.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
+        if timeout_s is None:
+            return self._drive(steps())
+        return call_within(timeout_s, lambda: self._drive(steps()), self.context.provider)
+
+    async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
+        """Run steps in the running event loop.
+
+        Raises:
+            EmbeddingUnavailable: no result within `timeout_s`. Errors of the steps are raised unchanged.
+        """
+        try:
+            return await asyncio.wait_for(self._adrive(steps()), timeout_s)
+        except asyncio.TimeoutError:
+            pass
+        provider = self.context.provider
+        raise EmbeddingUnavailable(f"{provider}: no answer within {timeout_s:g} s", provider=provider)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens new ones. `aclose` closes those of event loops."""
+        with self._lock:
+            client, self._sync = self._sync, None
+        if client is not None:
+            client.close()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop, and those of threads."""
+        client = self._async.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+        self.close()
+
+    def _drive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | TransportError | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = self._send(step)
+            else:
+                self._io.sleep(step.seconds)
+                reply = None
+
+    async def _adrive(self, steps: Steps[Result]) -> Result:
+        reply: Answer | TransportError | None = None
+        while True:
+            try:
+                step = steps.send(reply)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            if isinstance(step, Send):
+                reply = await self._asend(step)
+            else:
+                await self._io.asleep(step.seconds)
+                reply = None
+
+    def _send(self, step: Send) -> Answer | TransportError:
+        import httpx
+
+        body = _Body(step, self._io.clock)
+        try:
+            with self._client().stream(**_request(step)) as response:
+                for chunk in response.iter_bytes():
+                    body.add(chunk)
+                return body.answer(response)
+        except _GaveUp as end:
+            return end.error
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            return _described(error, step.timeout_s)
+
+    async def _asend(self, step: Send) -> Answer | TransportError:
+        import httpx
+
+        try:
+            return await asyncio.wait_for(self._received(step), step.timeout_s)
+        except _GaveUp as end:
+            return end.error
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            return _described(error, step.timeout_s)
+        except asyncio.TimeoutError:
+            return _late(step.timeout_s)
+
+    async def _received(self, step: Send) -> Answer:
+        body = _Body(step, self._io.clock)
+        async with self._async_client().stream(**_request(step)) as response:
+            async for chunk in response.aiter_bytes():
+                body.add(chunk)
+            return body.answer(response)
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._sync is None:
+                with _valid_proxies():
+                    self._sync = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_AGENT)
+            return self._sync
+
+    def _async_client(self) -> httpx.AsyncClient:
+        import httpx
+
+        # A connection belongs to the event loop that opened it.
+        loop = asyncio.get_running_loop()
+        if loop not in self._async:
+            with _valid_proxies():
+                self._async[loop] = httpx.AsyncClient(
+                    transport=self._io.transport, mounts=self._mounts(), headers=_AGENT
+                )
+        return self._async[loop]
+
+    def _mounts(self) -> Mapping[str, None]:
+        return _NO_PROXY if self._io.transport is None else {}
+
+
+@contextmanager
+def _valid_proxies() -> Iterator[None]:
+    try:
+        yield
+    except (ImportError, ValueError) as error:
+        # A proxy's address may contain a password, so the error does not quote it.
+        cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
+        raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
+
+
+class _GaveUp(Exception):
+    """Reading a body ended before the body did."""
+
+    def __init__(self, error: TransportError) -> None:
+        self.error = error
+
+
+class _Body:
+    """A body as it comes in, chunk by chunk, within its time and its size.
+
+    The timeout of httpx limits silence only, so a body that trickles would never end. A body that is complete is
+    accepted even when it is late: it is paid for.
+    """
+
+    def __init__(self, step: Send, clock: Callable[[], float]) -> None:
+        self._step = step
+        self._clock = clock
+        self._ends_at = clock() + step.timeout_s
+        self._late = False
+        self._read = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        """Append a chunk.
+
+        Raises:
+            _GaveUp: the time is over, or the body is larger than `max_bytes`.
+        """
+        if self._late:
+            raise _GaveUp(_late(self._step.timeout_s))
+        self._read += chunk
+        if len(self._read) > self._step.max_bytes:
+            said = f"sent more than {self._step.max_bytes:,} bytes, which no answer to this request takes"
+            raise _GaveUp(TransportError(f"{said}: is the address (baseUrl) right?", too_large=True))
+        self._late = self._clock() > self._ends_at
+
+    def answer(self, response: httpx.Response) -> Answer:
+        """Return the answer whose body this is."""
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, bytes(self._read))
+
+
+def _request(step: Send) -> dict[str, Any]:
+    call = step.call
+    headers = {**call.headers, **step.key_headers}
+    return {"method": call.method, "url": call.url, "content": call.body, "headers": headers, "timeout": step.timeout_s}
+
+
+def _late(timeout_s: float) -> TransportError:
+    return TransportError(f"gave no answer within {timeout_s:g} s")
+
+
+def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
+    """Return an error of httpx in words: the error itself holds the request, and with it the key."""
+    import httpx
+
+    if isinstance(error, httpx.TimeoutException):
+        return _late(timeout_s)
+    words = str(error) or "no reason given"
+    if isinstance(error, httpx.ConnectError):
+        return TransportError(f"cannot be reached: {words}")
+    return TransportError(f"broke off: {type(error).__name__}: {words}")

@@ -1,0 +1,190 @@
+"""Faults: what is wrong with a provider's answer, and whether to retry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from pydantic_core import from_json
+
+from septet.embedding.transport.calls import Answer
+from septet.errors import EmbeddingRefused
+
+__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
+
+_PASSING = frozenset({408, 409, 429})
+_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_TOO_LONG = re.compile(
+    r"context length|input length|too (?:long|large|many)|max(?:imum)? allowed|at most \d|batch size"
+    r"|tokens per|exceeds? the (?:context|maximum|limit)",
+    re.IGNORECASE,
+)
+#: A rate limit that no wait lifts: the request alone exceeds the tokens per minute.
+_OVER_RATE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
+_MAX_SHOWN = 300
+
+
+class Garbled(Exception):
+    """A body that contradicts its status: HTML, or truncated JSON."""
+
+
+class AnswerTooLarge(EmbeddingRefused):
+    """The answer exceeds every size that the request can call for; it is not read to its end."""
+
+
+class InputTooLong(EmbeddingRefused):
+    """The request exceeds the provider's limits; a smaller one may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, and what to do about it.
+
+    Attributes:
+        passing: a retry may help.
+        quota: this key has no quota left; another one may.
+        limited: the provider limits the rate of this key.
+        too_long: a smaller request may pass.
+        too_large: the answer exceeds every size that the request can call for.
+        wait_s: how long the provider asks to wait; None without a hint.
+    """
+
+    message: str
+    status: int | None = None
+    passing: bool = False
+    quota: bool = False
+    limited: bool = False
+    too_long: bool = False
+    too_large: bool = False
+    wait_s: float | None = None
+
+
+def parsed(answer: Answer) -> Any:
+    """Return the JSON of an answer.
+
+    Raises:
+        Garbled: the body is not JSON.
+    """
+    try:
+        return from_json(answer.body)
+    except ValueError:
+        pass
+    kind = answer.headers.get("content-type", "no content type").split(";")[0]
+    if "html" in kind or answer.body.lstrip()[:1] == b"<":
+        raise Garbled(f"a page of {kind} instead of JSON: is the address (baseUrl) right?")
+    raise Garbled(f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
+
+
+def fault_of(answer: Answer, now: float) -> Fault | None:
+    """Return what is wrong with an answer, by its status; None for 2xx.
+
+    Args:
+        now: seconds since 1970, for waits given as a date.
+    """
+    status = answer.status
+    if 200 <= status < 300:
+        return None
+    body = _body(answer)
+    said = _said(body) or _plain(answer)
+    quota = bool(_QUOTA & set(_codes(body)))
+    over_rate = status == 429 and _OVER_RATE.search(said) is not None
+    passing = (status in _PASSING or status >= 500) and not over_rate
+    advice = answer.headers.get("x-should-retry", "").lower()
+    if advice in ("true", "false"):
+        passing = advice == "true"
+    return Fault(
+        f"answered {status}{f': {said}' if said else ''}{_advice(status, quota, said)}",
+        status=status,
+        passing=passing and not quota,
+        quota=quota,
+        limited=status == 429 and not over_rate,
+        too_long=over_rate or status == 413 or (status in (400, 422) and _TOO_LONG.search(said) is not None),
+        wait_s=_wait_s(answer.headers, body, now),
+    )
+
+
+def _advice(status: int, quota: bool, said: str) -> str:
+    if quota:
+        return " (no quota left: check the plan of this key)"
+    if status in (401, 403, 498) or "api key" in said.lower():
+        return " (check the key)"
+    if status == 404:
+        return " (check the model and the address, baseUrl)"
+    if 300 <= status < 400:
+        return " (redirects are not followed: set baseUrl to where it leads)"
+    return ""
+
+
+def _body(answer: Answer) -> Any:
+    try:
+        return from_json(answer.body)
+    except ValueError:
+        return None
+
+
+def _said(body: Any) -> str:
+    """Return the message of an error body, which providers put under error.message, error, detail or message."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    found = body
+    for name in ("error", "detail", "message"):
+        if isinstance(body, Mapping) and body.get(name):
+            found = body[name]
+            break
+    if isinstance(found, Mapping):
+        found = found.get("message") or found.get("status") or ""
+    text = found if isinstance(found, str) else "" if found is None else str(found)
+    return _short(text)
+
+
+def _plain(answer: Answer) -> str:
+    """Return the beginning of a plain-text body; HTML pages do not help."""
+    text = answer.body[:2000].decode("utf-8", "replace").strip()
+    return "" if text[:1] in ("", "<", "{", "[") else _short(text)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MAX_SHOWN else flat[: _MAX_SHOWN - 1] + "…"
+
+
+def _codes(body: Any) -> Iterator[str]:
+    error = body.get("error") if isinstance(body, Mapping) else None
+    if isinstance(error, Mapping):
+        yield from (value for value in (error.get("code"), error.get("type")) if isinstance(value, str))
+
+
+def _wait_s(headers: Mapping[str, str], body: Any, now: float) -> float | None:
+    """Return the seconds to wait, from the most precise hint."""
+    exact = _number(headers.get("retry-after-ms", ""))
+    if exact is not None:
+        return exact / 1000.0
+    text = headers.get("retry-after", "")
+    seconds = _number(text)
+    if seconds is not None:
+        return seconds
+    if text:
+        try:
+            return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    return next(_retry_info(body), None)
+
+
+def _retry_info(body: Any) -> Iterator[float]:
+    """Yield the waits in ``google.rpc.RetryInfo`` details, written as ``27s``."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    for detail in details if isinstance(details, list) else []:
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        seconds = _number(delay[:-1]) if isinstance(delay, str) and delay.endswith("s") else None
+        if seconds is not None:
+            yield seconds
+
+
+def _number(text: str) -> float | None:
+    # float() alone would accept "nan", "inf" and "1_0".
+    return float(text) if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) else None

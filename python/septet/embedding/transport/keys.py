@@ -1,0 +1,97 @@
+"""KeyRing: the keys of one provider, and which one to use next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+from septet.storage.forks import renew_in_children
+
+__all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
+
+#: After this many failures in a row, a key cools down for COOL_DOWN_S.
+MAX_FAILURES = 3
+COOL_DOWN_S = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class Key:
+    """A key and its health. The key itself never appears in a repr."""
+
+    secret: SecretStr
+    failures: int = 0
+    cool_until: float = field(default=float("-inf"))
+
+
+class KeyRing:
+    """Keys in a ring: each is used until the provider limits it, then the next healthy one. Thread-safe."""
+
+    def __init__(self, secrets: Sequence[SecretStr], clock: Callable[[], float]) -> None:
+        self._keys = [Key(secret) for secret in secrets]
+        self._clock = clock
+        self._at = 0
+        self.after_fork()
+        renew_in_children(self)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"KeyRing({len(self)} keys)"
+
+    def after_fork(self) -> None:
+        """Renew the lock."""
+        self._lock = threading.Lock()
+
+    def take(self) -> Key | None:
+        """Return the key to use: the current one, else the next healthy one, else the one that is ready soonest."""
+        with self._lock:
+            if not self._keys:
+                return None
+            now = self._clock()
+            ring = self._keys[self._at :] + self._keys[: self._at]
+            best = next((key for key in ring if key.cool_until <= now), None)
+            best = best or min(ring, key=lambda key: key.cool_until)
+            self._at = self._keys.index(best)
+            return best
+
+    def worked(self, key: Key | None) -> None:
+        """Record that the provider accepted a key; its failures are forgotten."""
+        if key is not None:
+            with self._lock:
+                key.failures, key.cool_until = 0, float("-inf")
+
+    def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
+        """Record a rate limit or spent quota, and move on to the next healthy key.
+
+        Args:
+            wait_s: how long the provider asks this key to wait; None without a hint.
+            spent: whether the key's quota is spent.
+
+        Returns:
+            Whether another key is healthy, so that no wait for this one is needed.
+        """
+        with self._lock:
+            if key is None:
+                return False
+            now = self._clock()
+            key.failures += 1
+            cool_s = wait_s or 0.0
+            if spent or key.failures >= MAX_FAILURES:
+                cool_s = max(cool_s, COOL_DOWN_S)
+            key.cool_until = max(key.cool_until, now + cool_s)
+            at = self._keys.index(key)
+            others = self._keys[at + 1 :] + self._keys[:at]
+            healthy = next((other for other in others if other.cool_until <= now), None)
+            if healthy is not None:
+                self._at = self._keys.index(healthy)
+            return healthy is not None
+
+    def scrub(self, text: str) -> str:
+        """Return a text with every key removed."""
+        for key in self._keys:
+            text = text.replace(key.secret.get_secret_value(), "[key]")
+        return text

@@ -1,0 +1,141 @@
+"""Fields: what the methods that store entries take by name, for type checkers and editors.
+
+The checks themselves are in `septet.entry`; the names that it accepts are those written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "Action",
+    "EntryChanges",
+    "EntryFields",
+    "EntryItem",
+    "EntryOverrides",
+    "MemoryFields",
+    "Severity",
+    "Span",
+    "SpanFields",
+    "Strings",
+    "Time",
+    "VectorLike",
+]
+
+#: How important an entry is.
+Severity: TypeAlias = Literal["critical", "warning", "suggestion"]
+#: What became of a result: see `septet.Vault.feedback`.
+Action: TypeAlias = Literal["accepted", "modified", "dismissed", "failed"]
+#: Epoch seconds, or a datetime with a time zone.
+Time: TypeAlias = "float | datetime"
+#: A vector ``(d,)``, or vectors by model.
+VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
+
+
+class Strings(Protocol):
+    """A collection of strings, such as a list, a tuple or a set, but not one string.
+
+    Type checkers tell the two apart by ``__contains__``: that of ``str`` takes strings only.
+    """
+
+    def __contains__(self, value: object, /) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a file that an entry's text comes from, counted from 1, the last one included."""
+
+    path: str
+    first_line: int
+    last_line: int
+
+
+class SpanFields(TypedDict):
+    """A `Span` as a dict."""
+
+    path: str
+    first_line: int
+    last_line: int
+
+
+class MemoryFields(TypedDict, total=False):
+    """What `septet.Vault.remember` takes beside its own parameters; None stands for the default everywhere.
+
+    Attributes:
+        kind: the kind of entry, such as ``entry``, ``memory``, ``chunk``.
+        type: a label to filter by, such as ``rule`` or ``note``.
+        domain: a subject to filter by; the signal ``domain_match`` compares it.
+        severity: ``critical``, ``warning`` or ``suggestion``.
+        attrs: anything else, as a JSON-ready dict; ``where`` filters on it.
+        span: the lines of a file that the text comes from.
+        created_at: epoch seconds, or a datetime with a time zone; None takes the clock.
+        updated_at: as ``created_at``.
+        valid_from: searches leave the entry out before this time.
+        valid_until: searches leave the entry out after this time.
+    """
+
+    kind: str | None
+    type: str | None
+    domain: str | None
+    severity: Severity | None
+    attrs: Mapping[str, object] | None
+    span: Span | SpanFields | None
+    created_at: Time | None
+    updated_at: Time | None
+    valid_from: Time | None
+    valid_until: Time | None
+
+
+class _TextFields(MemoryFields, total=False):
+    description: str | None
+    context: str | None
+    tags: Strings | None
+
+
+class EntryChanges(_TextFields, total=False):
+    """What `septet.Vault.update` takes: any field but the id."""
+
+    title: str
+
+
+class EntryOverrides(EntryChanges, total=False):
+    """What `septet.Vault.add` takes beside a whole `septet.Entry`: fields that differ from it."""
+
+    id: str | None
+
+
+class _Identified(_TextFields, total=False):
+    id: str | None
+
+
+class EntryFields(_Identified):
+    """What `septet.Vault.add` takes: a title, and any other field.
+
+    Attributes:
+        title: what the entry is about; required.
+        id: made from title and content if missing.
+        description: the text.
+        context: where the text applies.
+        tags: labels that the signal ``tag_overlap`` compares.
+    """
+
+    title: str
+
+
+class _Vectors(TypedDict, total=False):
+    vector: VectorLike | None
+    model: str | None
+
+
+class EntryItem(EntryFields, _Vectors):
+    """An entry as a dict for `septet.Vault.add_many`: the arguments of `septet.Vault.add`."""

@@ -1,0 +1,115 @@
+"""Notes: what a search, or a run of embedding, could not do or did differently.
+
+Codes, with what each means:
+
+==========================  =========================================================================================
+``bad_vector``              a provider sent vectors that are all zero, or hold NaN or infinity
+``batch_failed``            a batch of texts was not embedded; the next run tries again
+``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
+``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank stood in
+``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
+``embedding_refused``       the provider refused to embed the query; searched without vectors
+``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
+``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
+``gave_up``                 five batches in a row failed; the run ended early
+``in_jobs``                 texts are in batch jobs that are not over
+``index_mismatch``          full text in memory disagrees with FTS5; FTS5 answers, more slowly
+``job_failed``              a batch job brought no vector
+``job_incomplete``          a batch job left out some of its texts
+``jobs_unreachable``        the provider does not say how its batch jobs stand
+``model_assumed``           vectors of several models fit the query vector; one was chosen
+``no_batch_api``            the provider has no batch API; texts are embedded request by request
+``no_embedder``             an embedder was asked for and there is none; searched without vectors
+``no_terms``                the query holds no letter or digit
+``no_vectors``              no entry has a vector; searched without vectors
+``not_all``                 texts are left that another process embeds, or that were just written
+``other_model``             the vectors are of a model that no embedder at hand has
+``provider_refuses``        the provider refuses every request; the run ended early
+``query_cut``               the query is too long; its last terms were left out
+``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
+``space_incomplete``        some entries have no vector of the model yet
+``text_refused``            the provider refuses this one text
+``tier_failed``             a tier failed; the other tiers answered
+``vector_mismatch``         the query vector fits no vectors of the tier
+==========================  =========================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["DEGRADING", "Note", "NoteCode"]
+
+#: What a note is about; the module's docstring lists the meanings.
+NoteCode: TypeAlias = Literal[
+    "bad_vector",
+    "batch_failed",
+    "batches_given_up",
+    "bm25_unavailable",
+    "cache_unusable",
+    "embedding_refused",
+    "embedding_stopped",
+    "embedding_unavailable",
+    "gave_up",
+    "in_jobs",
+    "index_mismatch",
+    "job_failed",
+    "job_incomplete",
+    "jobs_unreachable",
+    "model_assumed",
+    "no_batch_api",
+    "no_embedder",
+    "no_terms",
+    "no_vectors",
+    "not_all",
+    "other_model",
+    "provider_refuses",
+    "query_cut",
+    "sidecar_damaged",
+    "space_incomplete",
+    "text_refused",
+    "tier_failed",
+    "vector_mismatch",
+]
+
+#: Codes that mean: the answer is less than it could be.
+DEGRADING: frozenset[NoteCode] = frozenset(
+    {
+        "bm25_unavailable",
+        "embedding_refused",
+        "embedding_unavailable",
+        "no_embedder",
+        "no_vectors",
+        "other_model",
+        "query_cut",
+        "space_incomplete",
+        "tier_failed",
+        "vector_mismatch",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that could not be done, or was done differently.
+
+    Attributes:
+        code: what to test for; see `septet.notes` for the list.
+        cause: what happened, in one sentence.
+        cure: what to do about it.
+        tier: the name of the tier it happened in; empty if it concerns the whole search.
+    """
+
+    code: NoteCode
+    cause: str
+    cure: str = ""
+    tier: str = ""
+
+    def __str__(self) -> str:
+        where = f" [{self.tier}]" if self.tier else ""
+        return f"{self.code}{where}: {self.cause}" + (f" ({self.cure})" if self.cure else "")
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the four fields as a dict."""
+        return {"code": self.code, "cause": self.cause, "cure": self.cure, "tier": self.tier}

@@ -1,0 +1,86 @@
+"""The options of a search, defined once: type, default and a line of help each.
+
+The keyword arguments of `septet.Vault.search` and `septet.Vault.explain`, their signatures, the defaults and the
+options of the command line come from `SearchOptions`. Nothing here may load numpy: the command line reads it to
+print its help.
+"""
+
+# No `from __future__ import annotations`: `OPTIONS` reads the annotations as values.
+from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from septet.fields import Severity, Strings
+    from septet.profiles.load import ProfileLike
+
+__all__ = ["DEFAULTS", "OPTIONS", "Leg", "Mode", "Option", "SearchOptions", "takes_options", "unexpected"]
+
+Leg: TypeAlias = Literal["text", "vector"]
+Mode: TypeAlias = Literal["full", "scan"]
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+class Option(NamedTuple):
+    """What belongs to an option beside its type: its default, and one line of help."""
+
+    default: Any
+    help: str
+
+
+class SearchOptions(TypedDict, total=False):
+    """The keyword arguments of `septet.Vault.search`, which documents them."""
+
+    limit: Annotated[int | None, Option(None, "At most so many results.")]
+    mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
+    domain: Annotated[str | None, Option(None, "Only this domain.")]
+    type: Annotated[str | None, Option(None, "Only this type.")]
+    severity: Annotated["Severity | None", Option(None, "Only critical, warning or suggestion.")]
+    tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
+    kinds: Annotated[str | Collection[str] | None, Option(None, "Only these kinds of entries.")]
+    where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
+    profile: Annotated["ProfileLike | None", Option(None, "How to rank.")]
+    include_memories: Annotated[bool, Option(False, "Search memories too.")]
+    include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
+    min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
+    max_tokens: Annotated[int | None, Option(None, "Stop before the results cost more tokens.")]
+    query_vector: Annotated["ArrayLike | None", Option(None, "The query as a vector.")]
+    model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
+    legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
+
+
+#: The options by name, in the order of the signature.
+OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in SearchOptions.__annotations__.items()}
+#: What an option is when it is not named.
+DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+
+
+def unexpected(method: str, options: Mapping[str, Any]) -> TypeError:
+    """Return the error about the first option that does not exist; it names the nearest one that does."""
+    from difflib import get_close_matches
+
+    unknown = next(name for name in options if name not in DEFAULTS)
+    near = get_close_matches(unknown, DEFAULTS, 1)
+    hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(DEFAULTS)}"
+    return TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")
+
+
+def takes_options(method: _F) -> _F:
+    """Write the options out in the signature of a method that ends in ``**options``, for `help` and editors."""
+    plain = signature(method)
+    own = [p for p in plain.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    named = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=OPTIONS[name].default, annotation=_type(hint))
+        for name, hint in SearchOptions.__annotations__.items()
+    ]
+    method.__signature__ = Signature([*own, *named], return_annotation=plain.return_annotation)  # type: ignore[attr-defined]
+    return method
+
+
+def _type(hint: Any) -> Any:
+    """Return an option's type; one that is written as text as this text."""
+    declared = hint.__origin__
+    return getattr(declared, "__forward_arg__", declared)

@@ -1,0 +1,46 @@
+"""From a question to terms, and from terms to an FTS5 expression that cannot go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from septet._core import query_terms
+
+if TYPE_CHECKING:
+    from septet.ranking.profile import TextRules
+
+__all__ = ["TextQuery", "parse"]
+
+
+class TextQuery(NamedTuple):
+    """What the text leg asks for.
+
+    Attributes:
+        terms: lower-case words and grams, in the order of the question; repeated words count again in BM25.
+        cut: how many terms were dropped because the question is too long.
+        grams: whether the table of grams is asked as well.
+        has_phrase: whether FTS5 cuts a term into several tokens; only FTS5 ranks such a query.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    cut: int
+    grams: bool
+    has_phrase: bool
+
+    @property
+    def match(self) -> str:
+        """The FTS5 expression: every term quoted, joined by OR. Operators and column filters cannot form."""
+        return " OR ".join(f'"{t}"' for t in self.terms)
+
+
+def parse(text: str, rules: TextRules) -> TextQuery:
+    """Turn a question into terms by the documented steps.
+
+    Split on everything that is no letter, digit or combining mark, lower-case, drop terms under two characters (unless
+    none would be left), optionally drop stop words (likewise), and add grams for what ``unicode61`` cannot cut.
+    """
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    terms, cut, phrase = query_terms(text, rules.stop_words == "drop", rules.grams, rules.max_terms)
+    return TextQuery(text, terms, cut, rules.grams, phrase)

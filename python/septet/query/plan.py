@@ -1,0 +1,200 @@
+"""Plan: one search, fully decided before any tier is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from septet.entry import utf8
+from septet.errors import QueryError
+from septet.profiles.load import ProfileLike, resolve
+from septet.query.options import Leg, Mode
+from septet.query.parse import TextQuery, parse
+from septet.ranking.profile import Profile
+from septet.results import Note
+from septet.spaces import Space
+from septet.vector import QueryVector, query_vector
+
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
+
+__all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan"]
+
+LEGS: tuple[Leg, ...] = ("text", "vector")
+BOTH_LEGS: frozenset[str] = frozenset(LEGS)
+MEMORY = "memory"
+#: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
+MOST = 2**31 - 1
+
+
+class QueryEmbedding(NamedTuple):
+    """A tier's space, and the question as a vector of its model."""
+
+    space: Space
+    vector: QueryVector
+
+
+class Plan(NamedTuple):
+    """What every tier is asked.
+
+    Attributes:
+        limit: as the caller named it, None for the profile's default.
+        candidates: how many each leg of each tier takes.
+        filters: by name; every candidate passes all of them, whichever leg found it.
+        now: the moment validity and decay are judged at, epoch seconds.
+        vector: the question as a vector, or None.
+        space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
+        asked: by tier, the question as an embedder gave it.
+        notes: what there is to say before any tier is asked.
+        corpus_columns: the columns that the profile reads and a tier fills.
+        comparable: several tiers are asked, so that corpus scores must be brought to one scale.
+        needs_ids: candidates must be known by their ids, because several tiers may hold the same.
+    """
+
+    query: TextQuery
+    profile: Profile
+    mode: Mode
+    limit: int | None
+    candidates: int
+    filters: Mapping[str, Filter]
+    now: float
+    include_expired: bool
+    include_memories: bool
+    legs: frozenset[str]
+    tags: tuple[str, ...]
+    domain: str | None
+    vector: QueryVector | None = None
+    model: str | None = None
+    space: Space | None = None
+    asked: Mapping[str, QueryEmbedding] = MappingProxyType({})
+    notes: tuple[Note, ...] = ()
+    min_score: float | None = None
+    max_tokens: int | None = None
+    corpus_columns: frozenset[str] = frozenset()
+    comparable: bool = False
+    needs_ids: bool = False
+
+    @property
+    def asks_text(self) -> bool:
+        """Whether the full text is searched: its leg is on and a term is left of the query."""
+        return "text" in self.legs and bool(self.query.terms)
+
+    @property
+    def asks_vectors(self) -> bool:
+        """Whether vectors are searched: their leg is on and a query vector is there."""
+        return "vector" in self.legs and self.vector is not None
+
+    def of_tier(self, name: str) -> Plan:
+        """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
+        if not self.asked or (own := self.asked.get(name)) is None:
+            return self
+        return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
+
+    @property
+    def most_hits(self) -> int:
+        """The limit in use."""
+        return self.profile.cuts.limit if self.limit is None else self.limit
+
+
+def make_plan(
+    query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any], embeds: bool = False
+) -> Plan:
+    """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
+
+    Args:
+        embeds: whether the question will be embedded, so that vectors alone may be asked without one.
+
+    Raises:
+        QueryError: an argument that cannot be understood.
+        VectorError: a query vector with NaN, infinite or only zero components.
+    """
+    if not isinstance(query, str):
+        raise QueryError(f"query is {type(query).__name__}: wanted text")
+    chosen = profile if isinstance(profile, Profile) else resolve(profile)
+    cuts = chosen.cuts
+    limit, max_tokens = options["limit"], options["max_tokens"]
+    limit = None if limit is None else _count("limit", limit)
+    mode = options["mode"]
+    if mode not in ("full", "scan"):
+        raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
+    min_score = options["min_score"]
+    if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
+        raise QueryError(f"min_score is {min_score!r}: wanted a number")
+    for name in ("include_expired", "include_memories"):
+        if not isinstance(options[name], bool):
+            raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
+    kinds = () if options["kinds"] is None else _kinds(options["kinds"])
+    given, tags, model = options["query_vector"], options["tags"], options["model"]
+    return Plan(
+        query=parse(query, chosen.text),
+        profile=chosen,
+        mode=mode,
+        limit=limit,
+        candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum),
+        filters=_filters(options, kinds),
+        now=now,
+        include_expired=options["include_expired"],
+        include_memories=options["include_memories"] or MEMORY in kinds,
+        legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
+        tags=() if tags is None else _texts("tags", tags),
+        domain=options["domain"],
+        vector=None if given is None else query_vector(given),
+        model=None if model is None else utf8(model, "model", QueryError),
+        min_score=min_score,
+        max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
+        corpus_columns=chosen.corpus_columns,
+    )
+
+
+def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Filter]:
+    where, equal = options["where"], ("domain", "type", "severity")
+    named = [name for name in equal if options[name] is not None]
+    if where is None and not named and not kinds:
+        return {}
+    # Most searches come without a filter.
+    from septet.query.filters import Compare, compare_text, parse_where
+
+    out: dict[str, Filter] = {}
+    for name in named:
+        value = options[name]
+        if not isinstance(value, str):
+            raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
+        out[name] = compare_text(name, value)
+    if kinds:
+        out["kinds"] = Compare("kind", "$in", kinds)
+    if where is not None:
+        out.update(parse_where(where))
+    return out
+
+
+def _kinds(kinds: object) -> tuple[str, ...]:
+    listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
+    if not listed:
+        raise QueryError("kinds is empty: wanted at least one kind, or None")
+    return listed
+
+
+def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
+    legs = options["legs"]
+    wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
+    if not wanted or wanted - frozenset(LEGS):
+        raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
+    if wanted == {"vector"} and options["query_vector"] is None and not embeds:
+        raise QueryError("legs asks for vectors alone, and there is neither a query_vector nor an embedder")
+    return wanted
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
+    """Return a collection of texts as a tuple."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise QueryError(f"{name} is {values!r}: wanted a list of strings")
+    return tuple(utf8(v, name, QueryError) for v in values)
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
+    return min(int(value), MOST)

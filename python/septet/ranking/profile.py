@@ -1,0 +1,192 @@
+"""The Profile model: which legs find candidates, which signals score them, how they are fused and cut."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from functools import cached_property
+from typing import Annotated, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.checked import Bounds, Checked
+from septet.ranking.fusion import Expression, Missing, formula, names
+
+__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "TextRules", "WeightSet"]
+
+#: Which of a profile's sets of weights counts: without vectors, or with them.
+WeightSet: TypeAlias = Literal["text", "hybrid"]
+
+#: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
+COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", "tags", "domain", "graph"})
+
+
+#: Those that need the corpus.
+CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "cosine"})
+SECONDS_A_DAY = 86_400.0
+
+#: A number from 0 to 1.
+Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Bounds(gt=0)]
+NotNegative: TypeAlias = Annotated[float, Bounds(ge=0)]
+Count: TypeAlias = Annotated[int, Bounds(ge=0)]
+AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1)]
+
+
+class ColumnWeights(Checked):
+    """BM25 weights of the five indexed columns."""
+
+    id: NotNegative = 1.0
+    title: NotNegative = 1.0
+    description: NotNegative = 1.0
+    context: NotNegative = 1.0
+    tags: NotNegative = 1.0
+
+    @cached_property
+    def array(self) -> NDArray[np.float64]:
+        """The weights in the order of the columns ``(5,)``."""
+        return np.array([self.id, self.title, self.description, self.context, self.tags], dtype=np.float64)
+
+
+class TextRules(Checked):
+    """How a query becomes a full-text expression.
+
+    Attributes:
+        stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left.
+        grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`).
+        max_terms: longer queries are cut, with a note.
+    """
+
+    stop_words: Literal["keep", "drop"] = "keep"
+    grams: bool = True
+    max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
+    weights: ColumnWeights = field(default_factory=ColumnWeights.known)
+
+
+class Facts(Checked):
+    """How facts about an entry become signals of 0 to 1.
+
+    Attributes:
+        ramp: the share of a validity window in which an entry fades to 0.
+    """
+
+    severity: dict[str, Share] = field(default_factory=lambda: {"critical": 1.0, "warning": 0.7, "suggestion": 0.4})
+    half_life_days: Positive = 365.0
+    ramp: Annotated[float, Bounds(gt=0, le=1)] = 0.25
+
+    @cached_property
+    def rules(self) -> _core.FactRules:
+        """These facts in the form in which they are evaluated."""
+        return _core.FactRules(self.severity, half_life_s=self.half_life_days * SECONDS_A_DAY, ramp=self.ramp)
+
+
+class Graph(Checked):
+    """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0.
+
+    Attributes:
+        most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
+            must not flood a search.
+        proximity: by distance, from 1.
+    """
+
+    anchors: Count = 5
+    most_pulled: Count = 100
+    proximity: tuple[Share, ...] = (1 / 2, 1 / 3)
+
+
+class Cuts(Checked):
+    """How many candidates are taken and how many results leave.
+
+    Attributes:
+        limit: results when the caller names no limit.
+        factor, minimum: each leg of each tier takes ``max(factor * limit, minimum)`` candidates.
+        guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
+            of them about to be dropped, every result is returned; 0 turns it off.
+        confident_score, confident_limit: with a token budget, a best score of at least this keeps so many at most.
+    """
+
+    limit: AtLeastOne = 10
+    factor: AtLeastOne = 3
+    minimum: AtLeastOne = 30
+    guard_below: Count = 50
+    confident_score: float | None = None
+    confident_limit: AtLeastOne = 3
+
+
+class Adaptive(Checked):
+    """Weights that follow feedback: from ``min_rows`` rows on, the moving signals gain or lose up to ``span``.
+
+    Attributes:
+        values: what one row of each action counts; actions not named here are not counted.
+        text, hybrid: the signals that move, in each set of weights; they keep their proportion to each other.
+        fixed: signals that stay as they are; all others are rescaled so that the weights sum to 1.
+    """
+
+    min_rows: AtLeastOne = 30
+    span: Share = 0.15
+    values: dict[str, Share] = field(default_factory=lambda: {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0})
+    text: tuple[str, ...] = ("semantic",)
+    hybrid: tuple[str, ...] = ("semantic",)
+    fixed: tuple[str, ...] = ()
+
+
+class Profile(Checked):
+    """One way to rank, as a value.
+
+    Attributes:
+        signals: the named signals, each an expression over columns, in the order of a hit's breakdown.
+        weights: one weight per signal, without vectors (``text``) and with them (``hybrid``).
+        missing: ``zero`` counts an unknown signal as 0; ``share`` gives the weight of signals that the query or the
+            vault cannot have to the others, so that the weights in use sum to 1.
+        vectors: ``one`` vector per entry, or one ``per-model``.
+        memory_score: the fixed score of memories.
+    """
+
+    name: Annotated[str, Bounds(min_length=1)]
+    description: str = ""
+    text: TextRules = field(default_factory=TextRules.known)
+    signals: Annotated[dict[str, Expression], Bounds(min_length=1)]
+    weights: dict[WeightSet, dict[str, float]]
+    missing: Missing = "zero"
+    facts: Facts = field(default_factory=Facts.known)
+    graph: Graph = field(default_factory=Graph.known)
+    cuts: Cuts = field(default_factory=Cuts.known)
+    adaptive: Adaptive = field(default_factory=Adaptive.known)
+    vectors: Literal["one", "per-model"] = "one"
+    memory_score: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in get_args(WeightSet):
+            weights = self.weights.get(name)
+            if weights is None or set(weights) != set(self.signals):
+                raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
+            if any(w < 0 for w in weights.values()) or sum(weights.values()) <= 0:
+                raise ValueError(f"weights.{name} must be 0 or more, and not all 0")
+        if unknown := self.columns - COLUMNS:
+            raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
+        rule = self.adaptive
+        # What nobody named need not be there: the default moves `semantic`, in the profiles that have it.
+        for name in () if rule == Adaptive.known() else (*rule.text, *rule.hybrid, *rule.fixed):
+            if name not in self.signals:
+                raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns that the signals read."""
+        return frozenset().union(*(names(e) for e in self.signals.values()))
+
+    @cached_property
+    def signal_names(self) -> tuple[str, ...]:
+        """The names of the signals, in the order of a hit's breakdown."""
+        return tuple(self.signals)
+
+    @cached_property
+    def corpus_columns(self) -> frozenset[str]:
+        """The columns that the signals read and a tier fills: those that need the corpus."""
+        return self.columns & CORPUS_COLUMNS
+
+    @cached_property
+    def formula(self) -> _core.Formula:
+        """The signals in the form in which they are evaluated, all in one call."""
+        return formula(tuple(self.signals.values()), self.missing)

@@ -1,0 +1,115 @@
+"""Why an entry ranked where it did, or why it did not come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from septet.errors import EntryNotFound, SeptetError
+from septet.explanation import Explanation, LegReport
+from septet.query.plan import Plan
+from septet.search.federated import FederatedSearch
+from septet.search.run import Ranked, parts, ranked, read, shown
+from septet.tiers.protocol import Inspected, Tier
+
+if TYPE_CHECKING:
+    from septet._core import Placed
+
+__all__ = ["explain"]
+
+
+def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
+    """Run a search and say what became of one entry in it.
+
+    Raises:
+        EntryNotFound: no tier holds the entry.
+        SeptetError: every tier failed.
+    """
+    search = FederatedSearch(tiers, [plan])
+    try:
+        search.recall()
+        one = ranked(search, 0)
+        returned = len(shown(one, read(search, [one])))
+        inspected: dict[int, Inspected] = {}
+        for answer in search.answers:
+            # A tier that fails is in the search's notes already.
+            with suppress(SeptetError):
+                if (found := answer.session.inspect(entry_id)) is not None:
+                    inspected[answer.place] = found
+    finally:
+        search.close()
+    if not inspected:
+        raise EntryNotFound(
+            f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
+        )
+    everyone = one.ranking.best(memories=len(one.memories), memory_score=one.plan.profile.memory_score)
+    rank = _rank_of(one, everyone, inspected)
+    tier, own = next(iter(inspected.items()))
+    placed = None if rank is None else everyone[rank]
+    if placed is not None:
+        tier = one.tier(placed)
+        own = inspected.get(tier, own)
+    breakdown, signals = ({}, {}) if placed is None else parts(one, placed)
+    return Explanation(
+        id=entry_id,
+        query=plan.query.text,
+        found=rank is not None and rank < returned,
+        rank=None if rank is None else rank + 1,
+        limit=plan.most_hits,
+        score=None if placed is None else placed[3],
+        reason=_reason(entry_id, one, everyone, rank, returned, own),
+        tier=tiers[tier].name,
+        breakdown=breakdown,
+        signals=signals,
+        weights=one.ranking.named_weights(),
+        filters=own.filters,
+        legs=tuple(own.legs),
+        notes=(*one.notes, *search.notes),
+    )
+
+
+def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:
+    """Return the place of the entry among all candidates, from 0."""
+    wanted = {(tier, found.candidate.row) for tier, found in inspected.items()}
+    for rank, placed in enumerate(everyone):
+        row = placed[2] if placed[0] >= 0 else one.memories[-placed[0] - 1][1].row
+        if (one.tier(placed), row) in wanted:
+            return rank
+    return None
+
+
+def _reason(
+    entry_id: str, one: Ranked, everyone: Sequence[Placed], rank: int | None, returned: int, own: Inspected
+) -> str:
+    if rank is None:
+        return f"{entry_id} did not come back: {_why_no_candidate(one.plan, own)}."
+    score, plan = everyone[rank][3], one.plan
+    where = f"{entry_id} ranks {rank + 1} of {len(everyone)} candidates with {score:.4f}"
+    if rank < returned:
+        breakdown, _ = parts(one, everyone[rank])
+        top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
+        return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
+    if plan.min_score is not None and score < plan.min_score:
+        return f"{where}, under min_score {plan.min_score:g}."
+    cuts = plan.profile.cuts
+    if plan.max_tokens is not None and cuts.confident_score is not None and returned == cuts.confident_limit:
+        return f"{where}, after the {returned} that are enough when the best is as good as this (confident_score)."
+    if plan.max_tokens is not None and rank < plan.most_hits:
+        return f"{where}, but the results before it used up max_tokens {plan.max_tokens}."
+    return f"{where}, after the {returned} that were returned."
+
+
+def _why_no_candidate(plan: Plan, own: Inspected) -> str:
+    failed = [name for name, ok in own.filters.items() if not ok]
+    if failed:
+        return f"it does not pass the filter {' nor '.join(failed)}"
+    return "; ".join(_leg_reason(leg) for leg in own.legs)
+
+
+def _leg_reason(leg: LegReport) -> str:
+    if leg.rank is None:
+        return f"{leg.leg} leg: {leg.detail}"
+    if leg.rank > leg.taken:
+        return f"{leg.leg} leg: rank {leg.rank} of {leg.of}, and only the first {leg.taken} become candidates"
+    return f"{leg.leg} leg: rank {leg.rank} of {leg.of}"

@@ -1,0 +1,154 @@
+"""The tiers of one search: opened together, searched in parallel, left out when they fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from septet.errors import SeptetError
+from septet.query.plan import Plan
+from septet.results import Note, TierReport
+from septet.tiers.protocol import Recalled, Session, Standing, Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+__all__ = ["Answer", "FederatedSearch"]
+
+_Answer = TypeVar("_Answer")
+_Nothing = TypeVar("_Nothing")
+
+
+#: Of a tier that does not say.
+UNKNOWN = Standing({}, False)
+
+
+class Answer(NamedTuple):
+    """What one tier answered.
+
+    Attributes:
+        place: of the tier among those that are searched.
+        recalled: what it found, for each query.
+    """
+
+    place: int
+    session: Session
+    recalled: Sequence[Recalled]
+    standing: Standing
+
+
+class FederatedSearch:
+    """A batch of queries over some tiers, from the highest priority to the lowest.
+
+    Attributes:
+        plans: one for each query; they differ in query and query vector only.
+        answers: of the tiers that answered, in their order.
+        notes: what there is to say of the tiers.
+    """
+
+    def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
+        """Begin the search in every tier; everything that is read of one is of one generation.
+
+        A tier that cannot be opened is noted and left out.
+        """
+        if len(tiers) > 1:
+            plan = plans[0]
+            compare = "bm25" in plan.corpus_columns
+            plans = [p._replace(comparable=compare and p.asks_text, needs_ids=True) for p in plans]
+        self.tiers, self.plans, self.plan = tiers, plans, plans[0]
+        self.answers: list[Answer] = []
+        self.notes: list[Note] = []
+        self._sessions: dict[int, Session] = {}
+        self._took_ms: dict[int, float] = {}
+        self._failures: list[SeptetError] = []
+        self._errors: dict[int, str] = {}
+        try:
+            for place, tier in enumerate(tiers):
+                try:
+                    self._sessions[place] = tier.open(plans, place)
+                except SeptetError as fault:
+                    self._fail(place, fault)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the search in every tier."""
+        sessions, self._sessions = list(self._sessions.values()), {}
+        for session in reversed(sessions):
+            session.close()
+
+    def recall(self, pool: Executor | None = None, threads: int = 1) -> None:
+        """Search the tiers, each for itself.
+
+        Args:
+            pool: searches the tiers in parallel; None searches one after the other.
+            threads: how many work on the queries in each tier.
+
+        Raises:
+            SeptetError: no tier answered.
+        """
+        sessions = self._sessions
+
+        def timed(place: int) -> Sequence[Recalled] | SeptetError:
+            started = time.perf_counter()
+            try:
+                return sessions[place].recall(threads)
+            except SeptetError as fault:
+                return fault
+            finally:
+                self._took_ms[place] = (time.perf_counter() - started) * 1e3
+
+        outcomes = map(timed, sessions) if pool is None or len(sessions) < 2 else pool.map(timed, sessions)
+        for place, outcome in zip(sessions, outcomes):
+            if isinstance(outcome, SeptetError):
+                self._fail(place, outcome)
+                continue
+            standing = self.or_degrade(place, sessions[place].standing, UNKNOWN)
+            self.answers.append(Answer(place, sessions[place], outcome, standing))
+            self.notes += outcome[0].notes
+        if not self.answers:
+            raise self._failures[0]
+
+    def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:
+        """Ask a tier that answered before; if it fails now, note it and return ``nothing``."""
+        try:
+            return ask()
+        except SeptetError as fault:
+            self._fail(place, fault)
+            return nothing
+
+    @property
+    def linked(self) -> bool:
+        """Whether any tier that answered holds links."""
+        return any(answer.standing.linked for answer in self.answers)
+
+    def feedback(self) -> Mapping[str, int]:
+        """Return the feedback rows of all tiers by action."""
+        if len(self.answers) == 1:
+            return self.answers[0].standing.feedback
+        total: dict[str, int] = {}
+        for answer in self.answers:
+            for action, count in answer.standing.feedback.items():
+                total[action] = total.get(action, 0) + count
+        return total
+
+    def reports(self, query: int) -> tuple[TierReport, ...]:
+        """Return what each tier did for a query."""
+        answered = {answer.place: answer for answer in self.answers}
+        reports = []
+        for place, tier in enumerate(self.tiers):
+            answer, session = answered.get(place), self._sessions.get(place)
+            found = 0 if answer is None else len(answer.recalled[query].pool)
+            generation = 0 if session is None else session.generation
+            took_ms = self._took_ms.get(place, 0.0)
+            reports.append(
+                TierReport(tier.name, tier.priority, found, generation, took_ms, self._errors.get(place, ""))
+            )
+        return tuple(reports)
+
+    def _fail(self, place: int, fault: SeptetError) -> None:
+        self._failures.append(fault)
+        self._errors[place] = str(fault)
+        self.notes.append(Note("tier_failed", str(fault), "the other tiers answered", self.tiers[place].name))

@@ -1,0 +1,199 @@
+"""From queries to results: recall, merge, rank, links, cuts, and the entries that are returned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from septet._core import Ranking
+from septet.entry import entries_of
+from septet.query.plan import Plan
+from septet.ranking.adaptive import weights_of
+from septet.ranking.cuts import budgeted, guarded
+from septet.ranking.pool import Candidate
+from septet.ranking.profile import WeightSet
+from septet.ranking.score import rank
+from septet.results import Note, Results, hits_of
+from septet.search.federated import FederatedSearch
+from septet.search.merge import merged
+from septet.tiers.protocol import Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from septet._core import Placed
+
+__all__ = ["Ranked", "parts", "ranked", "read", "run", "shown"]
+
+
+class Ranked(NamedTuple):
+    """Everything a search knows of one query.
+
+    Attributes:
+        best: the candidates that are left after floor, guard and limit, best first; memories have position -1, -2, …
+        memories: the memories with the place of their tier.
+        notes: what there is to say of the query.
+    """
+
+    query: int
+    plan: Plan
+    ranking: Ranking
+    best: Sequence[Placed]
+    memories: Sequence[tuple[int, Candidate]]
+    notes: Sequence[Note]
+
+    def tier(self, placed: Placed) -> int:
+        """Return the place of the tier of a candidate."""
+        return placed[1] if placed[0] >= 0 else self.memories[-placed[0] - 1][0]
+
+
+def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = None, threads: int = 1) -> list[Results]:
+    """Search the tiers for each query and return the results of each.
+
+    Args:
+        tiers: from the highest priority to the lowest.
+        plans: one for each query; they differ in query, query vector and notes only.
+        pool: searches the tiers in parallel; None searches one after the other.
+        threads: how many work on the queries in each tier.
+
+    Raises:
+        SeptetError: every tier failed; with at least one answer, failures become notes.
+        VectorError: a query vector fits no tier.
+    """
+    started = time.perf_counter()
+    search = FederatedSearch(tiers, plans)
+    try:
+        search.recall(pool, threads)
+        all_ranked = [ranked(search, query) for query in range(len(search.plans))]
+        candidates = read(search, all_ranked)
+        return [_results(search, one, candidates, started) for one in all_ranked]
+    finally:
+        search.close()
+
+
+def ranked(search: FederatedSearch, query: int) -> Ranked:
+    """Rank every candidate of a query and cut by score, guard and limit."""
+    plan, answers = search.plans[query], search.answers
+    recalled = [answer.recalled[query] for answer in answers]
+    mode: WeightSet = "text"
+    for found in recalled:
+        if found.with_vectors:
+            mode = "hybrid"
+    feedback = search.feedback()
+    weights = weights_of(plan.profile, mode, feedback).values if feedback else plan.profile.weights[mode]
+    pool = recalled[0].pool
+    if len(recalled) > 1:
+        pool = merged(search, query, [found.pool for found in recalled])
+    ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
+    if search.linked and "graph" in plan.profile.columns and len(pool):
+        # Most vaults hold no links.
+        from septet.search.graph import with_graph
+
+        ranking = with_graph(search, query, ranking, weights)
+    memories = _memories(search, query, ranking) if plan.include_memories else []
+    most: int | None = plan.limit
+    if most is None:
+        matches = sum([found.matches for found in recalled])
+        cuts = plan.profile.cuts
+        most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
+    best = ranking.best(
+        most,
+        least=plan.min_score,
+        memories=len(memories),
+        memory_score=plan.profile.memory_score,
+    )
+    notes = [*_query_notes(plan), *_mismatches(search, query, mode)]
+    return Ranked(query, plan, ranking, best, memories, notes)
+
+
+def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[tuple[int, int], Candidate]:
+    """Return the candidates that were ranked, whole, by place of tier and row."""
+    rows: dict[int, dict[int, None]] = {}
+    for one in all_ranked:
+        for at, tier, row, *_ in one.best:
+            if at >= 0:
+                rows.setdefault(tier, {})[row] = None
+    found = {}
+    for answer in search.answers:
+        if wanted := list(rows.get(answer.place, ())):
+            for row, candidate in zip(wanted, answer.session.read(wanted)):
+                found[answer.place, row] = candidate
+    return found
+
+
+def shown(one: Ranked, candidates: Mapping[tuple[int, int], Candidate]) -> list[Candidate]:
+    """Return the candidates that are returned: those that were read, cut by the token budget."""
+    memories = one.memories
+    whole = [candidates[tier, row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
+    if one.plan.max_tokens is not None and whole:
+        whole = whole[: budgeted(one.plan.profile.cuts, whole, one.best[0][3], one.plan.max_tokens)]
+    return whole
+
+
+def parts(one: Ranked, placed: Placed) -> tuple[dict[str, float], dict[str, float | None]]:
+    """Return weight x signal and the raw signals of a candidate, by signal."""
+    *_, score, breakdown, signals = placed
+    if breakdown is None or signals is None:
+        return {"memory": score}, dict.fromkeys(one.ranking.names)
+    return breakdown, signals
+
+
+def _mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
+    """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
+    notes = []
+    for place, _, recalled, _ in search.answers:
+        mismatch = recalled[query].mismatch
+        if mismatch is not None:
+            if mode == "text":
+                raise mismatch
+            name = search.tiers[place].name
+            notes.append(Note("vector_mismatch", str(mismatch), "use one model for all tiers", name))
+    return notes
+
+
+def _memories(search: FederatedSearch, query: int, ranking: Ranking) -> list[tuple[int, Candidate]]:
+    """Return the tiers' memories, of equal ids the highest tier's."""
+    seen = set(ranking.pool.ids or ())
+    found = []
+    for answer in search.answers:
+        for memory in answer.recalled[query].memories:
+            if memory.id not in seen:
+                seen.add(memory.id)
+                found.append((answer.place, memory))
+    return found
+
+
+def _query_notes(plan: Plan) -> list[Note]:
+    notes = list(plan.notes)
+    if not plan.query.terms and "text" in plan.legs:
+        cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
+        notes.append(Note("no_terms", cause, "ask with at least one word"))
+    if plan.query.cut:
+        cause = f"the query is too long: its last {plan.query.cut} terms were left out"
+        notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
+    return notes
+
+
+def _results(
+    search: FederatedSearch, one: Ranked, candidates: Mapping[tuple[int, int], Candidate], started: float
+) -> Results:
+    plan, tiers = one.plan, search.tiers
+    whole = shown(one, candidates)
+    scored = []
+    for placed in one.best[: len(whole)]:
+        _, tier, _, score, breakdown, signals = placed
+        if breakdown is None or signals is None:
+            tier = one.tier(placed)
+            breakdown, signals = parts(one, placed)
+        scored.append((score, tiers[tier].name, breakdown, signals))
+    return Results(
+        hits=hits_of(entries_of(whole), scored, full=plan.mode == "full"),
+        query=plan.query.text,
+        profile=plan.profile.name,
+        mode=plan.mode,
+        weights=one.ranking.named_weights(),
+        notes=(*one.notes, *search.notes),
+        tiers=search.reports(one.query),
+        took_ms=(time.perf_counter() - started) * 1e3,
+    )

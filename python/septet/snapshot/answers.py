@@ -1,0 +1,31 @@
+"""What a store was asked at one generation, and what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from septet.storage.store import Reading
+
+__all__ = ["Answers"]
+
+_Answer = TypeVar("_Answer")
+
+
+class Answers:
+    """Remembers answers as long as the generation stays the same. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._found: tuple[int, dict[object, Any]] = (-1, {})
+
+    def remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to a question about the store at this generation; ask only the first time."""
+        generation, answers = self._found
+        if generation != read.generation:
+            answers = {}
+            # One assignment, so that no thread sees answers of another generation.
+            self._found = (read.generation, answers)
+        if key not in answers:
+            answers[key] = ask()
+        found: _Answer = answers[key]
+        return found

@@ -1,0 +1,273 @@
+"""SnapshotManager: holds the current snapshot of a store, and publishes the next one when the store has changed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal
+
+from septet import _core
+from septet.snapshot.answers import Answers
+from septet.snapshot.buffers import Buffers
+from septet.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
+from septet.snapshot.checkpoint import Checkpoint, restored_postings, restored_terms, restored_vectors
+from septet.snapshot.columns import COLUMNS, Column
+from septet.snapshot.postings import PostingsBuffers
+from septet.snapshot.schedule import Schedule, Task
+from septet.snapshot.sidecar import Sidecar
+from septet.snapshot.sidecar_state import Coverage, SidecarState
+from septet.snapshot.snapshot import Snapshot
+from septet.spaces import Space
+from septet.storage.forks import renew_in_children
+from septet.storage.store import Reading, Store
+
+__all__ = ["SnapshotManager"]
+
+
+class SnapshotManager:
+    """Holds a store's current snapshot. Token counts and vectors are loaded when a search first needs them.
+
+    Args:
+        sidecar: where arrays are kept from process to process; None to make them anew in each.
+        columns: what snapshots know of every entry.
+
+    Attributes:
+        current: the snapshot that was published last; None before the first search.
+        remembered: see `Answers.remembered`.
+        mistrusted: postings were found to differ from FTS5's totals: FTS5 answers from then on.
+        damaged: a sidecar was found to be damaged, and was removed.
+    """
+
+    def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
+        self._lock = threading.Lock()
+        self._table = columns
+        self._buffers = Buffers(columns)
+        self._sidecar = SidecarState(sidecar)
+        self._schedule = Schedule()
+        self._searches = 0
+        self.current: Snapshot | None = None
+        # Not a method of its own: every search asks several times.
+        self.remembered = Answers().remembered
+        self.mistrusted = False
+        self.damaged = False
+        #: The snapshot with which nothing was due; nothing becomes due before another one is published.
+        self._settled: Snapshot | None = None
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """Begin from nothing in a forked child: the background thread is not there, and may have held the lock."""
+        self._lock, self._schedule = threading.Lock(), Schedule()
+        self._reset()
+
+    @property
+    def sidecar(self) -> Sidecar | None:
+        """Where arrays are kept from process to process."""
+        return self._sidecar.sidecar
+
+    @property
+    def restored(self) -> bool:
+        """Whether the arrays came from a sidecar or are in one."""
+        return self._sidecar.coverage is not None
+
+    @property
+    def unverified(self) -> bool:
+        """Whether a sidecar is in use whose checksums were not all compared yet."""
+        return self._sidecar.unverified is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a background task is running, or somebody works in the foreground."""
+        return self._schedule.busy
+
+    def view(self, read: Reading, now: float, *, terms: bool = False, space: Space | None = None) -> Snapshot | None:
+        """Return the snapshot of exactly the generation that a read transaction sees.
+
+        Args:
+            now: the moment at which document frequencies count the valid entries.
+            terms: load the token counts.
+            space: load the vectors of this space.
+
+        Returns:
+            None when another thread has moved on to a later generation: begin the transaction again.
+        """
+        current = self.current
+        if (
+            current is not None
+            and current.generation == read.generation
+            and (not terms or current.has_frequencies_at(now))
+            and (space is None or space.space in current.vectors)
+            and (current.postings is not None or self._buffers.postings is None)
+        ):
+            return current
+        with self._lock:
+            current = self.current
+            if current is not None and current.generation > read.generation:
+                return None
+            try:
+                self.current = self._completed(current, read, now, terms, space)
+            except BaseException:
+                # Buffers that were filled half way fit no snapshot: begin from nothing next time.
+                self._reset()
+                raise
+            finally:
+                self.damaged = self._sidecar.damaged
+            return self.current
+
+    def schedule(self, store: Store) -> None:
+        """Start what is due in the background: build postings, verify a sidecar, write a new one.
+
+        The first search of a process starts nothing: a command that asks once has nothing to gain.
+        """
+        self._searches += 1
+        current = self.current
+        if self._searches < 2 or self._schedule.busy or current is None or current is self._settled:
+            return
+        if self.due() is None:
+            self._settled = current
+            return
+        with self._lock:
+            due = self.due()
+            if due is None or not self._schedule.try_acquire():
+                return
+            task = self._task(due, store)
+        self._schedule.start(task, store)
+
+    def due(self) -> Literal["build", "verify", "save"] | None:
+        """Return what the background should do next, if anything."""
+        current = self.current
+        if current is None:
+            return None
+        if self._buffers.postings is None:
+            return None if self.mistrusted else "build"
+        return self._sidecar.due(current, self._buffers)
+
+    @contextmanager
+    def foreground(self) -> Iterator[None]:
+        """Wait until the background has nothing to do, and keep it from starting anything."""
+        self._schedule.acquire()
+        try:
+            yield
+        finally:
+            self._schedule.release()
+
+    def build(self, store: Store) -> None:
+        """Build the postings of the current snapshot, and wait for it."""
+        with self._lock:
+            step = self._task("build", store)
+        while step():
+            pass
+
+    def freeze(self) -> Checkpoint | None:
+        """Return what a sidecar is written from; None while there are no postings."""
+        with self._lock:
+            return None if self.current is None else Checkpoint.of(self.current, self._buffers)
+
+    def adopt(self, checkpoint: Checkpoint, file: _core.ArrayFile | None) -> None:
+        """Go on with the arrays of a sidecar that was written, in place of those in memory.
+
+        Args:
+            file: None if there was one as good, or another process writes one.
+        """
+        with self._lock:
+            current, buffers = self.current, self._buffers
+            self._sidecar.coverage = Coverage.of(file, checkpoint.snapshot, checkpoint.spaces)
+            if current is None or file is None or buffers.postings is None or not checkpoint.is_of(buffers):
+                return
+            frozen = checkpoint.snapshot
+            postings = restored_postings(file, frozen.alive & frozen.searchable)
+            found = [restored_vectors(file, layer.space, len(frozen.rows)) for layer in checkpoint.layers]
+            for layer, (rows, base) in zip(checkpoint.layers, found):
+                layer.replace_by_file(rows, base)
+            buffers.postings = postings
+            vectors = {number: layer.view(len(current.rows)) for number, layer in buffers.vectors.items()}
+            terms = current.terms if checkpoint.terms is None else restored_terms(file)
+            # The next search adds the slots that came since, and compares the postings with FTS5's totals.
+            self.current = replace(current, postings=None, vectors=vectors, terms=terms)
+
+    def _task(self, due: Literal["build", "verify", "save"], store: Store) -> Task:
+        """Return a task; the lock is held, so it fits the current snapshot."""
+        # Not for the first search.
+        from septet.snapshot.maintenance import Build, Save, Verify
+
+        sidecar, unverified = self._sidecar.sidecar, self._sidecar.unverified
+        if due == "verify" and unverified is not None:
+            return Verify(*unverified, self._verified, self._give_up)
+        if due == "save" and sidecar is not None:
+            return Save(store, sidecar, self.freeze, self.adopt, self._sidecar.fail)
+        if due == "build" and self.current is not None:
+            buffers = self._buffers
+            return Build(store, self.current, lambda postings: self._take_postings(buffers, postings))
+        return lambda: False
+
+    def _take_postings(self, buffers: Buffers, postings: PostingsBuffers) -> None:
+        """Take over postings that were built, for the next search to complete."""
+        with self._lock:
+            if buffers is self._buffers:
+                buffers.postings = postings
+
+    def _verified(self, file: _core.ArrayFile, unverified: frozenset[str]) -> bool:
+        """Note the columns of a sidecar that are left to verify, and say whether it is still in use."""
+        with self._lock:
+            known = self._sidecar.coverage
+            if known is None or known.file is not file:
+                return False
+            self._sidecar.coverage = known._replace(unverified=unverified)
+            return True
+
+    def _give_up(self, file: _core.ArrayFile) -> None:
+        """Begin anew without a sidecar that is damaged."""
+        with self._lock:
+            known = self._sidecar.coverage
+            if known is not None and known.file is file:
+                self._reset()
+                self._sidecar.give_up()
+                self.damaged = True
+
+    def _completed(self, old: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None) -> Snapshot:
+        """Return a snapshot of the generation that is read, with everything that is asked for."""
+        snapshot = self._restored(read) if old is None else old
+        if snapshot is None or snapshot.generation < read.generation:
+            snapshot = self._caught_up(snapshot, read)
+        if terms and not snapshot.has_frequencies_at(now):
+            snapshot = with_terms(snapshot, read, now)
+        if space is not None and space.space not in snapshot.vectors:
+            snapshot = with_vectors(snapshot, self._buffers, read, space)
+        if snapshot.postings is not None or self._buffers.postings is None:
+            return snapshot
+        whole = with_postings(snapshot, self._buffers, read)
+        if whole is not None:
+            return whole
+        known = self._sidecar.coverage
+        if known is None or known.file is None:
+            self._mistrust()
+            return snapshot
+        # A file that is wrong in this may be wrong in all: everything is made anew from the store.
+        self._reset()
+        self._sidecar.give_up()
+        return self._completed(None, read, now, terms, space)
+
+    def _restored(self, read: Reading) -> Snapshot | None:
+        found = self._sidecar.restore(read, self._table)
+        if found is None:
+            return None
+        self._buffers, snapshot = found
+        return snapshot
+
+    def _caught_up(self, old: Snapshot | None, read: Reading) -> Snapshot:
+        snapshot = None if old is None else caught_up(old, self._buffers, read)
+        if snapshot is None:
+            self._reset()
+            return rebuilt(self._buffers, read)
+        if old is not None and old.postings is not None and snapshot.postings is None:
+            self._mistrust()
+        return snapshot
+
+    def _mistrust(self) -> None:
+        """Have FTS5 answer from now on."""
+        self._buffers.postings, self.mistrusted = None, True
+
+    def _reset(self) -> None:
+        """Let go of the current snapshot and the arrays behind it."""
+        self.current, self._buffers, self._sidecar.coverage = None, Buffers(self._table), None

@@ -1,0 +1,49 @@
+"""Making everything that searches use at once, rather than in the background."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from septet.errors import StoreError
+from septet.snapshot.maintenance import save
+from septet.snapshot.manager import SnapshotManager
+from septet.storage.store import Store
+from septet.storage.tables import vectors
+
+__all__ = ["optimize"]
+
+
+def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
+    """Make everything that searches use, in memory and as a sidecar; return its path and size, None without one.
+
+    Args:
+        terms: whether searches use token counts.
+
+    Raises:
+        StoreError: the vault cannot be read, or the sidecar cannot be written.
+    """
+    with manager.foreground():
+        _load(manager, store, now, terms)
+        sidecar, checkpoint = manager.sidecar, manager.freeze()
+        if sidecar is None or checkpoint is None:
+            return None
+        try:
+            manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+        except (OSError, ValueError) as fault:
+            reason = fault.strerror if isinstance(fault, OSError) else fault
+            raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from fault
+        with store.reading() as read:
+            return sidecar.current_file(read)
+
+
+def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
+    """Load the postings, the vectors of every space, and the token counts if they are wanted."""
+    while True:
+        with store.reading() as read:
+            spaces = vectors.spaces(read)
+            snapshots = [manager.view(read, now, terms=terms, space=space) for space in (*spaces, None)]
+        last = snapshots[-1]
+        if last is not None and (last.postings is not None or manager.mistrusted):
+            return
+        if last is not None:
+            manager.build(store)

@@ -1,0 +1,225 @@
+"""Sidecar: the arrays derived from a store, as one mapped file in a folder beside it.
+
+A sidecar is written under a temporary name, completed and renamed; it never changes. Its stamp says which generation of
+which store it was made from; one that does not fit is ignored, and removed when another is written. A process that has
+one open can go on using it: on POSIX systems a removed file exists until the last process closes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from septet import _core
+from septet.spaces import Space
+from septet.storage.connection import absolute
+from septet.storage.forks import renew_in_children
+from septet.storage.store import Reading, store_id, writer_at
+from septet.storage.tables.entries import purged_at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Sidecar", "Stamp", "stamped"]
+
+#: Goes up when a part changes its meaning: tokenizer, codes, scaling of vectors, a column.
+FORMAT = 2
+SUFFIX = ".arrays"
+PART = ".part"
+
+
+class Stamp(NamedTuple):
+    """Which state of which store arrays were made from.
+
+    Attributes:
+        store: the store's own id.
+        writer: who wrote this generation. A copy of the store that was changed separately has the same id and, in time,
+            the same generation, but from another writer.
+        spaces: the spaces whose vectors the sidecar has.
+    """
+
+    store: str
+    generation: int
+    writer: str
+    spaces: tuple[Space, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the stamp as a sidecar stores it."""
+        spaces = [list(space) for space in self.spaces]
+        return json.dumps([FORMAT, self.store, self.generation, self.writer, spaces]).encode()
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> Stamp:
+        """Read a stamp.
+
+        Raises:
+            ValueError: it is none, or of another format.
+        """
+        match json.loads(text):
+            case [int(number), str(store), int(generation), str(writer), list(spaces)] if number == FORMAT:
+                return cls(store, generation, writer, tuple(_space(space) for space in spaces))
+        raise ValueError("the stamp is of another format")
+
+
+def stamped(read: Reading, generation: int, spaces: tuple[Space, ...]) -> Stamp:
+    """Return the stamp of a generation of the store, the present or an earlier one."""
+    return Stamp(store_id(read), generation, writer_at(read, generation), spaces)
+
+
+class Sidecar:
+    """The folder of sidecars beside a store. Threads and processes may share it: one writes at a time, all read."""
+
+    def __init__(
+        self, store: str, *, read_only: bool = False, step: Callable[[str], None] = lambda _name: None
+    ) -> None:
+        """Name the store's file; ``step`` is called before each step of writing, and may raise to stop it."""
+        # A relative path stays relative to the working directory of this moment.
+        self._store = absolute(store)
+        self._folder = f"{self._store}.septet"
+        self.read_only = read_only
+        self.step = step
+        self._lock: int | None = None
+        renew_in_children(self)
+
+    @property
+    def folder(self) -> Path:
+        """The folder beside the store."""
+        from pathlib import Path
+
+        return Path(self._folder)
+
+    def after_fork(self) -> None:
+        """Close the inherited lock, or the parent's would last as long as this child."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def current_file(self, read: Reading) -> tuple[Path, int] | None:
+        """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
+        found = self._latest(read)
+        return None if found is None else (self.folder / found[2], found[1].size_bytes)
+
+    def latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile] | None:
+        """Open the latest sidecar made from this store at this generation or an earlier one; None without any."""
+        found = self._latest(read)
+        return None if found is None else found[:2]
+
+    def _latest(self, read: Reading) -> tuple[Stamp, _core.ArrayFile, str] | None:
+        purged = None
+        for generation, name in self._files():
+            if generation > read.generation:
+                continue
+            try:
+                file = _core.ArrayFile(f"{self._folder}/{name}")
+                stamp = Stamp.from_bytes(file.stamp)
+            except (OSError, ValueError):
+                # Cut short, foreign, of another format, or removed by the writer of a later one.
+                continue
+            purged = purged_at(read) if purged is None else purged
+            if purged <= stamp.generation <= read.generation and stamp == stamped(read, stamp.generation, stamp.spaces):
+                return stamp, file, name
+        return None
+
+    def write(
+        self,
+        stamp: Stamp,
+        fill: Callable[[_core.ArrayWriter], None],
+        needed: Callable[[], bool],
+        *,
+        wait: bool = False,
+    ) -> _core.ArrayFile | None:
+        """Write a sidecar, remove all others, and open it; None when it is not needed, or another writer is at work.
+
+        Args:
+            fill: writes the columns.
+            needed: whether no sidecar is as good as this one; called when no other process is writing.
+            wait: for another thread or process that is writing.
+
+        Raises:
+            OSError: the folder takes no writes, or the disk is full; nothing is left behind.
+        """
+        self.step("folder")
+        folder = self.folder
+        mode = folder.with_suffix("").stat().st_mode & 0o666
+        with suppress(FileExistsError):
+            folder.mkdir(mode=mode | (mode & 0o444) >> 2)
+        with self._locked(wait) as locked:
+            if not locked or not needed():
+                return None
+            self._clean(PART)
+            name = f"{stamp.generation}-{os.urandom(6).hex()}{SUFFIX}"
+            part = folder / f"{name}{PART}"
+            try:
+                self.step("file")
+                writer = _core.ArrayWriter(part, stamp.to_bytes())
+                part.chmod(mode)
+                fill(writer)
+                self.step("end")
+                writer.finish()
+                self.step("rename")
+                part.rename(folder / name)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+            # Before the lock is released: another writer would remove the file.
+            written = _core.ArrayFile(folder / name)
+            self.step("clean")
+            self._clean(SUFFIX, but=name)
+            self.step("done")
+            return written
+
+    def drop(self) -> None:
+        """Remove every sidecar, because one of them is damaged."""
+        with suppress(OSError):
+            self._clean(SUFFIX)
+
+    def _files(self) -> list[tuple[int, str]]:
+        """Return generation and name of the files that may be sidecars, the latest first."""
+        try:
+            names = [name for name in _names(self._folder) if name.endswith(SUFFIX)]
+        except OSError:
+            return []
+        found = [(name.partition("-")[0], name) for name in names]
+        return sorted(((int(number), name) for number, name in found if number.isdecimal()), reverse=True)
+
+    def _clean(self, ending: str, but: str = "") -> None:
+        for name in _names(self._folder):
+            if name.endswith(ending) and name != but:
+                (self.folder / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self, wait: bool) -> Iterator[bool]:
+        """Take the lock of writers, and say whether it was free. The system releases it when a process dies."""
+        import fcntl
+
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            yield False
+            return
+        except BaseException:
+            os.close(lock)
+            raise
+        self._lock = lock
+        try:
+            yield True
+        finally:
+            self._lock = None
+            os.close(lock)
+
+
+def _names(folder: str) -> list[str]:
+    with os.scandir(folder) as found:
+        return [entry.name for entry in found]
+
+
+def _space(values: Any) -> Space:
+    match values:
+        case [int(), str(), int(), str(), int()]:
+            return Space(*values)
+    raise ValueError("the stamp names a space that is none")

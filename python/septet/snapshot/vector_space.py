@@ -1,0 +1,104 @@
+"""The vectors of one space as growing arrays, behind successive `VectorRows`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.snapshot.append_buffer import AppendBuffer
+from septet.snapshot.arrays import Slots
+from septet.snapshot.snapshot import Snapshot, VectorRows
+from septet.spaces import Space
+from septet.storage.store import Reading
+from septet.storage.tables import texts
+from septet.storage.tables import vectors as stored
+
+__all__ = ["VectorLayer"]
+
+PAGE_ROWS = 5_000
+
+
+class VectorLayer:
+    """Unit rows, codes and slots of one space; only the manager appends, under its lock."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        #: Rows mapped from a file, and what searches read them through; `_rows` were added since.
+        self._base: NDArray[np.float32] = np.empty((0, space.dimensions), dtype=np.float32)
+        self._read: NDArray[np.float32] | _core.FileRows = self._base
+        self._rows = AppendBuffer(np.float32, space.dimensions)
+        self._slots = AppendBuffer(np.int64)
+        self._codes = _core.Codes(space.dimensions)
+        self._positions = AppendBuffer(np.int32)
+        self._placed = 0
+
+    @classmethod
+    def of(cls, space: Space, rows: VectorRows, base: NDArray[np.float32]) -> VectorLayer:
+        """Begin with rows in a file, all of them mapped as ``base``."""
+        layer = cls(space)
+        layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
+        layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
+        layer._placed = len(rows.slots)
+        return layer
+
+    def replace_by_file(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
+        """Use rows and codes of a file in place of the same rows in memory."""
+        first = len(self._base)
+        rest = AppendBuffer(np.float32, self.space.dimensions)
+        rest.append(self._rows.view()[len(base) - first :])
+        rows.codes.append(rest.view())
+        self._base, self._read, self._rows, self._codes = base, rows.rows[0], rest, rows.codes
+
+    @property
+    def added(self) -> int:
+        """The number of rows that are in no file."""
+        return len(self._rows)
+
+    def append(self, read: Reading, rows: Slots, slots: Slots) -> None:
+        """Add the vectors that entries have, given the store's rows ``(m,)`` and their slots ``(m,)``."""
+        for start in range(0, len(rows), PAGE_ROWS):
+            part = slice(start, start + PAGE_ROWS)
+            found = stored.of_rows(read, self.space, rows[part].tolist())
+            self._append([one.vector for one in found], slots[part][[one.at for one in found]])
+
+    def append_late(self, read: Reading, snapshot: Snapshot, since: int) -> None:
+        """Add the vectors that came after a generation to entries whose slots had none."""
+        if self.space.keyed_by != "text":
+            return
+        for page in texts.late_vectors(read, self.space, since):
+            slots = snapshot.slots_of([one.at for one in page])
+            # Slots beyond the positions are new: `append` has read their vectors.
+            known = (slots >= 0) & (slots < len(self._positions))
+            known[known] = self._positions.view()[slots[known]] < 0
+            self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
+
+    def view(self, slots: int) -> VectorRows:
+        """Return what was appended so far, for a snapshot with ``slots`` slots."""
+        known, placed = len(self._positions), self._slots.view()[self._placed :]
+        numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
+        fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
+        fresh[placed[~is_late] - known] = numbers[~is_late]
+        self._positions.append(fresh)
+        if is_late.any():
+            # A new array, because an older snapshot still reads the old one.
+            positions = self._positions.view().copy()
+            positions[placed[is_late]] = numbers[is_late]
+            self._positions = AppendBuffer.of(positions)
+        self._placed = len(self._slots)
+        return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions.view())
+
+    def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the first rows ``(count, d)`` in two pieces."""
+        return self._base[:count], self._rows.view()[: max(0, count - len(self._base))]
+
+    def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
+        if len(blobs):
+            matrix = np.frombuffer(b"".join(blobs), dtype="<f4").astype(np.float32, copy=False)
+            unit = _core.unit_rows(matrix.reshape(len(blobs), self.space.dimensions))
+            self._rows.append(unit)
+            self._codes.append(unit)
+            self._slots.append(slots)

@@ -1,0 +1,1 @@
+"""The SQL of the package: one module for each table."""

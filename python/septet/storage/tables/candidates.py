@@ -1,0 +1,45 @@
+"""Which entries pass a plan's filters, asked of SQLite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from septet.query.plan import Plan
+from septet.storage.store import Reading
+from septet.storage.tables.conditions import Condition, conditions, conjunction, validity
+
+__all__ = ["filters_passed", "passing_rows", "rows_where", "valid_ids"]
+
+
+def rows_where(read: Reading, condition: Condition) -> list[int]:
+    """Return the rows of the live entries that pass a condition, in any order."""
+    sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
+    return [row for (row,) in read.sql.execute(sql, condition.parameters)]
+
+
+def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
+    """Return the rows of those ids that exist and pass every filter of a plan, in the order of the ids."""
+    passing = conjunction(conditions(plan))
+    sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
+    return [row for (row,) in read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]
+
+
+def valid_ids(read: Reading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of the ids that exist and are valid at the plan's moment, or exist, if it includes expired ones."""
+    valid = Condition("1") if plan.include_expired else validity(plan.now)
+    sql = f"SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live AND ({valid.sql})"
+    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (json.dumps(list(ids)), *valid.parameters)))
+
+
+def filters_passed(read: Reading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
+    """Return every filter of a plan by name, and whether an entry passes it.
+
+    Args:
+        memories: ask the filters of the leg that searches memories.
+    """
+    named = conditions(plan, memories=memories)
+    columns = ", ".join(f"coalesce(({condition.sql}), 0)" for condition in named.values())
+    values = [value for condition in named.values() for value in condition.parameters]
+    found = read.sql.execute(f"SELECT {columns} FROM entries e WHERE e.row = ?", (*values, row)).fetchone()
+    return {name: bool(passed) for name, passed in zip(named, found) if name != "live"}

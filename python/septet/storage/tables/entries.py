@@ -1,0 +1,296 @@
+"""Rows of `entries`: reading, upserting, deleting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
+
+from septet._core import grams, plain_row
+from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, tags_of, utf8
+from septet.errors import StoreError
+from septet.ranking.pool import Candidate, json_text, searched_text
+from septet.storage.store import Reading, Writing
+from septet.storage.tables import indexing, texts
+from septet.storage.tables.fragments import SEARCHABLE
+
+__all__ = [
+    "EntryRow",
+    "any_searchable",
+    "checked_row",
+    "count",
+    "count_searchable",
+    "delete",
+    "facts",
+    "facts_at",
+    "facts_changed",
+    "find",
+    "ids_at",
+    "kinds",
+    "live",
+    "purge",
+    "purged_at",
+    "read_rows",
+    "row_of",
+    "tags_at",
+    "texts_at",
+    "upsert",
+]
+
+_Found = TypeVar("_Found")
+
+PAGE_ROWS = 5_000
+
+#: The columns of a `Candidate`, in its order.
+_CANDIDATE = (
+    "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
+    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until"
+)
+
+
+class EntryRow(NamedTuple):
+    """An entry on its way in: columns of the table ``entries``, and whether the caller gave its creation time.
+
+    `_core.plain_row` makes these values in this order.
+    """
+
+    id: str
+    kind: str
+    type: str
+    domain: str
+    severity: str
+    title: str
+    description: str
+    context: str
+    tags: str
+    grams: str
+    attrs: str
+    path: str | None
+    first_line: int | None
+    last_line: int | None
+    created_at: float
+    updated_at: float
+    valid_from: float | None
+    valid_until: float | None
+    text_hash: str
+    created_given: bool
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the texts and attrs take: their characters."""
+        return len(self.title) + len(self.description) + len(self.context) + len(self.attrs)
+
+
+_STORED = EntryRow._fields[:-1]
+_GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
+_REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
+# On conflict the row is updated, never replaced: a replaced row would get another number.
+# A revived entry (live = 0) starts a new life, so it takes the new creation time.
+_UPSERT = f"""
+INSERT INTO entries ({", ".join(_STORED)}, live, generation)
+VALUES ({", ".join(f"?{n}" for n in range(1, _GIVEN))}, 1, ?{_GENERATION})
+ON CONFLICT (id) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in (*_REPLACED, "live", "generation"))},
+    created_at = CASE WHEN ?{_GIVEN} OR NOT entries.live THEN excluded.created_at
+                      ELSE min(entries.created_at, excluded.updated_at) END
+"""
+
+
+def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
+    """Return the row of an entry whose fields pass `draft`; plain ones take a short cut.
+
+    Raises:
+        EntryError: as `draft`.
+    """
+    row = plain_row(fields, now, _attrs_json, _span_columns)
+    return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
+
+
+def row_of(draft: Draft) -> EntryRow:
+    """Return the row of a checked entry."""
+    e = draft.entry
+    return EntryRow(
+        e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
+        json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
+    )  # fmt: skip
+
+
+def upsert(write: Writing, rows: Sequence[EntryRow]) -> None:
+    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
+    known = indexing.rows_of(write, [row.id for row in rows])
+    last = indexing.last_row(write)
+    indexing.unindex(write, known)
+    write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
+    indexing.index(write, known, after=last, expected=len(rows))
+
+
+def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
+    """Return the live entries with the given ids, by id.
+
+    Raises:
+        EntryError: an id is not text.
+    """
+    wanted = [utf8(i, "id") for i in ids]
+    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+    rows = read.sql.execute(sql, (json.dumps(wanted),))
+    return {c.id: c for c in map(Candidate._make, rows)}
+
+
+def live(read: Reading) -> Iterator[Candidate]:
+    """Yield every live entry in the order of rows."""
+    return map(Candidate._make, read.sql.execute(f"SELECT {_CANDIDATE} FROM entries e WHERE e.live ORDER BY e.row"))
+
+
+def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
+    """Return the live entries at the given rows, in that order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
+    # No function of Python is called for each row: a search reads ten.
+    return _all_of(rows, [*map(tuple.__new__, repeat(Candidate), read.sql.execute(sql, (_json_list(rows),)))])
+
+
+def _json_list(rows: Iterable[int]) -> str:
+    return f"[{','.join(map(str, rows))}]"
+
+
+def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield pages of facts, expressions over ``entries e``, about every live entry in the order of rows."""
+    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE e.live ORDER BY e.row")
+    while page := cursor.fetchmany(PAGE_ROWS):
+        yield page
+
+
+def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
+    """Return the facts about entries written after a generation, deleted ones included, in the order of rows.
+
+    The first of the facts must be the row.
+    """
+    # Sorted here: ordered by SQLite, the query would walk the whole table.
+    sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
+    return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
+
+
+def facts_at(read: Reading, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the facts about the entries at the given rows, in their order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
+    return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
+
+
+def texts_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
+    return [searched_text(*texts) for texts in found]
+
+
+def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
+
+
+def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
+    """Return the tags of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
+
+
+def delete(write: Writing, ids: Sequence[str]) -> list[str]:
+    """Empty the entries, remove their links and vectors, and return the ids that were live."""
+    alive = list(find(write, ids))
+    indexing.unindex(write, indexing.rows_of(write, alive))
+    for entry_id in alive:
+        write.sql.execute(
+            "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
+            "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
+            (entry_id,),
+        )
+        write.sql.execute("DELETE FROM links WHERE source = ? OR target = ?", (entry_id, entry_id))
+        write.sql.execute(
+            "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
+            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, text_hash = '', generation = ? "
+            "WHERE id = ?",
+            (write.generation, entry_id),
+        )
+    return alive
+
+
+def purge(write: Writing) -> int:
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    texts.drop_orphans(write)
+    latest = write.sql.execute("SELECT max(generation) FROM entries WHERE NOT live").fetchone()[0]
+    if latest is None:
+        return 0
+    # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
+    sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
+    write.sql.execute(sql, (latest,))
+    return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
+
+
+def purged_at(read: Reading) -> int:
+    """Return the generation in which the last of the purged rows had been deleted, 0 when none was purged."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def count(read: Reading) -> int:
+    """Return the number of live entries, memories included."""
+    return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
+
+
+def count_searchable(read: Reading) -> int:
+    """Return the number of live entries, memories apart."""
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE e.live AND {SEARCHABLE}").fetchone()[0])
+
+
+def any_searchable(read: Reading) -> bool:
+    """Say whether there is a live entry that is not a memory."""
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
+
+
+def kinds(read: Reading) -> dict[str, int]:
+    """Return the number of live entries by kind."""
+    return dict(read.sql.execute("SELECT kind, count(*) FROM entries WHERE live GROUP BY kind ORDER BY kind"))
+
+
+def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise StoreError(
+            f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "
+            "it was changed by another program than Septet; open the vault again"
+        )
+    return found
+
+
+def _attrs_json(value: object) -> str:
+    return json_text(checked_attrs(value))
+
+
+def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
+    span = checked_span(value)
+    return (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
+
+
+def _grams(entry: Entry) -> str:
+    # One call with a separator that no word crosses costs a third of four calls.
+    return " ".join(grams("\n".join((entry.title, entry.description, entry.context, *entry.tags))))

@@ -1,0 +1,52 @@
+"""Feedback rows: what users did with results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from septet.storage.store import Reading, Writing
+
+__all__ = ["ACTIONS", "Feedback", "all_rows", "clear", "counts", "record", "restore"]
+
+#: What a user can do with a result; ``failed`` is a system error and never counts.
+ACTIONS = ("accepted", "modified", "dismissed", "failed")
+
+
+class Feedback(NamedTuple):
+    """What a user did with one result of a query, and when (epoch seconds)."""
+
+    query: str
+    entry_id: str
+    action: str
+    created_at: float
+
+
+def all_rows(read: Reading) -> Iterator[Feedback]:
+    """Yield every row in the order in which they came."""
+    sql = "SELECT query, entry_id, action, created_at FROM feedback ORDER BY row"
+    return map(Feedback._make, read.sql.execute(sql))
+
+
+def record(write: Writing, row: Feedback) -> None:
+    """Store one row."""
+    write.sql.execute("INSERT INTO feedback (query, entry_id, action, created_at) VALUES (?, ?, ?, ?)", row)
+
+
+def restore(write: Writing, row: Feedback) -> None:
+    """Store a row of an export, unless it is there already: importing twice must not count twice."""
+    write.sql.execute(
+        "INSERT INTO feedback (query, entry_id, action, created_at) SELECT ?, ?, ?, ? WHERE NOT EXISTS ("
+        "SELECT 1 FROM feedback WHERE query = ? AND entry_id = ? AND action = ? AND created_at = ?)",
+        (*row, *row),
+    )
+
+
+def counts(read: Reading) -> dict[str, int]:
+    """Return the number of rows by action."""
+    return dict(read.sql.execute("SELECT action, count(*) FROM feedback GROUP BY action"))
+
+
+def clear(write: Writing) -> int:
+    """Forget all feedback and return how many rows there were."""
+    return write.sql.execute("DELETE FROM feedback").rowcount

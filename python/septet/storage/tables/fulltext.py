@@ -1,0 +1,156 @@
+"""The text leg: FTS5 finds and BM25 ranks, in SQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.cuts import guarded
+from septet.ranking.profile import ColumnWeights
+from septet.storage.store import Reading
+from septet.storage.tables import entries
+from septet.storage.tables.conditions import conditions, conjunction
+
+__all__ = ["FtsRows", "Rank", "candidate_count", "counts", "rank_of", "recall", "recall_memories", "score_rows"]
+
+
+#: SQLite's errors when a build has no `bm25()` or its host forbids it.
+_MISSING = ("no such function: bm25", "not authorized to use function: bm25")
+
+
+class FtsRows(NamedTuple):
+    """Rows and their scores (BM25 made positive, higher is better), best first.
+
+    Attributes:
+        fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
+    """
+
+    rows: list[int]
+    scores: list[float]
+    fallback: bool
+
+
+class Rank(NamedTuple):
+    """The place of a row among all matches.
+
+    Attributes:
+        rank: from 1; None when the row does not match.
+        matches: how many rows match under the filters.
+    """
+
+    rank: int | None
+    matches: int
+    score: float | None
+
+
+def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
+    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row."""
+    passing = conjunction(conditions(plan))
+    return _ranked(
+        read,
+        plan,
+        f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY t.score DESC, t.row LIMIT ?",
+        (*passing.parameters, limit),
+    )
+
+
+def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
+    """Return the scores of those of the given rows that match."""
+    if not rows:
+        return {}
+    found = _ranked(read, plan, "WHERE 1", (), only=rows)
+    return dict(zip(found.rows, found.scores))
+
+
+def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
+    """Return where a row ranks among all matches that pass the filters."""
+    score = score_rows(read, plan, [row]).get(row)
+    passing = conjunction(conditions(plan))
+    found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
+    if score is None:
+        return Rank(None, len(found.rows), None)
+    before = sum(1 for r, s in zip(found.rows, found.scores) if s > score or (s == score and r < row))
+    return Rank(before + 1, len(found.rows), score)
+
+
+def candidate_count(plan: Plan, matches: int) -> int:
+    """Return how many of the matches become candidates: all of them when the small-corpus guard applies."""
+    return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.candidates, matches)
+
+
+def counts(read: Reading, plan: Plan) -> TermCounts:
+    """Count the entries of the store, and those that hold each term of the query."""
+    holding = {}
+    for term in dict.fromkeys(plan.query.terms):
+        found = f'"{term}"'
+        sql = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?"
+        given: tuple[str, ...] = (found,)
+        if plan.query.grams:
+            sql = (
+                "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
+                "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
+            )
+            given = (found, found)
+        holding[term] = int(read.sql.execute(sql, given).fetchone()[0])
+    return TermCounts(entries.count_searchable(read), holding)
+
+
+def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
+    """Return the best memories for a plan's terms by FTS5's default rank."""
+    passing = conjunction(conditions(plan, memories=True))
+    sql = (
+        "SELECT e.row FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
+        f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY rank, e.row LIMIT ?"
+    )
+    return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, limit))]
+
+
+def _ranked(
+    read: Reading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
+) -> FtsRows:
+    with_grams = plan.query.grams and _any_grams(read)
+    weights = plan.profile.text.weights
+    try:
+        rows = _run(read, plan.query.match, _bm25(weights), with_grams, tail, parameters, only)
+        return FtsRows(*rows, fallback=False)
+    except sqlite3.Error as fault:
+        if not any(cause in str(fault) for cause in _MISSING):
+            raise
+    rows = _run(read, plan.query.match, "-rank", with_grams, tail, parameters, only)
+    return FtsRows(*rows, fallback=True)
+
+
+def _run(
+    read: Reading,
+    match: str,
+    score: str,
+    with_grams: bool,
+    tail: str,
+    parameters: Sequence[object],
+    only: Sequence[int] | None,
+) -> tuple[list[int], list[float]]:
+    # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
+    inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
+    one = (match,) if only is None else (match, *only)
+    matches = f"SELECT rowid AS row, {score} AS score FROM entries_fts WHERE entries_fts MATCH ?{inside}"
+    given: tuple[object, ...] = one
+    if with_grams:
+        other = "-bm25(grams_fts)" if "bm25" in score else score
+        matches = (
+            f"SELECT row, sum(score) AS score FROM ({matches} UNION ALL "
+            f"SELECT rowid, {other} FROM grams_fts WHERE grams_fts MATCH ?{inside}) GROUP BY row"
+        )
+        given = (*one, *one)
+    found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
+    return [r[0] for r in found], [r[1] for r in found]
+
+
+def _bm25(w: ColumnWeights) -> str:
+    return f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"
+
+
+def _any_grams(read: Reading) -> bool:
+    return read.sql.execute("SELECT 1 FROM grams_fts_docsize LIMIT 1").fetchone() is not None

@@ -1,0 +1,220 @@
+"""Vectors addressed by the text they describe, which arrive after their entries: spaces, storing, what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.spaces import Space
+from septet.storage.store import Reading, Writing
+from septet.storage.tables.fragments import SEARCHABLE, vector_key
+from septet.storage.tables.vectors import StoredVector
+
+__all__ = [
+    "State",
+    "TextSpace",
+    "add_index",
+    "begin",
+    "count_missing",
+    "coverage",
+    "drop_orphans",
+    "emptied_at",
+    "empty",
+    "find_space",
+    "is_left",
+    "lacking",
+    "late_vectors",
+    "left_spaces",
+    "make_space",
+    "missing",
+    "move",
+    "of_keys",
+    "put",
+    "text_spaces",
+]
+
+PAGE_ROWS = 5_000
+
+#: ``active`` spaces answer searches; a ``filling`` one will when it has a vector of every text; one that was ``left``
+#: belongs to a model that is no longer used.
+State: TypeAlias = Literal["filling", "active", "left"]
+
+_SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
+#: Memories have a fixed score, no vector could change it.
+_EMBEDDED = f"e.live AND {SEARCHABLE}"
+_LACKING = f"{_EMBEDDED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
+
+
+class TextSpace(NamedTuple):
+    """A space of vectors by text, what it is used for, and whether it has any vectors yet."""
+
+    space: Space
+    state: State
+    has_vectors: bool
+
+
+def text_spaces(read: Reading | Writing) -> list[TextSpace]:
+    """Return every space of vectors by text, the latest first."""
+    states: Mapping[str, State] = dict(read.sql.execute("SELECT key, value FROM meta WHERE key GLOB 'state:*'"))
+    found = []
+    for row in read.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchall():
+        space = Space._make(row)
+        first = read.sql.execute("SELECT 1 FROM vectors WHERE space = ? LIMIT 1", (space.space,)).fetchone()
+        found.append(TextSpace(space, states.get(f"state:{space.space}", "left"), first is not None))
+    return found
+
+
+def find_space(read: Reading | Writing, model: str, dimensions: int | None = None) -> Space | None:
+    """Return the space of a model's vectors, the latest one when no dimension is named; None without any."""
+    sql = f"{_SPACE} AND model = ? AND (? IS NULL OR dimensions = ?) ORDER BY space DESC"
+    found = read.sql.execute(sql, (model, dimensions, dimensions)).fetchone()
+    return None if found is None else Space._make(found)
+
+
+def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space:
+    """Return the space of a model's vectors of a dimension; make it if there is none."""
+    space = find_space(write, model, dimensions)
+    if space is None:
+        write.sql.execute(
+            "INSERT INTO spaces (model, dimensions, keyed_by, created_at) VALUES (?, ?, 'text', ?)",
+            (model, dimensions, now),
+        )
+        add_index(write)
+        space = Space._make(write.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchone())
+        begin(write, space)
+    return space
+
+
+def begin(write: Writing, space: Space) -> None:
+    """Let a space be filled (again): one that was left becomes active when no other answers, and filling otherwise."""
+    everything = text_spaces(write)
+    if any(t.space == space and t.state == "left" for t in everything):
+        others = any(t.state == "active" and t.has_vectors for t in everything)
+        move(write, space, "filling" if others else "active")
+
+
+def add_index(write: Writing) -> None:
+    """Make the index over texts, which vaults without an embedder do not pay for, if it is not there."""
+    write.sql.execute("CREATE INDEX IF NOT EXISTS entries_by_text ON entries (text_hash, kind, live) WHERE live")
+
+
+def is_left(read: Reading | Writing, space: Space) -> bool:
+    """Say whether a space belongs to a model that is no longer used."""
+    return any(t.space == space and t.state == "left" for t in text_spaces(read))
+
+
+def move(write: Writing, space: Space, state: State) -> None:
+    """Give a space another state."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
+
+
+def put(write: Writing, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
+    """Store the vectors ``(n, d)`` of texts by their hashes unless they exist; return how many are new."""
+    rows = vectors.astype("<f4", copy=False)
+    return write.sql.executemany(
+        "INSERT INTO vectors (space, key, vector, generation) VALUES (?, ?, ?, ?) ON CONFLICT (key, space) DO NOTHING",
+        [(space.space, key, row.tobytes(), write.generation) for key, row in zip(keys, rows)],
+    ).rowcount
+
+
+def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[StoredVector]]:
+    """Yield pages of vectors that came after a generation, by the row of a live entry with that text."""
+    # Vectors that came with their entries have generation 0.
+    found = read.sql.execute(
+        "SELECT e.row, v.vector FROM vectors v INDEXED BY vectors_by_generation "
+        "JOIN entries e ON e.text_hash = v.key WHERE v.space = ? AND v.generation > 0 AND v.generation > ? AND e.live",
+        (space.space, since),
+    )
+    while page := found.fetchmany(PAGE_ROWS):
+        yield [StoredVector._make(row) for row in page]
+
+
+def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> list[tuple[str, str]]:
+    """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
+
+    Args:
+        space: None for one that does not exist yet: every text lacks its vector.
+        after: only hashes behind this one.
+    """
+    sql = (
+        f"SELECT e.text_hash, e.title, e.description, e.context FROM entries e WHERE {_LACKING} "
+        "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
+    )
+    rows = read.sql.execute(sql, (_number(space), after, limit))
+    return [(key, _joined(parts)) for key, *parts in rows]
+
+
+def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
+    """Return those of the texts that lack a vector in a space, in their order."""
+    if space is None:
+        return list(keys)
+    sql = "SELECT v.key FROM json_each(?) j JOIN vectors v ON v.key = j.value AND v.space = ?"
+    there = {key for (key,) in read.sql.execute(sql, (json.dumps(list(keys)), space.space))}
+    return [key for key in keys if key not in there]
+
+
+def of_keys(read: Reading, keys: Sequence[str]) -> dict[str, str]:
+    """Return the texts of live entries by their hashes; those that no entry has any more are left out."""
+    sql = (
+        "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
+        f"ON e.text_hash = j.value WHERE {_EMBEDDED} GROUP BY e.text_hash"
+    )
+    return {key: _joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
+
+
+def count_missing(read: Reading | Writing, space: Space | None) -> int:
+    """Return how many live texts lack a vector in a space."""
+    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_LACKING}"
+    return int(read.sql.execute(sql, (_number(space),)).fetchone()[0])
+
+
+def coverage(read: Reading, space: Space) -> tuple[int, int]:
+    """Return how many live entries, memories apart, have a vector in a space, and how many have none."""
+    sql = (
+        "SELECT count(v.key), count(*) FROM entries e "
+        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_EMBEDDED}"
+    )
+    entries, total = read.sql.execute(sql, (space.space,)).fetchone()
+    return int(entries), int(total) - int(entries)
+
+
+def empty(write: Writing, space: Space, most: int) -> int:
+    """Remove at most ``most`` vectors of a space and return how many."""
+    gone = write.sql.execute(
+        "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
+        (space.space, most),
+    ).rowcount
+    # The space keeps its number; older snapshots must reload its vectors.
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
+    return gone
+
+
+def emptied_at(read: Reading, space: Space) -> int:
+    """Return the generation in which vectors of a space were last removed, 0 when none was."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def left_spaces(read: Reading) -> list[Space]:
+    """Return the spaces with vectors of models that are no longer used."""
+    return [t.space for t in text_spaces(read) if t.state == "left" and t.has_vectors]
+
+
+def drop_orphans(write: Writing) -> int:
+    """Remove the vectors of texts that no entry has any more and return how many there were."""
+    return write.sql.execute(
+        "DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') "
+        "AND key NOT IN (SELECT text_hash FROM entries WHERE live)"
+    ).rowcount
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _number(space: Space | None) -> int:
+    return -1 if space is None else space.space

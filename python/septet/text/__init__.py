@@ -1,1 +1,0 @@
-"""Pure text: from a question to a full-text expression."""

@@ -1,0 +1,1 @@
+"""The tier over a store on this machine."""

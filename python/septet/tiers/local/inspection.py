@@ -1,0 +1,79 @@
+"""How one entry of a local store fares in a search: its place in each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from septet import _core
+from septet.explanation import LegReport
+from septet.query.plan import MEMORY, Plan
+from septet.ranking.pool import Candidate
+from septet.storage.tables import candidates, fulltext
+from septet.tiers.local.read_view import ReadView
+
+__all__ = ["filters_passed", "legs_of"]
+
+
+def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
+    """Return every filter of the search by name, and whether the entry passes it."""
+    return candidates.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
+
+
+def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:
+    """Return the entry's place in every leg that the search asks."""
+    passes = all(filters.values())
+    if _as_memory(view, candidate):
+        return [_memory_place(view, candidate, passes)]
+    legs = []
+    if "text" in view.plan.legs:
+        legs.append(_text_place(view, candidate, passes))
+    if view.plan.asks_vectors:
+        legs.append(_vector_place(view, candidate, passes))
+    return legs
+
+
+def _as_memory(view: ReadView, candidate: Candidate) -> bool:
+    return view.plan.include_memories and candidate.kind == MEMORY
+
+
+def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    plan, read = view.plan, view.read
+    if not plan.query.terms:
+        return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
+    rank, of, score = fulltext.rank_of(read, plan, candidate.row)
+    asked = list(dict.fromkeys(plan.query.terms))
+    hit = [t for t in asked if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
+    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(asked)}"
+    taken = fulltext.candidate_count(plan, of)
+    return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _one_term(view: ReadView, term: str) -> Plan:
+    return view.plan._replace(query=view.plan.query._replace(terms=(term,)))
+
+
+def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    plan = view.plan
+    rows = fulltext.recall_memories(view.read, plan, -1) if plan.asks_text else []
+    rank = rows.index(candidate.row) + 1 if candidate.row in rows and passes else None
+    detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
+    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
+
+
+def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
+    vectors, plan = view.vectors, view.plan
+    if vectors is None or plan.vector is None or view.space is None:
+        cause = "the vault holds no vectors" if view.mismatch is None else str(view.mismatch)
+        return LegReport("vector", False, None, 0, plan.candidates, None, cause)
+    allowed = view.mask()[vectors.slots]
+    of = int(np.count_nonzero(allowed))
+    at = vectors.at(view.snapshot.slots_of([candidate.row]))
+    if at[0] < 0:
+        return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {view.space.model!r}")
+    own = float(_core.cosine_at(plan.vector.exact, vectors.rows, at)[0])
+    order, _ = vectors.nearest(plan.vector.scan, of, allowed)
+    place = np.flatnonzero(order == at[0])
+    rank = int(place[0]) + 1 if len(place) and passes else None
+    return LegReport("vector", True, rank, of, plan.candidates, own, f"cosine {own:.4f}")

@@ -1,0 +1,242 @@
+"""What a batch of queries reads of a local store: a transaction, and the snapshot of its generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.errors import VectorError
+from septet.query.plan import Plan
+from septet.ranking.pool import Pool
+from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.snapshot import Snapshot, VectorRows
+from septet.spaces import Space
+from septet.storage.store import Reading, ReadTransaction, Store
+from septet.storage.tables import entries
+
+if TYPE_CHECKING:
+    from septet.snapshot.arrays import Mask, Slots
+    from septet.storage.tables.conditions import Condition
+
+__all__ = ["ReadView", "open_read_view"]
+
+_Answer = TypeVar("_Answer")
+
+
+class ReadView:
+    """A read transaction with the snapshot of exactly its generation.
+
+    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
+
+    Attributes:
+        space: the vectors that query vectors are compared with; None without any.
+        mismatch: why there are none, when the store has vectors of other models or dimensions only.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        transaction: ReadTransaction,
+        manager: SnapshotManager,
+        snapshot: Snapshot,
+        space: Space | None,
+        mismatch: VectorError | None,
+    ) -> None:
+        self.plans, self.plan = plans, plans[0]
+        self.transaction, self.read = transaction, transaction.reading
+        self.manager, self.snapshot = manager, snapshot
+        self.space, self.mismatch = space, mismatch
+
+    def __enter__(self) -> ReadView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.transaction.end()
+
+    def remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what the store answered at this generation, asking only the first time."""
+        return self.manager.remembered(self.read, key, ask)
+
+    @property
+    def vectors(self) -> VectorRows | None:
+        """The rows of the space."""
+        return None if self.space is None else self.snapshot.vectors[self.space.space]
+
+    def recall(self, tier: int, threads: int) -> list[tuple[Pool, int]]:
+        """Return the candidates of each plan, and its full-text matches before they were cut.
+
+        Args:
+            tier: the place of the tier among those that are searched.
+            threads: how many work on the plans.
+        """
+        plan = self.plan
+        cuts = plan.profile.cuts
+        by_fts5 = [self._by_fts5(p) for p in self.plans]
+        found = self.snapshot.corpus.recall(
+            [self._query(p, hits) for p, hits in zip(self.plans, by_fts5)],
+            tier=tier,
+            k=plan.candidates,
+            look=self._look(plan),
+            guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=self._space(),
+            selection=self._selection(),
+            threads=threads,
+        )
+        return [
+            (self._completed(p, pool, None if hits is None else by_text), matches)
+            for p, hits, (pool, matches, by_text) in zip(self.plans, by_fts5, found)
+        ]
+
+    def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
+        """Return slots ``(m,)`` as candidates of a plan, every column filled."""
+        plan = self.plans[query]
+        pool = self.snapshot.corpus.candidates_at(
+            self._query(plan, _NONE if self.needs_fts5(plan) else None),
+            slots,
+            tier=tier,
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=self._space(),
+        )
+        return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
+
+    def needs_fts5(self, plan: Plan) -> bool:
+        """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
+        return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
+
+    def mask(self) -> Mask:
+        """Return which slots pass every filter ``(s,)``."""
+        return self.snapshot.mask(self._now(), *self._filter()[1:])
+
+    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64]] | None:
+        """Return the best slots and scores as FTS5 ranks them, None where memory does."""
+        if not self.needs_fts5(plan):
+            return None
+        from septet.storage.tables import fulltext
+
+        hits = fulltext.recall(self.read, plan, self._look(plan))
+        if hits.fallback:
+            self.fallback = True
+        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64)
+
+    #: Whether ``bm25()`` was missing, and FTS5's default rank stood in.
+    fallback = False
+
+    def _look(self, plan: Plan) -> int:
+        # To know whether the small-corpus guard fires, look far enough to count.
+        return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
+
+    def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> _core.Query:
+        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
+        return query.text, query.terms if plan.asks_text else (), query.grams, vector, found
+
+    def _space(self) -> tuple[Any, ...] | None:
+        space = self.space
+        return None if space is None else (space.space, *self.snapshot.vectors[space.space])
+
+    def _now(self) -> float | None:
+        return None if self.plan.include_expired else self.plan.now
+
+    def _selection(self) -> _core.Selection | None:
+        if not self.plan.filters:
+            return self.snapshot.selection(self._now())
+        return self.snapshot.selection(self._now(), *self._filter())
+
+    def _filter(self) -> tuple[Condition | None, Callable[[], Sequence[int]] | None]:
+        """Return the filters that the caller named, joined, and what asks SQLite for the rows that pass them."""
+        if not self.plan.filters:
+            return None, None
+        from septet.storage.tables.candidates import rows_where
+        from septet.storage.tables.conditions import chosen
+
+        own = chosen(self.plan)
+        return (None, None) if own is None else (own, lambda: rows_where(self.read, own))
+
+    def _completed(self, plan: Plan, pool: Pool, by_text: int | None) -> Pool:
+        """Fill what a pool lacks and SQLite has.
+
+        Args:
+            by_text: the candidates whose BM25 score FTS5 gave already, the first ones; None when memory gave all.
+        """
+        if by_text is None and not plan.tags and not plan.needs_ids and self.snapshot.postings is not None:
+            return pool
+        columns, rows = {}, pool.rows
+        if plan.asks_text and by_text is not None and "bm25" in plan.corpus_columns:
+            columns["bm25"] = self._scores(plan, pool, rows, by_text)
+        if plan.asks_text and self.snapshot.postings is None and "trigram" in plan.corpus_columns:
+            columns["trigram"] = _core.trigrams(plan.query.text, entries.texts_at(self.read, rows))
+        if plan.tags:
+            columns["tags"] = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
+        pool = pool.with_columns(columns) if columns else pool
+        return pool.with_ids(entries.ids_at(self.read, rows)) if plan.needs_ids else pool
+
+    def _scores(self, plan: Plan, pool: Pool, rows: Sequence[int], known: int) -> NDArray[np.float64]:
+        """Return FTS5's score of every candidate ``(m,)``, 0 where no term matches."""
+        from septet.storage.tables import fulltext
+
+        scores = pool.columns["bm25"]
+        found = fulltext.score_rows(self.read, plan, rows[known:])
+        scores[known:] = [found.get(row, 0.0) for row in rows[known:]]
+        return scores
+
+
+_NONE = (np.empty(0, dtype=np.int64), np.empty(0))
+
+
+def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> ReadView:
+    """Begin a transaction and take the snapshot of its generation, again when another thread moved on in between.
+
+    Raises:
+        StoreError: the file cannot be read.
+    """
+    plan = plans[0]
+    vector, asks_text = plan, False
+    for one in plans:
+        vector = vector if one.vector is None else one
+        asks_text = asks_text or one.asks_text
+    while True:
+        transaction = store.begin_reading()
+        try:
+            read = transaction.reading
+            space, mismatch = _chosen_space(read, manager, vector)
+            snapshot = manager.view(read, plan.now, terms="tfidf" in plan.corpus_columns, space=space)
+            if snapshot is not None:
+                if asks_text:
+                    manager.schedule(store)
+                return ReadView(plans, transaction, manager, snapshot, space, mismatch)
+        except BaseException:
+            transaction.end()
+            raise
+        transaction.end()
+
+
+def _chosen_space(read: Reading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
+    """Return the space that query vectors are compared in; without one that fits, None and why."""
+    if plan.vector is None or "vector" not in plan.legs:
+        return None, None
+    if plan.space is not None:
+        return plan.space, None
+    model, dimensions = plan.model, plan.vector.scan.size
+
+    def choose() -> tuple[Space | None, VectorError | None]:
+        from septet.storage.tables import vectors
+
+        try:
+            return vectors.choose(read, model, dimensions), None
+        except VectorError as fault:
+            return None, fault
+
+    return manager.remembered(read, ("space", model, dimensions), choose)

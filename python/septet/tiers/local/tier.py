@@ -1,0 +1,198 @@
+"""A tier over a store on this machine."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import NamedTuple, TypeVar
+
+from septet.errors import StoreError
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.results import Note
+from septet.snapshot.manager import SnapshotManager
+from septet.spaces import Space
+from septet.storage.connection import store_error
+from septet.storage.store import Store
+from septet.storage.tables import entries
+from septet.tiers.local.read_view import ReadView, open_read_view
+from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled, Standing
+
+__all__ = ["LocalSession", "LocalTier"]
+
+_Method = TypeVar("_Method", bound=Callable[..., object])
+
+
+class LocalTier(NamedTuple):
+    """A store with a name and a priority."""
+
+    name: str
+    priority: float
+    store: Store
+    manager: SnapshotManager
+
+    def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
+        """Begin a search (see `Tier`)."""
+        plans = [plan.of_tier(self.name) if plan.asked else plan for plan in plans]
+        try:
+            return LocalSession(self, place, open_read_view(self.store, self.manager, *plans))
+        except sqlite3.Error as fault:
+            raise store_error(fault, self.store.path) from fault
+        except OSError as fault:
+            raise _file_error(fault) from fault
+
+
+def _translated(method: _Method) -> _Method:
+    """Let a method raise SQLite's errors and a file's as Septet's, so that one tier can fail and the others answer."""
+
+    @wraps(method)
+    def translated(session: LocalSession, *arguments: object) -> object:
+        try:
+            return method(session, *arguments)
+        except sqlite3.Error as fault:
+            raise store_error(fault, session.tier.store.path) from fault
+        except OSError as fault:
+            raise _file_error(fault) from fault
+
+    return translated  # type: ignore[return-value]
+
+
+def _file_error(fault: OSError) -> StoreError:
+    cure = "search again; if it comes back, remove the folder, which is made anew"
+    return StoreError(f"a file in the folder of arrays cannot be read: {fault} ({cure})")
+
+
+class LocalSession:
+    """A batch of queries over one store, inside one read transaction (see `Session`)."""
+
+    __slots__ = ("generation", "place", "tier", "view")
+
+    def __init__(self, tier: LocalTier, place: int, view: ReadView) -> None:
+        self.tier, self.place, self.view = tier, place, view
+        #: The generation that is read.
+        self.generation = view.read.generation
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.view.close()
+
+    @_translated
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the store."""
+        return self.view.remembered("standing", self._standing)
+
+    def _standing(self) -> Standing:
+        from septet.storage.tables import feedback, links
+
+        return Standing(feedback.counts(self.view.read), links.any_links(self.view.read))
+
+    @_translated
+    def recall(self, threads: int) -> Sequence[Recalled]:
+        """Return the candidates of each query."""
+        view = self.view
+        found = view.recall(self.place, threads)
+        notes = self._notes()
+        return [
+            Recalled(
+                pool,
+                matches,
+                view.space is not None and plan.vector is not None,
+                view.mismatch,
+                self._memories(plan) if plan.include_memories else (),
+                self._counts(plan) if plan.comparable else None,
+                notes,
+            )
+            for plan, (pool, matches) in zip(view.plans, found)
+        ]
+
+    @_translated
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+        return entries.ids_at(self.view.read, rows)
+
+    @_translated
+    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+        """Walk the links from the anchors."""
+        if not self.standing().linked:
+            return Neighbours({}, EMPTY)
+        from septet.storage.tables import candidates, links
+
+        plan = self.view.plans[query]
+        graph = plan.profile.graph
+        distances = links.distances(self.view.read, anchors, len(graph.proximity))
+        fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
+        passing = candidates.passing_rows(self.view.read, plan, fresh)
+        return Neighbours(distances, self._pool(query, passing[: graph.most_pulled]))
+
+    @_translated
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
+        """Say which of the ids the store holds, and bring those that pass the filters."""
+        from septet.storage.tables import candidates
+
+        read, plan = self.view.read, self.view.plans[query]
+        held = candidates.valid_ids(read, plan, ids)
+        passing = candidates.passing_rows(read, plan, [i for i in ids if i in held])
+        return Overrides(held, self._pool(query, passing))
+
+    @_translated
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+        return entries.read_rows(self.view.read, rows)
+
+    @_translated
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.tiers.local.inspection import filters_passed, legs_of
+
+        candidate = entries.find(self.view.read, [entry_id]).get(entry_id)
+        if candidate is None:
+            return None
+        filters = filters_passed(self.view, candidate)
+        return Inspected(candidate, filters, legs_of(self.view, candidate, filters))
+
+    def _pool(self, query: int, rows: Sequence[int]) -> Pool:
+        pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
+        return pool if pool.ids is not None else pool.with_ids(entries.ids_at(self.view.read, rows))
+
+    def _memories(self, plan: Plan) -> list[Candidate]:
+        if not plan.asks_text:
+            return []
+        from septet.storage.tables import fulltext
+
+        return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
+
+    def _counts(self, plan: Plan) -> TermCounts:
+        from septet.storage.tables import fulltext
+
+        return fulltext.counts(self.view.read, plan)
+
+    def _notes(self) -> list[Note]:
+        name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
+        notes = []
+        if view.fallback:
+            cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
+            notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", name))
+        if manager.mistrusted:
+            cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
+            notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
+        if manager.damaged:
+            cause = "a file of the sidecar was damaged, and was removed; its content is made anew"
+            notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
+        space = view.space
+        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
+            cause = "a query vector was given, but this vault holds no vectors"
+            notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+        if space is not None and plan.model is None and (others := self._other_models(space)):
+            cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
+            notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
+        return notes
+
+    def _other_models(self, space: Space) -> list[str]:
+        from septet.storage.tables.vectors import models_of
+
+        read, dimensions = self.view.read, space.dimensions
+        models = self.view.remembered(("models", dimensions), lambda: models_of(read, dimensions))
+        return [model for model in models if model != space.model]

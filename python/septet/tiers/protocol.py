@@ -1,0 +1,132 @@
+"""What a tier is: a name, a priority, and something that can recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from septet.errors import VectorError
+from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.pool import Candidate, Pool
+from septet.results import Note
+
+if TYPE_CHECKING:
+    from septet.explanation import LegReport
+
+__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "Session", "Standing", "Tier"]
+
+
+class Recalled(NamedTuple):
+    """What one tier found for one query.
+
+    Attributes:
+        pool: candidates with the columns that need the corpus; full-text order first, then what vectors added.
+        matches: full-text matches seen, exact as long as they are fewer than the guard's threshold.
+        with_vectors: whether the query vector was compared with this tier's vectors.
+        mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
+        memories: matching memories, best first.
+        counts: how many entries hold each term, when the plan wants scores that compare across tiers.
+    """
+
+    pool: Pool
+    matches: int
+    with_vectors: bool
+    mismatch: VectorError | None
+    memories: Sequence[Candidate]
+    counts: TermCounts | None
+    notes: Sequence[Note]
+
+
+class Standing(NamedTuple):
+    """What ranking needs to know of a tier, whatever the query: feedback rows by action, and whether it holds links."""
+
+    feedback: Mapping[str, int]
+    linked: bool
+
+
+class Neighbours(NamedTuple):
+    """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
+
+    distances: Mapping[str, int]
+    pool: Pool
+
+
+class Overrides(NamedTuple):
+    """Ids of lower tiers that a tier holds too (live and valid), and its copies that pass the filters."""
+
+    ids: frozenset[str]
+    pool: Pool
+
+
+class Inspected(NamedTuple):
+    """How one entry of a tier fares in a search: the filters it passes and its place in each leg."""
+
+    candidate: Candidate
+    filters: Mapping[str, bool]
+    legs: Sequence[LegReport]
+
+
+class Session(Protocol):
+    """One search in one tier, for a batch of queries: everything is read at one generation.
+
+    A query is named by its place in the batch.
+
+    Raises:
+        SeptetError: from every method, when the tier fails.
+    """
+
+    @property
+    def generation(self) -> int:
+        """The generation that is read."""
+
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the tier."""
+
+    def recall(self, threads: int) -> Sequence[Recalled]:
+        """Return the candidates of each query, all of which pass the filters.
+
+        Args:
+            threads: how many may work on the queries.
+        """
+
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+
+    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+        """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
+        """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""
+
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares for the first query, or None when the tier does not hold it."""
+
+    def close(self) -> None:
+        """End the search."""
+
+
+class Tier(Protocol):
+    """Something that can be searched."""
+
+    @property
+    def name(self) -> str:
+        """The name a hit carries."""
+
+    @property
+    def priority(self) -> float:
+        """Of entries with the same id, the one of the tier with the highest priority wins."""
+
+    def open(self, plans: Sequence[Plan], place: int) -> Session:
+        """Begin a search.
+
+        Args:
+            plans: one for each query; they differ in query and query vector only.
+            place: the tier's place among those that are searched; its candidates carry it.
+
+        Raises:
+            SeptetError: the tier fails.
+        """

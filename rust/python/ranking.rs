@@ -1,0 +1,154 @@
+//! Ranked candidates: rules for facts, scores, the best.
+
+use std::collections::HashMap;
+
+use numpy::prelude::*;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::integers;
+use super::pool::Pool;
+use crate::search;
+
+/// How facts about an entry become signals.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct FactRules(pub(super) search::FactRules);
+
+#[pymethods]
+impl FactRules {
+    #[new]
+    #[pyo3(signature = (severity, *, half_life_s, ramp))]
+    fn new(severity: HashMap<String, f64>, half_life_s: f64, ramp: f64) -> Self {
+        Self(search::FactRules::new(severity, half_life_s, ramp))
+    }
+}
+
+/// A pool with its scores.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Ranking {
+    names: Vec<Py<PyString>>,
+    found: search::Ranking,
+}
+
+/// Position, tier, row, score, breakdown and raw signals; of a memory (position -1, -2, …) the first and the score.
+type Placed<'py> = (i64, i64, i64, f64, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+
+#[pymethods]
+impl Ranking {
+    /// The pool, with the columns that were added.
+    #[getter]
+    fn pool(&self) -> Pool {
+        Pool(self.found.pool.clone())
+    }
+
+    /// The names of the signals.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.names)
+    }
+
+    /// The scores `(m,)`.
+    #[getter]
+    fn scores<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.found.scored.scores)
+    }
+
+    /// Candidates, best first `(m,)`.
+    #[getter]
+    fn order<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        integers(py, &self.found.scored.order)
+    }
+
+    /// Raw signals `(c, m)`.
+    #[getter]
+    fn signals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.matrix(py, &self.found.scored.signals)
+    }
+
+    /// Weight times signal `(c, m)`.
+    #[getter]
+    fn contributions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self.matrix(py, &self.found.scored.contributions)
+    }
+
+    /// The weights as they counted `(c,)`.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.found.scored.weights)
+    }
+
+    /// The weights by signal.
+    fn named_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.named(py, self.found.scored.weights.iter().map(|&weight| Some(weight)))
+    }
+
+    /// Weight times signal of candidates, by signal.
+    fn breakdowns<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        positions.into_iter().map(|at| self.breakdown(py, self.checked(at)?)).collect()
+    }
+
+    /// The signals of candidates; None where unknown.
+    fn raw<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        positions.into_iter().map(|at| self.known(py, self.checked(at)?)).collect()
+    }
+
+    /// Return the best candidates, and memories of a fixed score among them.
+    #[pyo3(signature = (limit=None, *, least=None, memories=0, memory_score=0.0))]
+    fn best<'py>(
+        &self,
+        py: Python<'py>,
+        limit: Option<usize>,
+        least: Option<f64>,
+        memories: usize,
+        memory_score: f64,
+    ) -> PyResult<Vec<Placed<'py>>> {
+        let fixed = search::Fixed { count: memories, score: memory_score };
+        let placed = |(placed, score): (search::Placed, f64)| match placed {
+            search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None)),
+            search::Placed::Candidate(at) => {
+                let (tier, row) = (self.found.pool.tiers()[at], self.found.pool.rows()[at]);
+                let (breakdown, raw) = (self.breakdown(py, at)?, self.known(py, at)?);
+                Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw)))
+            }
+        };
+        self.found.best(limit, least, fixed).into_iter().map(placed).collect()
+    }
+}
+
+impl Ranking {
+    pub(super) fn new(names: Vec<Py<PyString>>, found: search::Ranking) -> Self {
+        Self { names, found }
+    }
+
+    fn checked(&self, at: usize) -> PyResult<usize> {
+        let len = self.found.scored.scores.len();
+        let out_of_range = crate::Error::OutOfRange { what: "candidate", index: at as i64, len };
+        if at < len { Ok(at) } else { Err(out_of_range.into()) }
+    }
+
+    fn breakdown<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.named(py, self.of(&self.found.scored.contributions, at).map(Some))
+    }
+
+    fn known<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+        self.named(py, self.of(&self.found.scored.signals, at).map(|x| (!x.is_nan()).then_some(x)))
+    }
+
+    fn of<'a>(&self, matrix: &'a [f64], at: usize) -> impl Iterator<Item = f64> + use<'a> {
+        let m = self.found.scored.scores.len();
+        matrix.iter().skip(at).step_by(m.max(1)).copied()
+    }
+
+    fn named<'py>(&self, py: Python<'py>, values: impl Iterator<Item = Option<f64>>) -> PyResult<Bound<'py, PyDict>> {
+        let named = PyDict::new(py);
+        for (name, value) in self.names.iter().zip(values) {
+            named.set_item(name, value)?;
+        }
+        Ok(named)
+    }
+
+    fn matrix<'py>(&self, py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        PyArray1::from_slice(py, values).reshape([self.names.len(), self.found.scored.scores.len()])
+    }
+}

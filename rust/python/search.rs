@@ -1,0 +1,260 @@
+//! Recall over one snapshot.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use numpy::prelude::*;
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::codes::Codes;
+use super::fts::{Statistics, TextIndex};
+use super::pool::Pool;
+use super::terms::{Frequencies, SpellingIndex, TermIndex};
+use super::{Pieces, Vector, count};
+use crate::search;
+
+/// Cut a question into the terms of a full-text search.
+#[pyfunction]
+pub(super) fn query_terms<'py>(
+    py: Python<'py>,
+    text: &str,
+    drop_stop_words: bool,
+    grams: bool,
+    most: i64,
+) -> PyResult<(Bound<'py, PyTuple>, usize, bool)> {
+    let found = search::query_terms(text, drop_stop_words, grams, count("most", most)?);
+    Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
+}
+
+/// Names by number, append-only.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct NameTable(Arc<search::NameTable>);
+
+#[pymethods]
+impl NameTable {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Add names at the end.
+    fn extend(&self, names: Vec<PyBackedStr>) {
+        self.0.extend(&names);
+    }
+}
+
+/// Which slots of a snapshot a search may return.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Selection(search::Selection);
+
+#[pymethods]
+impl Selection {
+    #[new]
+    fn new(mask: Vector<'_, bool>) -> PyResult<Self> {
+        Ok(Self(search::Selection::new(mask.bytes()?.slice()?.to_vec())))
+    }
+}
+
+type Array<T> = Py<PyArray1<T>>;
+/// Full text: two indexes with their statistics, and the spelling.
+type FullText = (Py<TextIndex>, Py<Statistics>, Py<TextIndex>, Py<Statistics>, Py<SpellingIndex>);
+
+/// A snapshot's arrays and indexes, read by `recall`.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Corpus {
+    rows: Array<i64>,
+    created_at: Array<f64>,
+    updated_at: Array<f64>,
+    valid_from: Array<f64>,
+    valid_until: Array<f64>,
+    kind: Array<i32>,
+    severity: Array<i32>,
+    domain: Array<i32>,
+    names: Arc<search::NameTable>,
+    text: Option<FullText>,
+    terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
+}
+
+/// Rows of unit length with their slots, codes, and the row of each slot.
+type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>);
+/// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found.
+type QueryParts<'py> = (
+    PyBackedStr,
+    Vec<String>,
+    bool,
+    Option<(Vector<'py, f64>, Vector<'py, f32>)>,
+    Option<(Vector<'py, i64>, Vector<'py, f64>)>,
+);
+
+#[pymethods]
+impl Corpus {
+    #[new]
+    #[pyo3(signature = (columns, names, *, text=None, terms=None))]
+    fn new(
+        columns: &Bound<'_, PyDict>,
+        names: &Bound<'_, NameTable>,
+        text: Option<FullText>,
+        terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
+    ) -> PyResult<Self> {
+        let made = Self {
+            rows: column(columns, "rows")?,
+            created_at: column(columns, "created_at")?,
+            updated_at: column(columns, "updated_at")?,
+            valid_from: column(columns, "valid_from")?,
+            valid_until: column(columns, "valid_until")?,
+            kind: column(columns, "kind")?,
+            severity: column(columns, "severity")?,
+            domain: column(columns, "domain")?,
+            names: Arc::clone(&names.get().0),
+            text,
+            terms,
+        };
+        made.with(columns.py(), |corpus| Ok(corpus.checked().map(|_| ())?))?;
+        Ok(made)
+    }
+
+    /// Return the candidates of each query, with its full-text matches and how many of the candidates these are.
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, threads=1))]
+    fn recall(
+        &self,
+        py: Python<'_>,
+        queries: Vec<QueryParts<'_>>,
+        tier: u32,
+        k: i64,
+        look: i64,
+        guard: Option<(i64, i64)>,
+        weights: Vector<'_, f64>,
+        columns: HashSet<String>,
+        space: Option<SpaceParts<'_>>,
+        selection: Option<&Bound<'_, Selection>>,
+        threads: i64,
+    ) -> PyResult<Vec<(Pool, usize, usize)>> {
+        let guard = guard.map(|(below, limit)| {
+            PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
+        });
+        let request = search::Request {
+            k: count("k", k)?,
+            look: count("look", look)?,
+            guard: guard.transpose()?,
+            weights: weights.slice()?,
+            columns: columns_of(&columns)?,
+            selection: selection.map(|selection| &selection.get().0),
+            tier,
+        };
+        let threads = count("threads", threads)?;
+        let space = space.as_ref().map(space_of).transpose()?;
+        let queries = queries.iter().map(query_of).collect::<PyResult<Vec<_>>>()?;
+        let found = self.with(py, |corpus| {
+            Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries, threads))?)
+        })?;
+        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text)).collect())
+    }
+
+    /// Return given slots as candidates of a query, every column filled.
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (query, slots, *, tier, weights, columns, space=None))]
+    fn candidates_at(
+        &self,
+        py: Python<'_>,
+        query: QueryParts<'_>,
+        slots: Vector<'_, i64>,
+        tier: u32,
+        weights: Vector<'_, f64>,
+        columns: HashSet<String>,
+        space: Option<SpaceParts<'_>>,
+    ) -> PyResult<Pool> {
+        let request = search::Request {
+            k: 0,
+            look: 0,
+            guard: None,
+            weights: weights.slice()?,
+            columns: columns_of(&columns)?,
+            selection: None,
+            tier,
+        };
+        let space = space.as_ref().map(space_of).transpose()?;
+        let (query, slots) = (query_of(&query)?, slots.slice()?);
+        self.with(py, |corpus| {
+            Ok(Pool(py.detach(|| search::candidates_at(&corpus, space.as_ref(), &request, &query, slots))?))
+        })
+    }
+}
+
+impl Corpus {
+    /// Borrow every array for as long as a search reads them.
+    fn with<R>(&self, py: Python<'_>, go_on: impl FnOnce(search::Corpus<'_>) -> PyResult<R>) -> PyResult<R> {
+        let (rows, kind) = (readonly(py, &self.rows)?, readonly(py, &self.kind)?);
+        let (severity, domain) = (readonly(py, &self.severity)?, readonly(py, &self.domain)?);
+        let (created_at, updated_at) = (readonly(py, &self.created_at)?, readonly(py, &self.updated_at)?);
+        let (valid_from, valid_until) = (readonly(py, &self.valid_from)?, readonly(py, &self.valid_until)?);
+        let text = self.text.as_ref().map(|(entries, entry_rows, grams, gram_rows, spelling)| search::FullText {
+            entries: (&entries.get().0, &entry_rows.get().0),
+            grams: (&grams.get().0, &gram_rows.get().0),
+            spelling: &spelling.get().0,
+        });
+        go_on(search::Corpus {
+            rows: rows.as_slice()?,
+            created_at: created_at.as_slice()?,
+            updated_at: updated_at.as_slice()?,
+            valid_from: valid_from.as_slice()?,
+            valid_until: valid_until.as_slice()?,
+            kind: kind.as_slice()?,
+            severity: severity.as_slice()?,
+            domain: domain.as_slice()?,
+            names: &self.names,
+            text,
+            terms: self.terms.as_ref().map(|(index, frequencies)| (&index.get().0, &frequencies.get().0)),
+        })
+    }
+}
+
+fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array<T>> {
+    let array =
+        columns.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the column {name} is missing")))?;
+    // The checks of an argument: dtype, dimensions, layout.
+    let _: Vector<'_, T> = array.extract()?;
+    Ok(array.cast_into::<PyUntypedArray>()?.cast_into::<PyArray1<T>>()?.unbind())
+}
+
+fn readonly<'py, T: Element>(py: Python<'py>, array: &Array<T>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    Ok(array.bind(py).try_readonly()?)
+}
+
+fn space_of<'a>((number, rows, slots, codes, positions): &'a SpaceParts<'_>) -> PyResult<search::Space<'a>> {
+    Ok(search::Space {
+        number: *number,
+        rows: rows.rows()?,
+        slots: slots.slice()?,
+        codes: &codes.get().0,
+        positions: positions.slice()?,
+    })
+}
+
+fn query_of<'a>((text, terms, grams, vector, found): &'a QueryParts<'_>) -> PyResult<search::Query<'a>> {
+    let vector = vector.as_ref().map(|(exact, unit)| PyResult::Ok((exact.slice()?, unit.slice()?)));
+    let found = found.as_ref().map(|(slots, scores)| PyResult::Ok((slots.slice()?, scores.slice()?)));
+    Ok(search::Query { text, terms, grams: *grams, vector: vector.transpose()?, found: found.transpose()? })
+}
+
+fn columns_of(names: &HashSet<String>) -> PyResult<search::Columns> {
+    let mut columns = search::Columns::default();
+    for name in names {
+        match name.as_str() {
+            "bm25" => columns.bm25 = true,
+            "tfidf" => columns.tfidf = true,
+            "trigram" => columns.trigram = true,
+            "cosine" => columns.cosine = true,
+            _ => return Err(PyValueError::new_err(format!("{name:?} is no column of the corpus"))),
+        }
+    }
+    Ok(columns)
+}

@@ -1,0 +1,108 @@
+//! The arrays of a snapshot, borrowed for as long as a search reads them.
+
+use crate::error::{Error, Result};
+use crate::fts::{Part, Statistics, TextIndex};
+use crate::terms::{Frequencies, SpellingIndex, TermIndex};
+use crate::vectors::{Codes, Pieces};
+
+use super::labels::NameTable;
+
+/// A snapshot: what signals read of every slot `(s,)`, and the indexes over the slots.
+#[derive(Clone, Copy, Debug)]
+pub struct Corpus<'a> {
+    /// The store's row of each slot.
+    pub rows: &'a [i64],
+    /// Epoch seconds.
+    pub created_at: &'a [f64],
+    /// Epoch seconds.
+    pub updated_at: &'a [f64],
+    /// Epoch seconds, -inf without a limit.
+    pub valid_from: &'a [f64],
+    /// Epoch seconds, inf without a limit.
+    pub valid_until: &'a [f64],
+    /// Numbers into `names`.
+    pub kind: &'a [i32],
+    /// Numbers into `names`.
+    pub severity: &'a [i32],
+    /// Numbers into `names`.
+    pub domain: &'a [i32],
+    /// The names of kinds, severities and domains.
+    pub names: &'a NameTable,
+    /// Full text; None while it is not in memory.
+    pub text: Option<FullText<'a>>,
+    /// Token counts, and the document frequencies of this moment.
+    pub terms: Option<(&'a TermIndex, &'a Frequencies)>,
+}
+
+/// The full-text tables of a snapshot, and the spelling of its texts.
+#[derive(Clone, Copy, Debug)]
+pub struct FullText<'a> {
+    /// The texts of entries, in five columns.
+    pub entries: (&'a TextIndex, &'a Statistics),
+    /// Their grams, in one column.
+    pub grams: (&'a TextIndex, &'a Statistics),
+    /// Their words.
+    pub spelling: &'a SpellingIndex,
+}
+
+/// The vectors of one space.
+#[derive(Clone, Copy, Debug)]
+pub struct Space<'a> {
+    /// The space's number in its store.
+    pub number: i64,
+    /// Unit rows `(v, d)`.
+    pub rows: Pieces<'a>,
+    /// The slot of each row `(v,)`.
+    pub slots: &'a [i64],
+    /// The rows' codes.
+    pub codes: &'a Codes,
+    /// The row of each slot `(s,)`, -1 for a slot without a vector.
+    pub positions: &'a [i32],
+}
+
+impl<'a> Corpus<'a> {
+    /// Fail unless every array has a value for each slot.
+    ///
+    /// # Errors
+    /// [`Error::Length`] naming the array.
+    pub fn checked(self) -> Result<Self> {
+        let s = self.rows.len();
+        for (what, got) in [
+            ("created_at", self.created_at.len()),
+            ("updated_at", self.updated_at.len()),
+            ("valid_from", self.valid_from.len()),
+            ("valid_until", self.valid_until.len()),
+            ("kind", self.kind.len()),
+            ("severity", self.severity.len()),
+            ("domain", self.domain.len()),
+        ] {
+            if got != s {
+                return Err(Error::Length { what, got, wanted: s });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Fail unless the slots are some of this snapshot's.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for the first that is none.
+    pub(super) fn check(&self, slots: &[i64]) -> Result<()> {
+        let len = self.rows.len();
+        match slots.iter().find(|&&slot| usize::try_from(slot).map_or(true, |slot| slot >= len)) {
+            Some(&index) => Err(Error::OutOfRange { what: "slot", index, len }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'a> FullText<'a> {
+    /// What a query ranks over: the entries, and the grams if they are asked and there are any.
+    pub(super) fn parts(&self, weights: &'a [f64], grams: bool) -> Vec<Part<'a>> {
+        let mut parts = vec![Part { index: self.entries.0, statistics: self.entries.1, weights }];
+        if grams && self.grams.1.rows() > 0 {
+            parts.push(Part { index: self.grams.0, statistics: self.grams.1, weights: &[1.0] });
+        }
+        parts
+    }
+}

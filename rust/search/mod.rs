@@ -1,0 +1,22 @@
+//! A search over one snapshot: from query terms and a query vector to ranked candidates.
+//!
+//! - [`Corpus`]: the arrays of a snapshot, borrowed; [`Selection`]: which of its slots a search may return;
+//! - [`recall()`]: both legs, their union, and every column that needs the corpus, for one query or many;
+//! - [`Pool`]: candidates as parallel arrays, also those of several tiers, united;
+//! - [`rank()`]: facts, signals, weights and order of a pool.
+
+mod corpus;
+mod labels;
+mod pool;
+mod query;
+mod rank;
+mod recall;
+mod selection;
+
+pub use corpus::{Corpus, FullText, Space};
+pub use labels::{Labels, NameTable};
+pub use pool::Pool;
+pub use query::{Terms, query_terms};
+pub use rank::{FactRules, Fixed, Moment, Placed, Ranking, rank};
+pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
+pub use selection::Selection;

@@ -1,0 +1,300 @@
+//! Recall: the candidates of queries, with every column that needs the corpus, whichever leg found them.
+
+use std::borrow::Cow;
+
+use super::corpus::{Corpus, Space};
+use super::labels::Labels;
+use super::pool::Pool;
+use super::selection::Selection;
+use crate::error::{Error, Result};
+use crate::fts::{self, Wanted};
+use crate::fuse;
+use crate::vectors::{self, Level, Rows};
+
+/// Vector queries that pass over the codes together.
+const BATCH: usize = 128;
+
+/// One query, as the legs read it.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// The question, for the comparison of spelling and for TF-IDF.
+    pub text: &'a str,
+    /// The terms of full text; none when it is not searched.
+    pub terms: &'a [String],
+    /// Whether the table of grams is searched too.
+    pub grams: bool,
+    /// The query vector: as it was given `(d,)`, and of unit length `(d,)`.
+    pub vector: Option<(&'a [f64], &'a [f32])>,
+    /// Slots and scores by full text, best first, that FTS5 found: where full text is not in memory, or a term is a
+    /// phrase. Scores of other candidates are left unknown then.
+    pub found: Option<(&'a [i64], &'a [f64])>,
+}
+
+/// What is wanted of every query.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Candidates that each leg takes.
+    pub k: usize,
+    /// Full-text matches that are counted, at least `k`.
+    pub look: usize,
+    /// When every match becomes a candidate; None never.
+    pub guard: Option<Guard>,
+    /// The weights of the five columns of full text.
+    pub weights: &'a [f64],
+    /// The columns to fill.
+    pub columns: Columns,
+    /// Which slots may be returned; None allows all.
+    pub selection: Option<&'a Selection>,
+    /// What candidates carry as the place of their tier.
+    pub tier: u32,
+}
+
+/// The small-corpus guard: it fires when fewer than `below` entries match, more than half of which `limit` would drop.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    /// Matches from which on it does not fire.
+    pub below: usize,
+    /// The limit that it overrides.
+    pub limit: usize,
+}
+
+/// The columns that need the corpus.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Columns {
+    /// FTS5's score, 0 where no term matches.
+    pub bm25: bool,
+    /// The TF-IDF cosine.
+    pub tfidf: bool,
+    /// The cosine of character trigrams.
+    pub trigram: bool,
+    /// The cosine with the query vector, NaN for candidates without a vector.
+    pub cosine: bool,
+}
+
+/// What one query found.
+#[derive(Clone, Debug)]
+pub struct Recalled {
+    /// The candidates: by full text, best first, then what vectors added.
+    pub pool: Pool,
+    /// Full-text matches seen, exact below `look`.
+    pub matches: usize,
+    /// How many of the candidates full text found.
+    pub by_text: usize,
+}
+
+impl Guard {
+    fn fires(self, matches: usize) -> bool {
+        matches < self.below && self.limit < matches.div_ceil(2)
+    }
+}
+
+/// Recall the candidates of each query, on so many threads: each takes a share of the queries.
+///
+/// # Errors
+/// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`] and [`vectors::cosine_at`]; [`Error::OutOfRange`] for a slot
+/// that the corpus does not have.
+pub fn recall(
+    corpus: &Corpus<'_>,
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    queries: &[Query<'_>],
+    threads: usize,
+) -> Result<Vec<Recalled>> {
+    let share = queries.len().div_ceil(threads.max(1)).max(1);
+    if share >= queries.len() {
+        return run(corpus, space, request, queries);
+    }
+    std::thread::scope(|scope| {
+        let parts: Vec<_> =
+            queries.chunks(share).map(|part| scope.spawn(move || run(corpus, space, request, part))).collect();
+        let mut found = Vec::with_capacity(queries.len());
+        for part in parts {
+            found.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(found)
+    })
+}
+
+/// Return given slots `(m,)` as candidates of a query, with every column filled as [`recall`] fills it.
+///
+/// # Errors
+/// As [`recall`].
+pub fn candidates_at(
+    corpus: &Corpus<'_>,
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    query: &Query<'_>,
+    slots: &[i64],
+) -> Result<Pool> {
+    candidates(corpus, space, request, query, slots, &[])
+}
+
+fn run(
+    corpus: &Corpus<'_>,
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    queries: &[Query<'_>],
+) -> Result<Vec<Recalled>> {
+    let mut nearest = nearest(space, request, queries)?.into_iter();
+    queries.iter().map(|query| one(corpus, space, request, query, &nearest.next().unwrap_or_default())).collect()
+}
+
+fn one(
+    corpus: &Corpus<'_>,
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    query: &Query<'_>,
+    nearest: &[i64],
+) -> Result<Recalled> {
+    let (mut slots, mut scores) = by_text(corpus, request, query)?;
+    let matches = slots.len();
+    if !request.guard.is_some_and(|guard| guard.fires(matches)) {
+        slots.truncate(request.k);
+        scores.truncate(request.k);
+    }
+    let pool = candidates(corpus, space, request, query, &fuse::unite(&slots, nearest), &scores)?;
+    Ok(Recalled { pool, matches, by_text: slots.len() })
+}
+
+/// The best slots by full text, and their scores.
+fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<(Vec<i64>, Vec<f64>)> {
+    if let Some((slots, scores)) = query.found {
+        let wanted = slots.len();
+        return match scores.len() {
+            got if got != wanted => Err(Error::Length { what: "scores", got, wanted }),
+            _ => Ok((slots.to_vec(), scores.to_vec())),
+        };
+    }
+    let Some(text) = corpus.text.filter(|_| !query.terms.is_empty()) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let mask = request.selection.map(Selection::slots);
+    let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
+    let hits = fts::bm25_top_k(&text.parts(request.weights, query.grams), query.terms, wanted)?;
+    Ok((hits.slots.into_iter().map(|slot| slot as i64).collect(), hits.scores))
+}
+
+/// By query the slots of the nearest vectors; nothing for a query without a vector.
+fn nearest(space: Option<&Space<'_>>, request: &Request<'_>, queries: &[Query<'_>]) -> Result<Vec<Vec<i64>>> {
+    let mut found = vec![Vec::new(); queries.len()];
+    let Some(space) = space else { return Ok(found) };
+    let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
+    let how = vectors::Request {
+        k: request.k,
+        mask: mask.as_deref(),
+        level: Level::best(),
+        threads: (queries.len() > 1).then_some(1),
+        front: None,
+    };
+    let asked: Vec<(usize, &[f32])> =
+        queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
+    for batch in asked.chunks(BATCH) {
+        let d = batch[0].1.len();
+        if let Some((_, other)) = batch.iter().find(|(_, scan)| scan.len() != d) {
+            return Err(Error::Length { what: "query", got: other.len(), wanted: d });
+        }
+        let hits = match batch {
+            [(_, scan)] => vec![vectors::top_k_coded(space.codes, scan, space.rows, how)?],
+            _ => {
+                let all: Vec<f32> = batch.iter().flat_map(|(_, scan)| scan.iter().copied()).collect();
+                vectors::top_k_batch_coded(space.codes, Rows::new(&all, batch.len(), d)?, space.rows, how)?
+            }
+        };
+        for ((i, _), hits) in batch.iter().zip(hits) {
+            found[*i] = slots_of(&hits.rows, space.slots)?;
+        }
+    }
+    Ok(found)
+}
+
+fn slots_of(rows: &[usize], slots: &[i64]) -> Result<Vec<i64>> {
+    let slot = |&row: &usize| slots.get(row).copied();
+    let out_of_range = || Error::Length { what: "the slots of vectors", got: slots.len(), wanted: rows.len() };
+    rows.iter().map(|row| slot(row).ok_or_else(out_of_range)).collect()
+}
+
+/// Slots as candidates; `scores` are those by full text of the first ones.
+fn candidates(
+    corpus: &Corpus<'_>,
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    query: &Query<'_>,
+    slots: &[i64],
+    scores: &[f64],
+) -> Result<Pool> {
+    corpus.check(slots)?;
+    let mut pool = facts(corpus, request.tier, slots)?;
+    if !query.terms.is_empty() {
+        if request.columns.bm25 {
+            pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, query, slots, scores)?)?;
+        }
+        if request.columns.tfidf {
+            pool = pool.with_column(Cow::Borrowed("tfidf"), tfidf(corpus, query, slots)?)?;
+        }
+        if request.columns.trigram {
+            let unknown = || Ok(vec![f64::NAN; slots.len()]);
+            let found = corpus.text.map_or_else(unknown, |text| text.spelling.cosines(query.text, slots))?;
+            pool = pool.with_column(Cow::Borrowed("trigram"), found)?;
+        }
+    }
+    if let (Some(space), Some((exact, _)), true) = (space, query.vector, request.columns.cosine) {
+        pool = pool.with_column(Cow::Borrowed("cosine"), cosine(space, exact, slots)?)?;
+    }
+    Ok(pool)
+}
+
+/// What signals read of every candidate.
+fn facts(corpus: &Corpus<'_>, tier: u32, slots: &[i64]) -> Result<Pool> {
+    let names = corpus.names.read();
+    let labels = |column: &[i32]| Labels::of_numbers(slots.iter().map(|&slot| column[slot as usize]), &names);
+    let pick = |column: &[f64]| -> Vec<f64> { slots.iter().map(|&slot| column[slot as usize]).collect() };
+    let known = |column: &[f64]| -> Vec<f64> {
+        slots.iter().map(|&slot| column[slot as usize]).map(|t| if t.is_infinite() { f64::NAN } else { t }).collect()
+    };
+    let rows = slots.iter().map(|&slot| corpus.rows[slot as usize]).collect();
+    let (kind, severity, domain) = (labels(corpus.kind)?, labels(corpus.severity)?, labels(corpus.domain)?);
+    Pool::new(rows, vec![tier; slots.len()], kind, severity, domain)?
+        .with_column(Cow::Borrowed("created_at"), pick(corpus.created_at))?
+        .with_column(Cow::Borrowed("updated_at"), pick(corpus.updated_at))?
+        .with_column(Cow::Borrowed("valid_from"), known(corpus.valid_from))?
+        .with_column(Cow::Borrowed("valid_until"), known(corpus.valid_until))
+}
+
+fn bm25(
+    corpus: &Corpus<'_>,
+    request: &Request<'_>,
+    query: &Query<'_>,
+    slots: &[i64],
+    scores: &[f64],
+) -> Result<Vec<f64>> {
+    let others = &slots[scores.len()..];
+    let mut values = scores.to_vec();
+    match corpus.text {
+        Some(text) if query.found.is_none() && !others.is_empty() => {
+            let found = fts::bm25_at(&text.parts(request.weights, query.grams), query.terms, others)?;
+            values.extend(found.into_iter().map(|score| if score.is_nan() { 0.0 } else { score }));
+        }
+        _ => values.resize(slots.len(), f64::NAN),
+    }
+    Ok(values)
+}
+
+fn tfidf(corpus: &Corpus<'_>, query: &Query<'_>, slots: &[i64]) -> Result<Vec<f64>> {
+    match corpus.terms {
+        Some((index, frequencies)) => index.cosines(frequencies, query.text, slots),
+        None => Ok(vec![f64::NAN; slots.len()]),
+    }
+}
+
+fn cosine(space: &Space<'_>, exact: &[f64], slots: &[i64]) -> Result<Vec<f64>> {
+    let position = |&slot: &i64| {
+        let found = usize::try_from(slot).ok().and_then(|slot| space.positions.get(slot));
+        found.map(|&at| i64::from(at)).ok_or(Error::OutOfRange {
+            what: "slot",
+            index: slot,
+            len: space.positions.len(),
+        })
+    };
+    let at = slots.iter().map(position).collect::<Result<Vec<_>>>()?;
+    vectors::cosine_at(exact, space.rows, &at)
+}

@@ -1,0 +1,95 @@
+"""A search takes few steps: Python calls, modules, switches between files, native calls. Nothing is timed."""
+
+import sys
+
+import pytest
+
+#: At most so many, as measured with Python 3.11 and numpy 2.4. Aimed at (`benches/steps.py`): calls 170 for text, 200
+#: for filtered hybrid, 260 for first after an add; modules 16 and switches 60 for text; native 6 for hybrid.
+LIMITS = {
+    "text": {"calls": 145, "modules": 16, "files": 17, "switches": 60, "native": 5},
+    "hybrid": {"calls": 156, "modules": 17, "files": 19, "switches": 68, "native": 6},
+    "filtered hybrid": {"calls": 176, "modules": 19, "files": 22, "switches": 80, "native": 6},
+    "first after an add": {"calls": 313, "modules": 30, "files": 41, "switches": 153, "native": 12},
+}
+
+
+@pytest.fixture(scope="module")
+def steps(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(request.config.rootpath / "benches"))
+        import steps
+
+        yield steps
+
+
+@pytest.fixture(scope="module")
+def searches(steps, tmp_path_factory):
+    with steps.Searches(tmp_path_factory.mktemp("steps") / "vault.db") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def counted(steps, searches):
+    found = searches.steps()
+    print(f"\n{steps.table(found)}")
+    return found
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_a_search_takes_at_most_so_many_steps(counted, case):
+    over = {what: (n, LIMITS[case][what]) for what, n in counted[case]._asdict().items() if n > LIMITS[case][what]}
+    assert not over, f"{case}: counted, and the limit"
+
+
+def test_every_kind_of_search_has_limits(counted):
+    assert counted.keys() == LIMITS.keys()
+
+
+def test_the_counts_are_the_same_from_vault_to_vault(steps, counted, tmp_path):
+    with steps.Searches(tmp_path / "vault.db") as other:
+        assert other.steps() == counted
+
+
+def test_the_counts_are_the_same_from_search_to_search(steps, searches, counted):
+    for ask in (searches.text, searches.hybrid, searches.filtered):
+        ask()
+        assert len({steps.count(ask) for _ in range(20)}) == 1
+
+
+def test_the_searches_that_are_counted_find_something(searches):
+    for ask in (searches.text, searches.hybrid, searches.filtered):
+        found = ask()
+        assert len(found) == 10
+        assert not found.notes
+    assert {hit.domain for hit in searches.filtered()} == {"domain3"}
+    searches.add()
+    assert f"new{searches.added}" in searches.vault.search(f"brandnew{searches.added}").ids
+
+
+def test_calls_and_switches_are_counted_as_they_are_defined(steps):
+    def generator():
+        yield 1
+        yield 2
+
+    def ask():
+        list(generator())
+        steps.plain("x", 1.0)
+
+    counted = steps.count(ask)
+    # The generator is entered three times, then `plain`, then the constructor that dataclasses generated.
+    assert (counted.calls, counted.files, counted.switches, counted.modules, counted.native) == (5, 3, 2, 0, 0)
+
+
+def test_functions_and_methods_of_the_native_module_are_counted(steps):
+    from septet import _core
+
+    index = _core.TermIndex()
+    assert steps.count(lambda: (_core.words("two words"), len(index), index.append(["one"]), [].append(1))).native == 2
+
+
+def test_counting_gives_back_the_profile_function_that_was_there(steps):
+    before = sys.getprofile()
+    with pytest.raises(ZeroDivisionError):
+        steps.count(lambda: 1 / 0)
+    assert sys.getprofile() is before

@@ -1,0 +1,72 @@
+"""A program that uses the whole public API passes the type checkers in strict mode; typical mistakes do not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import septet
+
+FOLDER = Path(__file__).parent / "typing"
+SOURCES = Path(septet.__file__).parent.parent
+SAMPLE, MISTAKES = FOLDER / "sample.py", FOLDER / "mistakes.py"
+
+
+def ran(*command, **environment):
+    """What a program printed, whatever its exit code."""
+    env = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=env, cwd=FOLDER, check=False).stdout
+
+
+def errors_of_mypy():
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-version=3.10", "-O", "json"]
+    cache = f"--cache-dir={SOURCES.parent / '.mypy_cache' / 'sample'}"
+    found = [json.loads(line) for line in ran(*command, cache, SAMPLE, MISTAKES, MYPYPATH=str(SOURCES)).splitlines()]
+    return [(Path(one["file"]).name, one["line"], one["message"]) for one in found if one["severity"] == "error"]
+
+
+def errors_of_pyright():
+    pytest.importorskip("basedpyright")
+    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
+    found = json.loads(ran(*command, "-p", FOLDER / "pyrightconfig.json"))
+    assert found["summary"]["filesAnalyzed"] == 2
+    places = [(Path(one["file"]).name, one["range"]["start"]["line"] + 1, one) for one in found["generalDiagnostics"]]
+    return [(name, line, one["message"]) for name, line, one in places if one["severity"] in ("error", "warning")]
+
+
+@pytest.fixture(scope="module", params=[errors_of_mypy, errors_of_pyright], ids=["mypy", "pyright"])
+def errors(request):
+    return request.param()
+
+
+def test_a_program_that_uses_the_whole_public_api_has_no_error(errors):
+    assert [one for one in errors if one[0] == SAMPLE.name] == []
+
+
+def test_each_of_ten_typical_mistakes_is_one_error_and_nothing_else_is(errors):
+    lines = MISTAKES.read_text(encoding="utf-8").splitlines()
+    marked = [number for number, line in enumerate(lines, start=1) if line.endswith("# error")]
+    assert len(marked) == 10
+    assert [line for name, line, _ in errors if name == MISTAKES.name] == marked
+
+
+def test_the_program_does_what_its_types_say(tmp_path):
+    done = subprocess.run([sys.executable, SAMPLE, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == septet.__version__
+
+
+def test_the_program_uses_every_class_and_function_that_is_public():
+    text = SAMPLE.read_text(encoding="utf-8") + MISTAKES.read_text(encoding="utf-8")
+    values = [name for name in septet.__all__ if isinstance(getattr(septet, name), type)]
+    unused = {name for name in values if name not in text}
+    # Providers need servers; errors share one way to be caught; the rest names what is passed, not what is called.
+    assert {name for name in unused if not issubclass(getattr(septet, name), Exception)} == {
+        *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
+        *("OpenAIEmbedder", "VoyageEmbedder", "LegReport"),
+        *("EntryChanges", "EntryFields", "EntryOverrides", "MemoryFields", "SpanFields", "Strings"),
+    }

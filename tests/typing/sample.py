@@ -1,0 +1,241 @@
+"""What a program that uses the whole public API looks like: type checkers pass it in strict mode, and it runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import septet
+from septet import (
+    BatchError,
+    CallableEmbedder,
+    Embedder,
+    EmbeddingCache,
+    EmbeddingConfig,
+    EmbeddingOptions,
+    EmbeddingStatus,
+    EmbedReport,
+    Entry,
+    EntryError,
+    EntryItem,
+    Explanation,
+    Federation,
+    Hit,
+    Imported,
+    Kind,
+    Link,
+    Note,
+    NoteCode,
+    Optimized,
+    Profile,
+    Results,
+    SearchOptions,
+    Severity,
+    Space,
+    SpaceStatus,
+    Span,
+    SparseRows,
+    Stats,
+    TfidfVectorizer,
+    TierReport,
+    Vault,
+    VectorIndex,
+    Weights,
+    embedder_from,
+    top_k,
+)
+
+PROFILE = {
+    "extends": "septet",
+    "facts": {"half_life_days": 30, "severity": {"critical": 1.0, "warning": 0.5, "suggestion": 0.1}},
+    "cuts": {"limit": 5},
+}
+CRITICAL: Severity = "critical"
+#: Notes that this program reports to its operator.
+ALARMING: frozenset[NoteCode] = frozenset({"tier_failed", "embedding_refused"})
+
+
+def rows_of(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return a vector for each text: how often it has each of eight letters."""
+    return np.array([[text.count(letter) + 1 for letter in "aeinorst"] for text in texts], dtype=np.float32)
+
+
+class Letters:
+    """An embedder of one's own: anything with these members is one."""
+
+    provider = "own"
+    model = "letters"
+    dimensions: int | None = 8
+    batch_size = 100
+
+    def embed(
+        self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
+    ) -> NDArray[np.float32]:
+        rows = rows_of(texts)
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def write(vault: Vault, folder: Path) -> None:
+    now = datetime.now(timezone.utc)
+    first: str = vault.add(
+        id="auth-jwt-001",
+        title="JWT validation",
+        description="Check exp, aud and the signature",
+        type="rule",
+        domain="security",
+        severity=CRITICAL,
+        tags=["auth", "jwt"],
+        attrs={"team": "core", "review": {"state": "done", "by": ["ann", "bob"]}},
+        span={"path": "auth.py", "first_line": 1, "last_line": 9},
+        created_at=now,
+        valid_until=None,
+    )
+    second = vault.add(Entry(id="b", title="Session cookies", tags=("auth",), span=Span("a.py", 1, 2)), severity=None)
+    given: NDArray[np.float64] = np.arange(1.0, 5.0)
+    vault.add(title="A vector of one's own", vector=given, model="mine")
+    vault.add(title="Vectors by model", vector={"mine": [1.0, 2.0, 3.0, 4.0]})
+    items: list[EntryItem] = [{"title": "One", "tags": {"x"}}, {"id": "two", "title": "Two", "vector": (1, 2, 3, 4)}]
+    ids: list[str] = vault.add_many(items, progress=lambda done, total: print(done, total, file=sys.stderr))
+    vault.add_many(json.loads('[{"title": "From JSON"}]'))
+    vault.add_many({"id": str(i), "title": f"Number {i}", "attrs": {"even": i % 2 == 0}} for i in range(3))
+    changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"))
+    assert changed.severity == "critical"
+    vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
+    vault.link(second, first, "supports", note="why")
+    vault.link_many([(first, "two"), ("two", second, "extends"), Link("0", "1", "next", "")])
+    links: list[Link] = vault.links(first)
+    assert {link.source for link in links} == {first, second}
+    vault.unlink(first, "two")
+    vault.feedback("jwt", first, "accepted")
+    try:
+        vault.add_many([{"title": "fine"}, {"title": " "}])
+    except BatchError as stopped:
+        print(stopped.written, stopped.index)
+    except EntryError as fault:
+        print(fault)
+    vault.backup(folder / "copy.db", progress=lambda done, pages: None)
+    lines: int = vault.export(folder / "all.jsonl")
+    with Vault(":memory:") as copy:
+        imported: Imported = copy.import_(folder / "all.jsonl")
+        assert imported.entries + imported.links + imported.feedback == lines
+    vault.delete("0", ["1", "2"])
+    vault.purge()
+
+
+def ask(vault: Vault) -> Iterator[str]:
+    results: Results = vault.search(
+        "how does JWT validation work",
+        limit=5,
+        mode="scan",
+        tags={"auth"},
+        kinds=("entry",),
+        where={"$or": [{"attrs.team": "core"}, {"updated_at": {"$gte": time.time() - 3_600}}]},
+        profile=PROFILE,
+        max_tokens=500,
+    )
+    hit: Hit
+    for hit in results:
+        yield f"{hit.score:.3f} {hit.title} {sorted(hit.tags)} {hit.breakdown.get('semantic', 0.0):.3f}"
+    best: Hit = results[0]
+    several: Sequence[Hit] = results[:2]
+    assert best in several
+    notes: tuple[Note, ...] = results.notes
+    yield from (note.cause for note in notes if note.code in ALARMING)
+    reports: tuple[TierReport, ...] = results.tiers
+    yield f"{sum(report.candidates for report in reports)} candidates, degraded {results.degraded}"
+    options: SearchOptions = {"domain": "auth", "legs": "text", "severity": best.severity}
+    found: Explanation = vault.explain("session cookies", "b", **options)
+    yield found.reason
+    weights: Weights = vault.weights(vectors=False)
+    yield f"{weights.row} {weights.values['semantic']:.2f}"
+    entry: Entry | None = vault.get(best.id)
+    if entry is not None:
+        yield entry.snippet + str(entry.attrs.get("team"))
+    stats: Stats = vault.stats()
+    spaces: Sequence[Space] = stats.spaces
+    yield f"{stats.entries} {[(space.model, space.dimensions) for space in spaces]}"
+
+
+def embed(folder: Path) -> None:
+    own: Embedder = Letters()
+    cache = EmbeddingCache(folder / "cache.db")
+    with Vault(
+        folder / "own.db",
+        embedder=own,
+        previous_embedder=CallableEmbedder(rows_of, model="rows"),
+        embedding_cache=cache,
+        embedding_options=EmbeddingOptions(automatic=False, query_timeout_s=1.0),
+    ) as vault:
+        vault.add(title="A man is playing guitar")
+        report: EmbedReport = vault.embed(progress=lambda done, total: None)
+        status: EmbeddingStatus = vault.embedding_status()
+        spaces: list[SpaceStatus] = vault.spaces()
+        assert (report.embedded, status.model, spaces[0].active) == (1, "own/letters", True)
+        assert vault.wait_embedded(1.0)
+        assert vault.search("guitar", query_vector=rows_of(["guitar"])[0], model="own/letters").ids
+        optimized: Optimized = vault.optimize()
+        assert optimized.entries == 1
+    cache.close()
+    assert embedder_from({"provider": "none"}) is None
+    assert embedder_from(EmbeddingConfig()) is None
+
+
+def together(agent: Vault, folder: Path) -> None:
+    mine = Profile.checked({**PROFILE_FIELDS, "name": "mine"})
+    with Vault(folder / "team.db", profile="six-signals") as team:
+        team.add(title="On-call handover", description="Hand over open incidents and JWT rotations")
+        with Federation({"agent": agent, "team": team}, {"team": 0.7}, profile=mine) as everything:
+            priorities: dict[str, float] = everything.tiers()
+            hits = everything.search("jwt", min_score=0.1, include_memories=True)
+            entries: list[Entry] = everything.load(hits.ids)
+            everything.feedback("jwt", entries[0].id, "modified")
+            assert priorities == {"agent": 1.0, "team": 0.7}
+
+
+#: A whole profile as data: one signal, the text's BM25.
+PROFILE_FIELDS = {
+    "signals": {"semantic": {"scale": {"col": "bm25"}}},
+    "weights": {"text": {"semantic": 1.0}, "hybrid": {"semantic": 1.0}},
+}
+
+
+def scan() -> None:
+    rows = np.random.default_rng(0).normal(size=(100, 16)).astype("float32")
+    index = VectorIndex(16)
+    added: range = index.add(rows)
+    ids, scores = index.search(rows[42], k=3, mask=np.ones(100, dtype=bool))
+    first: int = int(ids[0])
+    assert (len(added), first, round(float(scores[0]), 6)) == (100, 42, 1.0)
+    assert top_k([1.0, 0.0], [[0.0, 1.0], [1.0, 0.1]], 1)[0].tolist() == [1]
+    vectorizer = TfidfVectorizer(tokens="words").fit(["to be or not to be"])
+    sparse: SparseRows = vectorizer.transform(["to be"])
+    assert sparse.indptr.tolist() == [0, 2]
+
+
+def main(folder: Path) -> None:
+    with Vault(folder / "agent.db", clock=time.time, profile=PROFILE) as vault:
+        write(vault, folder)
+        print(*ask(vault), sep="\n")
+        together(vault, folder)
+    embed(folder)
+    scan()
+    try:
+        Vault(folder / "none.db", read_only=True)
+    except septet.errors.StoreError as fault:
+        print(type(fault).__name__)
+    print(septet.__version__)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
