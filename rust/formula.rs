@@ -200,6 +200,7 @@ mod tests {
             match name {
                 "a" => Some(&[4.0, 1.0]),
                 "partly" => Some(&[NAN, -2.0]),
+                "mixed" => Some(&[4.0, -2.0]),
                 "short" => Some(&[1.0]),
                 _ => None,
             }
@@ -239,6 +240,11 @@ mod tests {
         gives(&Expression::Sum(vec![term(3.0, "nobody's")], Missing::Zero), [NAN, NAN]);
         gives(&Expression::Ranks(vec![term(1.0, "a"), term(2.0, "partly")], 1.0, 1), [0.5, 1.0 / 3.0 + 1.0]);
         assert!(matches!(column("short").values(&Two), Err(Error::Length { got: 1, wanted: 2, .. })));
+    }
+
+    #[test]
+    fn scaling_never_gives_less_than_0() {
+        gives(&Expression::Scale(Box::new(column("mixed")), 0.0), [1.0, 0.0]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
 pub mod arrays;
+mod collections;
 pub mod encoder;
 pub mod entries;
 pub mod error;
@@ -14,6 +15,7 @@ pub mod fts;
 pub mod fuse;
 mod pool;
 pub mod search;
+pub mod simd;
 pub mod terms;
 pub mod vectors;
 

@@ -196,6 +196,31 @@ mod tests {
         assert_eq!((numbers.len(), numbers[2_000], numbers.owned_bytes() >= 8_004), (2_001, 7, true));
     }
 
+    /// Write a file of which the only column is said to have so many bytes more than lie before the end of the file.
+    fn with_column_beyond(path: &Path, beyond: i64) {
+        let mut table = Table { stamp: Vec::new(), columns: Vec::new() };
+        let column = Column { name: "own".to_owned(), item_bytes: 1, at: HEAD_BYTES as u64, bytes: 0, checksum: 0 };
+        table.columns.push(column);
+        let table_bytes = table.to_bytes().len() as u64;
+        let file_bytes = HEAD_BYTES as u64 + table_bytes;
+        table.columns[0].bytes = table_bytes.saturating_add_signed(beyond);
+        let table = table.to_bytes();
+        let table_checksum = xxh3_64(&table);
+        let head = Head { table_at: HEAD_BYTES as u64, table_bytes, file_bytes, table_checksum };
+        std::fs::write(path, [&head.to_bytes()[..], &table].concat()).unwrap();
+    }
+
+    #[test]
+    fn a_column_may_end_with_the_file_and_not_beyond_it() {
+        let folder = Folder::new("beyond");
+        for (beyond, fits) in [(-1, true), (0, true), (1, false), (1 << 40, false)] {
+            let path = folder.file(&beyond.to_string());
+            with_column_beyond(&path, beyond);
+            let file = ArrayFile::open(&path).unwrap();
+            assert_eq!((file.column::<u8>("own").is_ok(), file.places("own").is_ok()), (fits, fits), "{beyond}");
+        }
+    }
+
     #[test]
     fn a_file_is_never_written_over_and_a_half_one_is_none() {
         let folder = Folder::new("half");

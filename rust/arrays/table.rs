@@ -127,3 +127,45 @@ fn text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 fn number(rest: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(rest.split_off(..8)?.try_into().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(table_bytes: u64) -> Head {
+        Head { table_at: 128, table_bytes, file_bytes: 128 + table_bytes, table_checksum: 7 }
+    }
+
+    /// The head with a right checksum, whatever its bytes.
+    fn sealed(mut bytes: [u8; HEAD_BYTES]) -> [u8; HEAD_BYTES] {
+        let checksum = xxh3_64(&bytes[..48]);
+        bytes[48..56].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_file_of_the_other_byte_order_is_named_as_another_format() {
+        let mut bytes = head(10).to_bytes();
+        assert_eq!(Head::from_bytes(&bytes), Ok(head(10)));
+        bytes[12..16].reverse();
+        assert_eq!(Head::from_bytes(&sealed(bytes)), Err(Error::Damaged { what: "the format" }));
+    }
+
+    #[test]
+    fn a_table_may_have_as_many_bytes_as_are_read_and_no_more() {
+        let most = head(MOST_TABLE_BYTES);
+        assert_eq!(Head::from_bytes(&most.to_bytes()), Ok(most));
+        let more = head(MOST_TABLE_BYTES + 1).to_bytes();
+        assert_eq!(Head::from_bytes(&more), Err(Error::Damaged { what: "the place of the table" }));
+    }
+
+    #[test]
+    fn a_table_ends_where_the_file_ends() {
+        for file_bytes in [137, 139, 0, u64::MAX] {
+            let bytes = Head { file_bytes, ..head(10) }.to_bytes();
+            assert_eq!(Head::from_bytes(&bytes), Err(Error::Damaged { what: "the place of the table" }));
+        }
+        let bytes = Head { table_at: u64::MAX, ..head(10) }.to_bytes();
+        assert_eq!(Head::from_bytes(&bytes), Err(Error::Damaged { what: "the place of the table" }));
+    }
+}

@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::matrix::{Line, WIDTH};
+use super::line::{Line, WIDTH};
 use super::pointwise::{self, Activation, Norm};
+use crate::simd::Avx2 as Token;
 
 /// Rows at once.
 pub(super) const ROWS: usize = 6;
@@ -11,16 +12,7 @@ const LANES: usize = 8;
 /// Columns of one pass over the panel.
 const PART: usize = 2 * LANES;
 
-/// Proof that this processor has AVX2 and FMA.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
-    }
-
     /// As `Kernel::tile`.
     pub(super) fn tile(self, strip: &[f32], panel: &[Line], out: &mut [Line]) {
         assert_eq!(strip.len(), out.len() * panel.len());

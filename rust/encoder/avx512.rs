@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::matrix::{Line, MOST_ROWS, WIDTH};
+use super::line::{Line, MOST_ROWS, WIDTH};
 use super::pointwise::{self, Activation, Norm};
+use crate::simd::Avx512 as Token;
 
 /// Rows at once.
 pub(super) const ROWS: usize = MOST_ROWS;
@@ -11,18 +12,7 @@ const LANES: usize = 16;
 /// How many lines ahead memory is asked.
 const AHEAD: usize = 8;
 
-/// Proof that this processor has AVX-512F.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        let here =
-            is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        here.then_some(Self(()))
-    }
-
     /// As `Kernel::tile`.
     pub(super) fn tile(self, strip: &[f32], panel: &[Line], fetch: bool, out: &mut [Line]) {
         assert_eq!(strip.len(), out.len() * panel.len());

@@ -1,33 +1,36 @@
 //! The choice of instructions for the encoder: the one place that calls into its SIMD files.
 
-use super::matrix::Line;
+use super::line::Line;
 use super::plain;
 use super::pointwise::{Activation, Norm, activate_in_lanes, normalise_in_lanes, softmax_in_lanes};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::vectors::Level;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512};
+use crate::simd::{Level, Proof};
 
 /// The instructions of a level. A value exists only for what was detected.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
     #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Token),
+    Avx512(Avx512),
     #[cfg(target_arch = "x86_64")]
-    Avx2(avx2::Token),
+    Avx2(Avx2),
     Plain,
 }
 
 impl Kernel {
     /// The kernel of a level. NEON needs none: the compiler turns the plain one into it.
     pub(super) fn of(level: Level) -> Self {
-        let found = match level.name() {
+        match level.proof() {
             #[cfg(target_arch = "x86_64")]
-            "avx512" => avx512::Token::detect().map(Self::Avx512),
+            Proof::Avx512(token) => Self::Avx512(token),
             #[cfg(target_arch = "x86_64")]
-            "avx2" => avx2::Token::detect().map(Self::Avx2),
-            _ => None,
-        };
-        found.unwrap_or(Self::Plain)
+            Proof::Avx2(token) => Self::Avx2(token),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(_) => Self::Plain,
+            Proof::Scalar => Self::Plain,
+        }
     }
 
     /// How many rows a tile has at most.

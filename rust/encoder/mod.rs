@@ -5,6 +5,7 @@
 
 mod kernel;
 mod layer;
+mod line;
 mod matrix;
 mod model;
 mod plain;

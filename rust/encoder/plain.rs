@@ -1,6 +1,6 @@
 //! The tile kernel in plain Rust: four rows, eight columns at a time, which any compiler keeps in registers.
 
-use super::matrix::Line;
+use super::line::Line;
 
 /// Rows at once.
 pub(super) const ROWS: usize = 4;

@@ -4,17 +4,16 @@
 //! tampered with may spoil an answer, but never a process.
 
 use super::postings::{Peak, Posting, Run};
-use crate::arrays::{Array, ArrayFile, Names, part};
+use crate::arrays::{Array, ArrayFile, part};
 use crate::error::{Error, Result};
 
 /// Stands in `dense` for a term without bits.
 pub(super) const NO_BITS: u32 = u32::MAX;
 
-/// Terms by name, and what is known of each by its number.
+/// What is known of each term, by its number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     slots: usize,
-    names: Names,
     postings: Array<Posting>,
     posting_ends: Array<u64>,
     peaks: Array<Peak>,
@@ -25,15 +24,14 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// The base in a file whose columns' names begin with `prefix`, for so many slots.
+    /// The base in a file whose columns' names begin with `prefix`, for so many slots and terms.
     ///
     /// # Errors
     /// [`Error::Damaged`] where columns are missing or do not fit each other.
-    pub(super) fn open(file: &ArrayFile, prefix: &str, slots: usize) -> Result<Self> {
+    pub(super) fn open(file: &ArrayFile, prefix: &str, slots: usize, terms: usize) -> Result<Self> {
         let name = |column: &str| format!("{prefix}{column}");
         let base = Self {
             slots,
-            names: Names::open(file, prefix)?,
             postings: file.column(&name("postings"))?,
             posting_ends: file.column(&name("posting_ends"))?,
             peaks: file.column(&name("peaks"))?,
@@ -41,7 +39,6 @@ impl Base {
             dense: file.column(&name("dense"))?,
             bits: file.column(&name("bits"))?,
         };
-        let terms = base.terms();
         let fits = [base.posting_ends.len(), base.peak_ends.len(), base.dense.len()].iter().all(|&len| len == terms)
             && u32::try_from(slots).is_ok();
         if fits { Ok(base) } else { Err(Error::Damaged { what: "the length of a column of terms" }) }
@@ -50,21 +47,6 @@ impl Base {
     /// The number of slots.
     pub(super) fn slots(&self) -> usize {
         self.slots
-    }
-
-    /// The number of terms.
-    pub(super) fn terms(&self) -> usize {
-        self.names.len()
-    }
-
-    /// The number of a term.
-    pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
-        self.names.find(name)
-    }
-
-    /// The name of a term.
-    pub(super) fn name(&self, term: u32) -> &[u8] {
-        self.names.get(term)
     }
 
     /// The postings of a term; none for a term of the tail.

@@ -1,11 +1,10 @@
 //! Words of many rows, whose lists are bits too: which rows hold enough of the words to be among the best is found out
 //! for 64 rows at a time, and only of those are postings looked at.
 
-use super::best::{Best, Candidate};
-use super::bits::Bits;
 use super::list::{List, Scorer};
 use super::postings::{Posting, Run};
-use super::query::{NEGLIGIBLE, too_little};
+use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
+use crate::collections::BitMask;
 
 /// Lists that are looked at together. Sums are kept for every set of them, and a row is tested for some of the sets.
 const MOST_LISTS: usize = 10;
@@ -13,12 +12,12 @@ const MOST_LISTS: usize = 10;
 const BLOCK: usize = if cfg!(test) { 2 } else { 32 };
 
 /// A bit for each row of a block.
-type Rows = [u64; BLOCK];
+type RowBits = [u64; BLOCK];
 
 /// One run of every list of a query, as bits.
 pub(super) struct Dense<'q, 'a> {
     scorers: &'q [Scorer<'a>],
-    allowed: &'q [Bits],
+    allowed: &'q [BitMask],
     /// By bound, the largest first.
     lists: Vec<Words<'q, 'a>>,
     /// By set of lists, the first in the lowest bit, what their bounds add up to.
@@ -34,9 +33,9 @@ struct Words<'q, 'a> {
     /// The place of the first word, and the words.
     bits: (usize, &'a [u64]),
     /// The rows of the block that hold the term.
-    held: Rows,
+    held: RowBits,
     /// Those of them that are allowed.
-    rows: Rows,
+    rows: RowBits,
     /// By word of the block, how many postings come before it.
     before: [usize; BLOCK],
     /// How many come before the next block.
@@ -47,7 +46,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     /// A run of the lists; None where one of them has no bits, or there is but one list, or many.
     pub(super) fn new(
         scorers: &'q [Scorer<'a>],
-        allowed: &'q [Bits],
+        allowed: &'q [BitMask],
         lists: &'q [List<'a>],
         run: usize,
     ) -> Option<Self> {
@@ -66,7 +65,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
-    pub(super) fn search(mut self, best: &mut Best, near: &mut Vec<(usize, f64)>) {
+    pub(super) fn search(mut self, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>) {
         let mut rows = Vec::new();
         for start in self.words.clone().step_by(BLOCK) {
             for words in &mut self.lists {
@@ -83,7 +82,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// List the rows of the block that have enough of the lists.
-    fn list_rows(&self, rows: &mut Vec<Row>, best: &Best) {
+    fn list_rows(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
         rows.clear();
         let any = self.lists.iter().fold([0; BLOCK], |any, words| either(&any, &words.rows));
         for (word, (any, enough)) in any.into_iter().zip(self.enough(0, 0, best)).enumerate() {
@@ -93,7 +92,7 @@ impl<'q, 'a> Dense<'q, 'a> {
                 left &= left - 1;
                 let held = |set, (i, words): (usize, &Words<'_, '_>)| set | (words.rows[word] >> bit & 1) << i;
                 let rest = self.lists.iter().enumerate().fold(0, held) as u32;
-                rows.push(Row { at: word as u32 * 64 + bit, rest, sum: 0.0 });
+                rows.push(CandidateRow { at: word as u32 * 64 + bit, rest, sum: 0.0 });
             }
         }
     }
@@ -102,7 +101,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     ///
     /// List by list: the next row's posting is fetched while this one's score is computed, and no branch asks which row
     /// it is that falls behind.
-    fn add_scores(&self, rows: &mut Vec<Row>, best: &Best) {
+    fn add_scores(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
         for (i, words) in self.lists.iter().enumerate() {
             if self.bounds[self.bounds.len() - (1 << i)] <= best.floor() * NEGLIGIBLE {
                 break;
@@ -116,19 +115,19 @@ impl<'q, 'a> Dense<'q, 'a> {
                     row.sum += words.score(row.at, scorer);
                 }
                 rows[kept] = row;
-                kept += usize::from(!too_little(row.sum + self.bounds[row.rest as usize], best));
+                kept += usize::from(!best.rules_out(row.sum + self.bounds[row.rest as usize]));
             }
             rows.truncate(kept);
         }
     }
 
     /// The rows of the block that may reach the floor by the lists of the set `held` and those from `list` on.
-    fn enough(&self, list: usize, held: usize, best: &Best) -> Rows {
+    fn enough(&self, list: usize, held: usize, best: &TopCandidates) -> RowBits {
         let rest = self.bounds.len() - (1 << list);
-        if too_little(self.bounds[held | rest], best) {
+        if best.rules_out(self.bounds[held | rest]) {
             return [0; BLOCK];
         }
-        if !too_little(self.bounds[held], best) {
+        if !best.rules_out(self.bounds[held]) {
             return [u64::MAX; BLOCK];
         }
         let without = self.enough(list + 1, held, best);
@@ -148,7 +147,7 @@ impl<'q, 'a> Words<'q, 'a> {
     }
 
     /// Go on to the block that begins with a word.
-    fn fill(&mut self, start: usize, allowed: &Bits) {
+    fn fill(&mut self, start: usize, allowed: &BitMask) {
         let (first, bits) = self.bits;
         for word in 0..BLOCK {
             let at = (start + word).checked_sub(first);
@@ -172,7 +171,7 @@ impl<'q, 'a> Words<'q, 'a> {
 
 /// A row that may be among the best.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct CandidateRow {
     /// Its place in the block.
     at: u32,
     /// The set of lists that hold it and were not looked at.
@@ -181,7 +180,7 @@ struct Row {
     sum: f64,
 }
 
-fn either(a: &Rows, b: &Rows) -> Rows {
+fn either(a: &RowBits, b: &RowBits) -> RowBits {
     let mut either = *a;
     either.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
     either

@@ -1,6 +1,7 @@
-//! The terms of each slot, compact: ascending numbers as differences of seven bits a byte.
+//! The terms of each slot, compact: ascending numbers as differences in bytes.
 
 use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::collections::{numbers, push_numbers};
 use crate::error::Result;
 
 /// Lists of ascending numbers, append-only: those of a file, then those added since.
@@ -38,16 +39,7 @@ impl Forward {
 
     /// Add a list of ascending numbers.
     pub(super) fn push(&mut self, numbers: impl Iterator<Item = u32>) {
-        let mut last = 0;
-        for number in numbers {
-            let mut rest = number - last;
-            last = number;
-            while rest >= 0x80 {
-                self.bytes.push(rest as u8 | 0x80);
-                rest >>= 7;
-            }
-            self.bytes.push(rest as u8);
-        }
+        push_numbers(&mut self.bytes, numbers);
         self.ends.push(self.bytes.len() as u64);
     }
 
@@ -57,21 +49,7 @@ impl Forward {
             None => part(&self.base_bytes, &self.base_ends, list as u32),
             Some(list) => part(&self.bytes, &self.ends, list as u32),
         };
-        let mut bytes = bytes.iter();
-        let mut last = 0_u32;
-        std::iter::from_fn(move || {
-            let (mut rest, mut shift) = (0_u32, 0_u32);
-            loop {
-                let byte = *bytes.next()?;
-                // Wrapping only in a file that was tampered with.
-                rest |= u32::from(byte & 0x7f).wrapping_shl(shift);
-                if byte < 0x80 {
-                    last = last.wrapping_add(rest);
-                    return Some(last);
-                }
-                shift += 7;
-            }
-        })
+        numbers(bytes)
     }
 }
 

@@ -5,110 +5,21 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use rustc_hash::FxHashMap;
 
 use super::base::Base;
+use super::contents::Contents;
 use super::forward::Forward;
-use super::postings::{Details, Postings, Run};
-use super::statistics::Statistics;
+use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
 use super::write::write;
 use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::{Interner, Lexicon, Term};
 use crate::error::{Error, Result};
-
-type Names = FxHashMap<Box<[u8]>, u32>;
-
-/// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    base: Base,
-    /// The terms that the base does not have; their numbers follow its own.
-    names: Names,
-    /// By term number, from the first that the base does not have.
-    fresh: Vec<Postings>,
-    /// What the tail adds to terms of the base.
-    more: FxHashMap<u32, Postings>,
-    pub(super) details: Details,
-    /// By slot the numbers of its terms.
-    pub(super) forward: Forward,
-}
-
-impl Held {
-    fn over(base: Base, details: Details, forward: Forward) -> Self {
-        Self { base, names: Names::default(), fresh: Vec::new(), more: FxHashMap::default(), details, forward }
-    }
-
-    /// The number of a term.
-    pub(super) fn term(&self, name: &[u8]) -> Option<u32> {
-        self.base.term(name).or_else(|| self.names.get(name).copied())
-    }
-
-    /// The number of terms.
-    pub(super) fn terms(&self) -> usize {
-        self.base.terms() + self.fresh.len()
-    }
-
-    /// The terms' names by number.
-    pub(super) fn names(&self) -> Vec<&[u8]> {
-        let mut names: Vec<&[u8]> = (0..self.base.terms() as u32).map(|term| self.base.name(term)).collect();
-        names.resize(self.terms(), &[]);
-        self.names.iter().for_each(|(name, &term)| names[term as usize] = name);
-        names
-    }
-
-    /// The postings of a term: all slots of the second run come after those of the first.
-    pub(super) fn runs(&self, term: u32) -> [Run<'_>; 2] {
-        let tail = match (term as usize).checked_sub(self.base.terms()) {
-            None => self.more.get(&term),
-            Some(fresh) => self.fresh.get(fresh),
-        };
-        [self.base.run(term), tail.map_or(Run::default(), |postings| postings.run(&self.details))]
-    }
-
-    /// The first slot of the tail.
-    pub(super) fn split(&self) -> usize {
-        self.base.slots()
-    }
-
-    /// The number of a name, a new one if it was not seen before.
-    fn number(&mut self, name: Box<[u8]>) -> u32 {
-        let next = (self.base.terms() + self.names.len()) as u32;
-        self.base.term(&name).unwrap_or_else(|| *self.names.entry(name).or_insert(next))
-    }
-
-    /// Add a row: its terms with their columns, both ascending.
-    fn push(&mut self, occurrences: &[(u32, u32)]) {
-        let details = &mut self.details;
-        details.push(occurrences.len() as u32);
-        let mut counts = vec![0; details.shapes.columns()];
-        for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
-            let (term, column) = run[0];
-            let shape = if run.len() == 1 {
-                column
-            } else {
-                counts.fill(0);
-                run.iter().for_each(|&(_, column)| counts[column as usize] += 1);
-                details.shapes.number(&counts)
-            };
-            let held = match (term as usize).checked_sub(self.base.terms()) {
-                None => self.more.get_mut(&term),
-                Some(fresh) => self.fresh.get_mut(fresh),
-            };
-            match held {
-                Some(postings) => postings.push(term, shape, details),
-                None if (term as usize) < self.base.terms() => {
-                    self.more.insert(term, Postings::new(term, shape, details));
-                }
-                None => self.fresh.push(Postings::new(term, shape, details)),
-            }
-        }
-        self.forward.push(occurrences.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0));
-    }
-}
 
 /// Rows as term numbers of their own, counted from 0 in order of first sight.
 #[derive(Default)]
 struct Batch {
     /// By word as it is before stemming: most words come again, and a look-up is cheaper than a stem.
-    words: Names,
-    names: Names,
+    words: FxHashMap<Box<[u8]>, u32>,
+    terms: Lexicon,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
     ends: Vec<usize>,
@@ -125,8 +36,9 @@ impl Batch {
                         stem.clear();
                         stem.extend_from_slice(word);
                         word_to_term(&mut stem);
-                        let next = self.names.len() as u32;
-                        let term = *self.names.entry(stem.as_slice().into()).or_insert(next);
+                        // A word is never empty and holds no NUL, nor does its stem.
+                        let Some(name) = Term::of_bytes(&stem) else { return };
+                        let term = self.terms.number(name);
                         self.words.insert(word.into(), term);
                         term
                     }
@@ -136,22 +48,13 @@ impl Batch {
         }
         self.ends.push(self.occurrences.len());
     }
-
-    /// The terms' names by number.
-    fn take_names(&mut self) -> Vec<Box<[u8]>> {
-        let mut names = vec![Box::default(); self.names.len()];
-        for (name, term) in std::mem::take(&mut self.names) {
-            names[term as usize] = name;
-        }
-        names
-    }
 }
 
 /// Postings of texts by slot, append-only; a row has a fixed number of texts, its columns. Threads may read while one
 /// appends.
 #[derive(Debug)]
 pub struct TextIndex {
-    pub(super) held: Arc<RwLock<Arc<Held>>>,
+    pub(super) contents: Arc<RwLock<Arc<Contents>>>,
     columns: usize,
 }
 
@@ -164,13 +67,13 @@ impl TextIndex {
         if columns == 0 {
             return Err(Error::Parameter { what: "columns", wanted: "at least 1", got: 0.0 });
         }
-        Ok(Self::of(Held::over(Base::default(), Details::new(columns), Forward::default())))
+        Ok(Self::of(Contents::over(Interner::default(), Base::default(), Details::new(columns), Forward::default())))
     }
 
-    fn of(held: impl Into<Arc<Held>>) -> Self {
-        let held = held.into();
-        let columns = held.details.shapes.columns();
-        Self { held: Arc::new(RwLock::new(held)), columns }
+    fn of(contents: impl Into<Arc<Contents>>) -> Self {
+        let contents = contents.into();
+        let columns = contents.details.column_counts.columns();
+        Self { contents: Arc::new(RwLock::new(contents)), columns }
     }
 
     /// The index that [`Self::write`] wrote, mapped; what is appended from now on stays in memory.
@@ -187,7 +90,9 @@ impl TextIndex {
         if details.slots() != forward.len() {
             return Err(Error::Damaged { what: "the number of slots" });
         }
-        Ok(Self::of(Held::over(Base::open(file, prefix, forward.len())?, details, forward)))
+        let names = Interner::open(file, prefix)?;
+        let base = Base::open(file, prefix, forward.len(), names.len())?;
+        Ok(Self::of(Contents::over(names, base, details, forward)))
     }
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
@@ -197,9 +102,9 @@ impl TextIndex {
     /// # Errors
     /// [`Error::File`].
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
-        let held = Arc::clone(&self.read());
+        let contents = Arc::clone(&self.read());
         to.column(&format!("{prefix}columns"), &[self.columns as u64])?;
-        write(&held, to, prefix)
+        write(&contents, to, prefix)
     }
 
     /// The index as it is now; appending to one leaves the other alone.
@@ -237,36 +142,25 @@ impl TextIndex {
             batch.push(row, &mut buffer);
         }
         // Cutting took no lock; from here on readers wait.
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let held = Arc::make_mut(&mut held);
-        let mut numbers = Vec::new();
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let contents = Arc::make_mut(&mut contents);
         // A term's first posting must come in the order of the numbers, so they are given out in order of first sight.
-        for name in batch.take_names() {
-            numbers.push(held.number(name));
-        }
-        let first = held.forward.len();
+        let numbers: Vec<u32> = batch.terms.terms().map(|term| contents.number(term)).collect();
+        let first = contents.forward.len();
         let mut start = 0;
         for end in batch.ends {
             let row = &mut batch.occurrences[start..end];
             row.iter_mut().for_each(|(term, _)| *term = numbers[*term as usize]);
             row.sort_unstable();
-            held.push(row);
+            contents.push(row);
             start = end;
         }
         Ok(first)
     }
 
-    /// Count the rows of the given slots `(m,)`: the rows of the FTS5 table.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
-    pub fn statistics(&self, slots: &[i64]) -> Result<Statistics> {
-        Statistics::none(self).moved(self, slots, &[])
-    }
-
     // A lock is poisoned only by a panic inside `append`, which has none to give.
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, Arc<Held>> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -280,18 +174,18 @@ mod tests {
         assert!(index.is_empty());
         assert_eq!(index.append(&[["red fox", "foxes, red fox"], ["", ""]]), Ok(0));
         assert_eq!(index.append(&[["Blue", "fox"]]), Ok(2));
-        let held = index.read();
+        let contents = index.read();
         let slots = |name: &str| {
-            let term = held.term(name.as_bytes()).unwrap();
-            let shape = |posting| held.details.shapes.get(held.details.of(term, posting).0).to_vec();
-            let postings = held.runs(term)[1].postings;
-            postings.iter().map(|&p| (p.slot, shape(p))).collect::<Vec<_>>()
+            let term = contents.term(name.as_bytes()).unwrap();
+            let tuple = |posting| contents.details.column_counts.get(contents.details.of(term, posting).0).to_vec();
+            let postings = contents.runs(term)[1].postings;
+            postings.iter().map(|&p| (p.slot, tuple(p))).collect::<Vec<_>>()
         };
         assert_eq!(slots("fox"), [(0, vec![1, 2]), (2, vec![0, 1])]);
         assert_eq!(slots("red"), [(0, vec![1, 1])]);
         assert_eq!(slots("blue"), [(2, vec![1, 0])]);
-        assert_eq!([0, 1, 2].map(|slot| held.details.tokens(slot)), [5, 0, 2]);
-        assert_eq!(held.forward.get(0).count(), 2);
+        assert_eq!([0, 1, 2].map(|slot| contents.details.tokens(slot)), [5, 0, 2]);
+        assert_eq!(contents.forward.get(0).count(), 2);
     }
 
     #[test]

@@ -2,33 +2,33 @@
 
 use std::cell::Cell;
 
-use super::bits::Bits;
-use super::index::Held;
+use super::contents::Contents;
 use super::postings::{Posting, Run};
 use super::statistics::{K1, LEAST_IDF, Statistics};
+use crate::collections::BitMask;
 
-/// Shapes whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
-const COMMON_SHAPES: usize = if cfg!(test) { 20 } else { 1_024 };
+/// Tuples whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
+const COMMON_TUPLES: usize = if cfg!(test) { 20 } else { 1_024 };
 
 /// FTS5's formula over the rows of one index.
 pub(super) struct Scorer<'a> {
-    pub(super) held: &'a Held,
+    pub(super) contents: &'a Contents,
     pub(super) statistics: &'a Statistics,
     weights: &'a [f64],
-    /// The weighted frequency by common shape, NaN until it is first asked for.
+    /// The weighted frequency by common tuple, NaN until it is first asked for.
     frequencies: Vec<Cell<f64>>,
 }
 
 impl<'a> Scorer<'a> {
-    pub(super) fn new(held: &'a Held, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
-        let common = held.details.shapes.len().min(COMMON_SHAPES);
-        Self { held, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
+    pub(super) fn new(contents: &'a Contents, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
+        let common = contents.details.column_counts.len().min(COMMON_TUPLES);
+        Self { contents, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
     }
 
     /// What a term's posting adds to the score of its row.
     fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
-        let (shape, tokens) = self.held.details.of(term, posting);
-        self.formula(idf, shape, tokens)
+        let (tuple, tokens) = self.contents.details.of(term, posting);
+        self.formula(idf, tuple, tokens)
     }
 
     /// What no posting of a term exceeds.
@@ -41,19 +41,19 @@ impl<'a> Scorer<'a> {
             if run.peaks.is_empty() {
                 return run.postings.iter().map(|&posting| self.score(idf, term, posting)).fold(0.0, f64::max);
             }
-            run.peaks.iter().map(|peak| self.formula(idf, peak.shape, peak.tokens)).fold(0.0, f64::max)
+            run.peaks.iter().map(|peak| self.formula(idf, peak.tuple, peak.tokens)).fold(0.0, f64::max)
         };
         runs.iter().map(most).fold(0.0, f64::max)
     }
 
-    fn formula(&self, idf: f64, shape: u32, tokens: u32) -> f64 {
-        let frequency = self.frequency(shape);
+    fn formula(&self, idf: f64, tuple: u32, tokens: u32) -> f64 {
+        let frequency = self.frequency(tuple);
         idf * ((frequency * (K1 + 1.0)) / (frequency + self.statistics.length(tokens)))
     }
 
-    fn frequency(&self, shape: u32) -> f64 {
-        let compute = || self.held.details.shapes.frequency(shape, self.weights);
-        let Some(known) = self.frequencies.get(shape as usize) else { return compute() };
+    fn frequency(&self, tuple: u32) -> f64 {
+        let compute = || self.contents.details.column_counts.frequency(tuple, self.weights);
+        let Some(known) = self.frequencies.get(tuple as usize) else { return compute() };
         if known.get().is_nan() {
             known.set(compute());
         }
@@ -80,9 +80,9 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// The list of a term that so many rows hold.
     pub(super) fn new(part: usize, term: u32, count: u32, scorer: &Scorer<'a>) -> Self {
-        let (runs, idf) = (scorer.held.runs(term), scorer.statistics.idf(count));
+        let (runs, idf) = (scorer.contents.runs(term), scorer.statistics.idf(count));
         let bound = scorer.bound(idf, term, &runs);
-        Self { part, term, runs, split: scorer.held.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
+        Self { part, term, runs, split: scorer.contents.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
     }
 
     /// What a posting of the list adds to the score of its row, each time.
@@ -110,9 +110,9 @@ impl<'a> List<'a> {
         self.runs.iter().flat_map(|run| run.postings).copied()
     }
 
-    /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut Bits) {
-        self.runs.iter().for_each(|run| run.mark(set));
+    /// Add the slots below a limit to a set; see [`Run::mark`].
+    pub(super) fn mark(&self, set: &mut BitMask, limit: usize) {
+        self.runs.iter().for_each(|run| run.mark(set, limit));
     }
 
     /// The slot the walk has reached.
@@ -122,7 +122,13 @@ impl<'a> List<'a> {
     }
 
     /// Walk to the slot `end`, passing on the slots before it that are allowed, each with what the list adds to it.
-    pub(super) fn walk(&mut self, end: usize, allowed: &Bits, scorer: &Scorer<'_>, mut each: impl FnMut(usize, f64)) {
+    pub(super) fn walk(
+        &mut self,
+        end: usize,
+        allowed: &BitMask,
+        scorer: &Scorer<'_>,
+        mut each: impl FnMut(usize, f64),
+    ) {
         for (i, run) in self.runs.iter().enumerate() {
             let rest = &run.postings[self.next[i]..];
             let mut walked = 0;
@@ -180,9 +186,9 @@ mod tests {
         let rows: Vec<[&str; 1]> = (0..1_000).map(|i| [if i % 7 == 0 { "red fox" } else { "blue" }]).collect();
         index.append(&rows).unwrap();
         let statistics = index.statistics(&(0..1_000).collect::<Vec<i64>>()).unwrap();
-        let held = index.read();
-        let scorer = Scorer::new(&held, &statistics, &[1.0]);
-        let red = held.term(b"red").unwrap();
+        let contents = index.read();
+        let scorer = Scorer::new(&contents, &statistics, &[1.0]);
+        let red = contents.term(b"red").unwrap();
         let mut list = List::new(0, red, statistics.count(red), &scorer);
         for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {
             assert_eq!(list.at(slot).map(|p| p.slot as usize), (slot % 7 == 0).then_some(slot), "{slot}");

@@ -5,8 +5,8 @@
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
 
 mod base;
-mod best;
-mod bits;
+mod column_counts;
+mod contents;
 mod counts;
 mod dense;
 mod forward;
@@ -16,12 +16,12 @@ mod porter;
 mod postings;
 mod query;
 mod rank;
-mod shapes;
 mod statistics;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod top_candidates;
 mod unicode61;
 mod write;
 

@@ -3,9 +3,9 @@
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
-use super::bits::Bits;
-use super::shapes::Shapes;
+use super::column_counts::ColumnCounts;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// Postings that share one bound.
@@ -15,7 +15,7 @@ const DENSE: usize = 16;
 /// … and in so many, for fewer are as quick to walk. Tests meet it early.
 const LEAST_DENSE: usize = if cfg!(test) { 128 } else { 1_024 };
 
-/// Stands for a shape or a number of tokens that does not fit into a posting. Tests meet it early.
+/// Stands for a tuple or a number of tokens that does not fit into a posting. Tests meet it early.
 const TOO_LARGE: u16 = if cfg!(test) { 12 } else { u16::MAX };
 
 /// One row of a term. All that scoring needs is here, in eight bytes: a look-up by slot would be a wait for memory.
@@ -25,7 +25,7 @@ pub(super) struct Posting {
     /// The row's slot.
     pub(super) slot: u32,
     /// The number of the tuple that says how often the term occurs in each column.
-    shape: u16,
+    tuple: u16,
     /// The number of tokens of the row.
     tokens: u16,
 }
@@ -38,55 +38,55 @@ pub(super) fn is_dense(postings: usize, slots: usize) -> bool {
 /// What postings refer to.
 #[derive(Clone, Debug)]
 pub(super) struct Details {
-    pub(super) shapes: Shapes,
+    pub(super) column_counts: ColumnCounts,
     /// By slot the number of tokens of all columns: those of a file, then those added since.
     base_tokens: Array<u32>,
     tokens: Vec<u32>,
-    /// By term and slot, ascending, the shapes that do not fit into a posting.
+    /// By term and slot, ascending, the tuples that do not fit into a posting.
     base_large: Array<[u32; 2]>,
-    base_large_shapes: Array<u32>,
+    base_large_tuples: Array<u32>,
     large: FxHashMap<(u32, u32), u32>,
 }
 
 impl Details {
     pub(super) fn new(columns: usize) -> Self {
-        Self::over(Shapes::new(columns), Array::default(), Array::default(), Array::default())
+        Self::over(ColumnCounts::new(columns), Array::default(), Array::default(), Array::default())
     }
 
-    fn over(shapes: Shapes, tokens: Array<u32>, large: Array<[u32; 2]>, large_shapes: Array<u32>) -> Self {
+    fn over(column_counts: ColumnCounts, tokens: Array<u32>, large: Array<[u32; 2]>, large_tuples: Array<u32>) -> Self {
         Self {
-            shapes,
+            column_counts,
             base_tokens: tokens,
             tokens: Vec::new(),
             base_large: large,
-            base_large_shapes: large_shapes,
+            base_large_tuples: large_tuples,
             large: FxHashMap::default(),
         }
     }
 
     /// The details in a file.
     pub(super) fn open(file: &ArrayFile, prefix: &str, columns: usize) -> Result<Self> {
-        let shapes = Shapes::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
+        let column_counts = ColumnCounts::from_base(columns, file.column(&format!("{prefix}shapes"))?)?;
         let tokens = file.column(&format!("{prefix}tokens"))?;
-        let (large, large_shapes): (Array<[u32; 2]>, Array<u32>) =
+        let (large, large_tuples): (Array<[u32; 2]>, Array<u32>) =
             (file.column(&format!("{prefix}large"))?, file.column(&format!("{prefix}large_shapes"))?);
-        if large.len() != large_shapes.len() {
+        if large.len() != large_tuples.len() {
             return Err(Error::Damaged { what: "the shapes that are large" });
         }
-        Ok(Self::over(shapes, tokens, large, large_shapes))
+        Ok(Self::over(column_counts, tokens, large, large_tuples))
     }
 
-    /// Write all but the shapes as columns of a file.
+    /// Write all but the tuples as columns of a file.
     pub(super) fn write(&self, to: &mut ArrayWriter, name: impl Fn(&str) -> String) -> Result<()> {
         to.begin::<u32>(&name("tokens"))?;
         to.put(&self.base_tokens)?;
         to.put(&self.tokens)?;
-        let base = self.base_large.iter().copied().zip(self.base_large_shapes.iter().copied());
-        let tail = self.large.iter().map(|(&(term, slot), &shape)| ([term, slot], shape));
+        let base = self.base_large.iter().copied().zip(self.base_large_tuples.iter().copied());
+        let tail = self.large.iter().map(|(&(term, slot), &tuple)| ([term, slot], tuple));
         let mut large: Vec<_> = base.chain(tail).collect();
         large.sort_unstable();
         to.column(&name("large"), &large.iter().map(|&(key, _)| key).collect::<Vec<_>>())?;
-        to.column(&name("large_shapes"), &large.iter().map(|&(_, shape)| shape).collect::<Vec<_>>())
+        to.column(&name("large_shapes"), &large.iter().map(|&(_, tuple)| tuple).collect::<Vec<_>>())
     }
 
     /// The number of slots.
@@ -114,35 +114,35 @@ impl Details {
     }
 
     /// The posting of a term in the row of the last slot.
-    fn last_posting(&mut self, term: u32, shape: u32) -> Posting {
+    fn last_posting(&mut self, term: u32, tuple: u32) -> Posting {
         let slot = self.slots() as u32 - 1;
         let fitting = |number: u32| number.min(u32::from(TOO_LARGE)) as u16;
-        if fitting(shape) == TOO_LARGE {
-            self.large.insert((term, slot), shape);
+        if fitting(tuple) == TOO_LARGE {
+            self.large.insert((term, slot), tuple);
         }
-        Posting { slot, shape: fitting(shape), tokens: fitting(self.tokens(slot as usize)) }
+        Posting { slot, tuple: fitting(tuple), tokens: fitting(self.tokens(slot as usize)) }
     }
 
     fn large(&self, term: u32, slot: u32) -> u32 {
         let in_base = || {
             let at = self.base_large.binary_search(&[term, slot]).ok()?;
-            self.base_large_shapes.get(at)
+            self.base_large_tuples.get(at)
         };
         let found = if (slot as usize) < self.base_tokens.len() { in_base() } else { self.large.get(&(term, slot)) };
         found.copied().unwrap_or(u32::from(TOO_LARGE))
     }
 
-    /// The shape and the number of tokens of a term's posting.
+    /// The tuple and the number of tokens of a term's posting.
     pub(super) fn of(&self, term: u32, posting: Posting) -> (u32, u32) {
-        let shape = match posting.shape {
+        let tuple = match posting.tuple {
             TOO_LARGE => self.large(term, posting.slot),
-            shape => u32::from(shape),
+            tuple => u32::from(tuple),
         };
         let tokens = match posting.tokens {
             TOO_LARGE => self.tokens(posting.slot as usize),
             tokens => u32::from(tokens),
         };
-        (shape, tokens)
+        (tuple, tokens)
     }
 }
 
@@ -150,7 +150,7 @@ impl Details {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Peak {
-    pub(super) shape: u32,
+    pub(super) tuple: u32,
     pub(super) tokens: u32,
 }
 
@@ -165,11 +165,20 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Add the slots to a set.
-    pub(super) fn mark(&self, set: &mut Bits) {
+    /// Add the slots below a limit to a set, and maybe others of the limit's word of 64 slots.
+    ///
+    /// Only a file that was tampered with has slots beyond its rows. Without the limit one posting could make the set
+    /// take half a gigabyte; checking at opening instead would read every page of the file.
+    pub(super) fn mark(&self, set: &mut BitMask, limit: usize) {
         match self.bits {
-            Some((first, words)) => set.unite(first, words),
-            None => self.postings.iter().for_each(|posting| set.insert(posting.slot as usize)),
+            Some((first, words)) => {
+                let within = limit.div_ceil(64).saturating_sub(first).min(words.len());
+                set.unite(first, &words[..within]);
+            }
+            None => {
+                let slots = self.postings.iter().map(|posting| posting.slot as usize);
+                slots.filter(|&slot| slot < limit).for_each(|slot| set.insert(slot));
+            }
         }
     }
 
@@ -194,8 +203,8 @@ pub(super) fn peaks_of(
         peaks.extend_from_slice(run.peaks);
         if run.peaks.is_empty() {
             let all = run.postings.iter().map(|&posting| of(posting));
-            let peak = all.reduce(|(shape, tokens), (other, more)| (larger(shape, other), tokens.min(more)));
-            peaks.extend(peak.map(|(shape, tokens)| Peak { shape, tokens }));
+            let peak = all.reduce(|(tuple, tokens), (other, more)| (larger(tuple, other), tokens.min(more)));
+            peaks.extend(peak.map(|(tuple, tokens)| Peak { tuple, tokens }));
         }
     }
     peaks
@@ -205,7 +214,7 @@ pub(super) fn peaks_of(
 #[derive(Clone, Debug, Default)]
 struct Summary {
     peaks: Vec<Peak>,
-    bits: Option<Bits>,
+    bits: Option<BitMask>,
 }
 
 /// A term's postings, slots ascending. Most terms of a corpus have one, which needs no memory of its own.
@@ -224,8 +233,8 @@ pub(super) struct Postings {
 
 impl Postings {
     /// The postings of a term that is first met in the row of the last slot.
-    pub(super) fn new(term: u32, shape: u32, details: &mut Details) -> Self {
-        Self { list: List::One(details.last_posting(term, shape)), summary: None }
+    pub(super) fn new(term: u32, tuple: u32, details: &mut Details) -> Self {
+        Self { list: List::One(details.last_posting(term, tuple)), summary: None }
     }
 
     pub(super) fn as_slice(&self) -> &[Posting] {
@@ -246,8 +255,8 @@ impl Postings {
     }
 
     /// Add the row of the last slot.
-    pub(super) fn push(&mut self, term: u32, shape: u32, details: &mut Details) {
-        let posting = details.last_posting(term, shape);
+    pub(super) fn push(&mut self, term: u32, tuple: u32, details: &mut Details) {
+        let posting = details.last_posting(term, tuple);
         match &mut self.list {
             List::One(first) => self.list = List::Many(vec![*first, posting]),
             List::Many(postings) => {
@@ -266,7 +275,7 @@ impl Postings {
         } else if let Some(summary) = &mut self.summary {
             summary.push(count - 1, term, posting, details);
             if summary.bits.is_none() && is_dense(count, details.tokens.len()) {
-                let (mut bits, first) = (Bits::default(), details.first_word() * 64);
+                let (mut bits, first) = (BitMask::default(), details.first_word() * 64);
                 self.as_slice().iter().for_each(|p| bits.insert(p.slot as usize - first));
                 if let Some(summary) = &mut self.summary {
                     summary.bits = Some(bits);
@@ -279,11 +288,11 @@ impl Postings {
 impl Summary {
     /// Take note of the posting at a place.
     fn push(&mut self, at: usize, term: u32, posting: Posting, details: &mut Details) {
-        let (shape, tokens) = details.of(term, posting);
+        let (tuple, tokens) = details.of(term, posting);
         match self.peaks.get_mut(at / BLOCK) {
-            None => self.peaks.push(Peak { shape, tokens }),
+            None => self.peaks.push(Peak { tuple, tokens }),
             Some(peak) => {
-                peak.shape = details.shapes.peak(peak.shape, shape);
+                peak.tuple = details.column_counts.peak(peak.tuple, tuple);
                 peak.tokens = peak.tokens.min(tokens);
             }
         }
@@ -298,16 +307,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_slot_beyond_the_rows_takes_no_memory() {
+        let postings = [3, 129, 130, u32::MAX].map(|slot| Posting { slot, tuple: 0, tokens: 1 });
+        let listed = Run { postings: &postings, ..Run::default() };
+        let dense = Run { bits: Some((1, &[1, 6, 1 << 63, 7])), ..Run::default() };
+        for run in [listed, dense] {
+            let mut set = BitMask::default();
+            run.mark(&mut set, 130);
+            assert!(set.words().len() <= 3 && set.contains(129) && !set.contains(192), "{set:?}");
+        }
+    }
+
+    #[test]
     fn peaks_bound_their_block_and_bits_equal_the_list() {
         let mut details = Details::new(2);
-        let numbers: Vec<u32> = (0..25).map(|i| details.shapes.number(&[i % 5, i / 5])).collect();
+        let numbers: Vec<u32> = (0..25).map(|i| details.column_counts.number(&[i % 5, i / 5])).collect();
         let mut postings = None;
         for slot in 0..5_000_u32 {
             details.push(3 + slot * 7 % 31);
-            let shape = numbers[(slot * 5 % 23) as usize];
+            let tuple = numbers[(slot * 5 % 23) as usize];
             match &mut postings {
-                None => postings = Some(Postings::new(9, shape, &mut details)),
-                Some(postings) if slot % 3 < 2 => postings.push(9, shape, &mut details),
+                None => postings = Some(Postings::new(9, tuple, &mut details)),
+                Some(postings) if slot % 3 < 2 => postings.push(9, tuple, &mut details),
                 Some(_) => {}
             }
         }
@@ -315,17 +336,17 @@ mod tests {
         let run = postings.run(&details);
         assert_eq!(run.peaks.len(), run.postings.len().div_ceil(BLOCK));
         for (block, peak) in run.postings.chunks(BLOCK).zip(run.peaks) {
-            let highest = details.shapes.get(peak.shape);
+            let highest = details.column_counts.get(peak.tuple);
             for &p in block {
-                let (shape, tokens) = details.of(9, p);
-                assert_eq!((shape, tokens), (numbers[(p.slot * 5 % 23) as usize], 3 + p.slot * 7 % 31));
+                let (tuple, tokens) = details.of(9, p);
+                assert_eq!((tuple, tokens), (numbers[(p.slot * 5 % 23) as usize], 3 + p.slot * 7 % 31));
                 assert!(peak.tokens <= tokens);
-                assert!(details.shapes.get(shape).iter().zip(highest).all(|(a, b)| a <= b));
+                assert!(details.column_counts.get(tuple).iter().zip(highest).all(|(a, b)| a <= b));
             }
         }
-        let (mut dense, mut listed) = (Bits::default(), Bits::default());
+        let (mut dense, mut listed) = (BitMask::default(), BitMask::default());
         assert!(run.bits.is_some());
-        run.mark(&mut dense);
+        run.mark(&mut dense, 5_000);
         run.postings.iter().for_each(|p| listed.insert(p.slot as usize));
         assert_eq!(dense, listed);
     }

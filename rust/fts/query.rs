@@ -1,25 +1,19 @@
 //! One query: its terms' lists, and the walk through them that leaves out what cannot be among the best.
 
-use super::best::{Best, Candidate};
-use super::bits::Bits;
 use super::dense::Dense;
 use super::list::{List, Scorer};
-use super::statistics::check_slot;
+use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
+use crate::collections::BitMask;
 use crate::error::Result;
 
 /// Slots that are scored together; their sums stay in the processor's first cache.
 const WINDOW: usize = 2_048;
-/// More than rounding can add to a sum of some thousand numbers.
-const SLACK: f64 = 1.0 + 1e-9;
-/// What lists may add, as part of the floor, without being looked at until the floor is final. Words of every second row
-/// add a millionth, and each look into their long lists is a wait for memory.
-pub(super) const NEGLIGIBLE: f64 = 1e-3;
 
 /// A query over parts that are locked.
 pub(super) struct Query<'a> {
     scorers: &'a [Scorer<'a>],
     /// By part the rows that may be returned.
-    allowed: &'a [Bits],
+    allowed: &'a [BitMask],
     /// By bound, the largest first.
     lists: Vec<List<'a>>,
     /// By list the bounds from there on, summed.
@@ -29,14 +23,14 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    pub(super) fn new(scorers: &'a [Scorer<'a>], allowed: &'a [Bits], terms: &[Vec<u8>]) -> Self {
+    pub(super) fn new(scorers: &'a [Scorer<'a>], allowed: &'a [BitMask], terms: &[Vec<u8>]) -> Self {
         let mut lists: Vec<List<'a>> = Vec::new();
         // By part the terms' numbers in the order of the query, and by list its number.
         let mut order: Vec<Vec<usize>> = Vec::new();
         for (part, scorer) in scorers.iter().enumerate() {
             let (mut sequence, mut seen) = (Vec::new(), Vec::<(u32, usize)>::new());
             for term in terms {
-                let Some(number) = scorer.held.term(term) else { continue };
+                let Some(number) = scorer.contents.term(term) else { continue };
                 let count = scorer.statistics.count(number);
                 if count == 0 {
                     continue;
@@ -58,7 +52,7 @@ impl<'a> Query<'a> {
     /// Sort the lists by bound.
     fn sorted(
         scorers: &'a [Scorer<'a>],
-        allowed: &'a [Bits],
+        allowed: &'a [BitMask],
         mut lists: Vec<List<'a>>,
         mut sequences: Vec<Vec<usize>>,
     ) -> Self {
@@ -80,10 +74,10 @@ impl<'a> Query<'a> {
 
     /// Count the allowed rows that hold a term.
     pub(super) fn matches(&self) -> usize {
-        let mut all = Bits::default();
+        let mut all = BitMask::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
-            let mut found = Bits::default();
-            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found));
+            let (mut found, limit) = (BitMask::default(), allowed.words().len() * 64);
+            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found, limit));
             found.intersect(allowed);
             all.unite(0, found.words());
         }
@@ -91,7 +85,7 @@ impl<'a> Query<'a> {
     }
 
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
-    pub(super) fn raise_floor(&self, best: &mut Best, k: usize) {
+    pub(super) fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
         // Among words of many rows the floor rises as quickly by itself.
         if self.lists.len() < 2 || (0..2).any(|run| self.dense(run).is_some()) {
             return;
@@ -109,10 +103,16 @@ impl<'a> Query<'a> {
     }
 
     /// Find the best `k` rows; `best` knows a first floor.
-    pub(super) fn search(&mut self, best: Best, k: usize, ties: Option<&[i64]>, rows: usize) -> Vec<Candidate> {
+    pub(super) fn search(
+        &mut self,
+        best: TopCandidates,
+        k: usize,
+        ties: Option<&[i64]>,
+        rows: usize,
+    ) -> Vec<Candidate> {
         let near = self.near(best, rows);
         self.lists.iter_mut().for_each(List::rewind);
-        let mut best = Best::new(k);
+        let mut best = TopCandidates::new(k);
         for slot in near {
             let key = ties.map_or(slot as i64, |ties| ties[slot]);
             best.push(Candidate { score: self.exact(slot), key, slot });
@@ -121,7 +121,7 @@ impl<'a> Query<'a> {
     }
 
     /// The slots, ascending, whose rows may be among the best: walk the lists window by window.
-    fn near(&mut self, mut best: Best, rows: usize) -> Vec<usize> {
+    fn near(&mut self, mut best: TopCandidates, rows: usize) -> Vec<usize> {
         let mut near = Vec::new();
         for (run, end) in [self.split(), usize::MAX].into_iter().enumerate() {
             if let Some(dense) = self.dense(run) {
@@ -131,7 +131,7 @@ impl<'a> Query<'a> {
                 self.walk(end, &mut best, &mut near, rows);
             }
         }
-        near.into_iter().filter(|&(_, most)| !too_little(most, &best)).map(|(slot, _)| slot).collect()
+        near.into_iter().filter(|&(_, most)| !best.rules_out(most)).map(|(slot, _)| slot).collect()
     }
 
     /// The slot before which the first runs of all lists end, and at which the second runs begin; 0 if each has its own,
@@ -148,12 +148,12 @@ impl<'a> Query<'a> {
     }
 
     /// Walk the lists to a slot.
-    fn walk(&mut self, end: usize, best: &mut Best, near: &mut Vec<(usize, f64)>, rows: usize) {
+    fn walk(&mut self, end: usize, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>, rows: usize) {
         let mut sums = vec![0.0; WINDOW.min(rows)];
-        let mut touched = Bits::with_room(WINDOW);
+        let mut touched = BitMask::with_capacity(WINDOW);
         loop {
             // The lists from here on cannot lift a row to the floor by themselves.
-            let essential = self.rest.iter().position(|&rest| too_little(rest, best)).unwrap_or(self.lists.len());
+            let essential = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
             let essential = essential.min(self.lists.len());
             let first = self.lists[..essential].iter().filter_map(List::slot).min();
             let Some(slot) = first.filter(|&slot| slot < end) else { break };
@@ -180,10 +180,10 @@ impl<'a> Query<'a> {
 
     /// What the score of a slot is at least and at most, unless it is out of the question; its essential lists add up to
     /// `sum`.
-    fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &Best) -> Option<(f64, f64)> {
+    fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &TopCandidates) -> Option<(f64, f64)> {
         for i in essential..self.lists.len() {
             let rest = self.rest[i];
-            if too_little(sum + rest, best) {
+            if best.rules_out(sum + rest) {
                 return None;
             }
             if rest <= best.floor() * NEGLIGIBLE {
@@ -191,7 +191,7 @@ impl<'a> Query<'a> {
             }
             sum += self.lists[i].times * self.add(i, slot);
         }
-        if too_little(sum, best) { None } else { Some((sum, sum)) }
+        if best.rules_out(sum) { None } else { Some((sum, sum)) }
     }
 
     /// What a list adds to the score of a slot.
@@ -217,7 +217,7 @@ impl<'a> Query<'a> {
     pub(super) fn score_at(&self, slot: i64) -> Result<f64> {
         let (mut total, mut matches) = (0.0, false);
         for (scorer, sequence) in self.scorers.iter().zip(&self.sequences) {
-            let slot = check_slot(scorer.held, slot)?;
+            let slot = scorer.contents.check_slot(slot)?;
             let mut sum = 0.0;
             if scorer.statistics.slots().contains(slot) {
                 for list in sequence.iter().map(|&list| &self.lists[list]) {
@@ -230,9 +230,4 @@ impl<'a> Query<'a> {
         }
         Ok(if matches { total } else { f64::NAN })
     }
-}
-
-/// Whether a row with that much is out of the question.
-pub(super) fn too_little(score: f64, best: &Best) -> bool {
-    score * SLACK < best.floor()
 }

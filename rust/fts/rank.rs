@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use super::best::Best;
-use super::bits::Bits;
 use super::index::TextIndex;
 use super::list::Scorer;
 use super::query::Query;
 use super::statistics::Statistics;
 use super::tokens::index_terms;
+use super::top_candidates::TopCandidates;
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// One FTS5 table: its postings, its rows, and the weight of each column. All parts of a query share their slots.
@@ -59,14 +59,14 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
         let allowed = allowed(scorers, wanted.mask);
         let rows = allowed.iter().map(|set| set.words().len() * 64).max().unwrap_or(0);
         if let Some(ties) = wanted.ties {
-            let last = allowed.iter().filter_map(Bits::last).max();
+            let last = allowed.iter().filter_map(BitMask::last).max();
             if last.is_some_and(|last| last >= ties.len()) {
                 return Err(Error::Length { what: "ties", got: ties.len(), wanted: last.map_or(0, |last| last + 1) });
             }
         }
         let mut query = Query::new(scorers, &allowed, &terms);
         let matches = query.matches();
-        let mut best = Best::new(wanted.k);
+        let mut best = TopCandidates::new(wanted.k);
         let mut found = Vec::new();
         if wanted.k > 0 {
             query.raise_floor(&mut best, wanted.k);
@@ -84,7 +84,7 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
 pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) -> Result<Vec<f64>> {
     let terms = single_terms(terms)?;
     with_scorers(parts, |scorers| {
-        let allowed: Vec<Bits> = Vec::new();
+        let allowed: Vec<BitMask> = Vec::new();
         let query = Query::new(scorers, &allowed, &terms);
         slots.iter().map(|&slot| query.score_at(slot)).collect()
     })
@@ -114,7 +114,7 @@ fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Resu
             return Err(Error::Parameter { what: "a weight", wanted: "finite and at least 0", got });
         }
     }
-    let address = |part: &Part<'_>| Arc::as_ptr(&part.index.held) as usize;
+    let address = |part: &Part<'_>| Arc::as_ptr(&part.index.contents) as usize;
     let mut indexes: Vec<&Part<'_>> = parts.iter().collect();
     // In the same order in every thread, and each lock once: with a writer waiting, anything else could wait forever.
     indexes.sort_unstable_by_key(|part| address(part));
@@ -122,16 +122,16 @@ fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Resu
     let guards: Vec<_> = indexes.iter().map(|part| (address(part), part.index.read())).collect();
     let mut scorers = Vec::with_capacity(parts.len());
     for part in parts {
-        if let Some((_, held)) = guards.iter().find(|(of, _)| *of == address(part)) {
-            scorers.push(Scorer::new(held, part.statistics, part.weights));
+        if let Some((_, contents)) = guards.iter().find(|(of, _)| *of == address(part)) {
+            scorers.push(Scorer::new(contents, part.statistics, part.weights));
         }
     }
     go_on(&scorers)
 }
 
 /// By part the rows that may be returned.
-fn allowed(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<Bits> {
-    let mask = mask.map(Bits::from_bytes);
+fn allowed(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<BitMask> {
+    let mask = mask.map(BitMask::from_bytes);
     let rows = |scorer: &Scorer<'_>| {
         let mut rows = scorer.statistics.slots().clone();
         if let Some(mask) = &mask {

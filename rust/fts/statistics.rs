@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, RwLock};
 
-use super::bits::Bits;
+use super::contents::Contents;
 use super::counts::Counts;
-use super::index::{Held, TextIndex};
+use super::index::TextIndex;
 use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
 /// FTS5's k1.
@@ -20,8 +21,8 @@ const COMMON_LENGTHS: u32 = 1_024;
 /// The rows that count at one moment, their tokens and document frequencies: immutable, made from a [`TextIndex`].
 #[derive(Debug)]
 pub struct Statistics {
-    held: Arc<RwLock<Arc<Held>>>,
-    slots: Bits,
+    contents: Arc<RwLock<Arc<Contents>>>,
+    slots: BitMask,
     rows: u64,
     tokens: u64,
     /// By term number.
@@ -33,8 +34,8 @@ pub struct Statistics {
 impl Statistics {
     /// No rows.
     pub(super) fn none(index: &TextIndex) -> Self {
-        let (slots, counts, lengths) = (Bits::default(), Counts::default(), Vec::new());
-        Self { held: Arc::clone(&index.held), slots, rows: 0, tokens: 0, counts, lengths }
+        let (slots, counts, lengths) = (BitMask::default(), Counts::default(), Vec::new());
+        Self { contents: Arc::clone(&index.contents), slots, rows: 0, tokens: 0, counts, lengths }
     }
 
     /// The statistics that [`Self::write`] wrote, over the same index.
@@ -46,14 +47,15 @@ impl Statistics {
         let numbers = file.column::<u64>(&format!("{prefix}totals"))?;
         let words = file.column::<u64>(&format!("{prefix}rows"))?;
         let counts = file.column::<u32>(&format!("{prefix}counts"))?;
-        let (&[rows, tokens], held) = (&*numbers, index.read()) else { return fault };
-        let slots = Bits::from(words.to_vec());
-        if slots.last().is_some_and(|last| last >= held.forward.len()) {
+        let (&[rows, tokens], contents) = (&*numbers, index.read()) else { return fault };
+        let slots = BitMask::from(words.to_vec());
+        if slots.last().is_some_and(|last| last >= contents.forward.len()) {
             return fault;
         }
         // Written in whole pieces; counts beyond the terms count nothing.
-        let counts = Counts::from_slice(&counts[..counts.len().min(held.terms())]);
-        let mut found = Self { held: Arc::clone(&index.held), slots, rows, tokens, counts, lengths: Vec::new() };
+        let counts = Counts::from_slice(&counts[..counts.len().min(contents.terms())]);
+        let mut found =
+            Self { contents: Arc::clone(&index.contents), slots, rows, tokens, counts, lengths: Vec::new() };
         found.lengths = found.common_lengths();
         Ok(found)
     }
@@ -86,35 +88,35 @@ impl Statistics {
     /// already, [`Error::NotCounted`] for one to be removed that is not.
     pub fn moved(&self, index: &TextIndex, added: &[i64], removed: &[i64]) -> Result<Self> {
         self.check_index(index)?;
-        let held = index.read();
+        let contents = index.read();
         let mut moved = Self {
-            held: Arc::clone(&self.held),
+            contents: Arc::clone(&self.contents),
             slots: self.slots.clone(),
             rows: self.rows,
             tokens: self.tokens,
             counts: self.counts.clone(),
             lengths: Vec::new(),
         };
-        moved.counts.grow(held.terms());
+        moved.counts.grow(contents.terms());
         for &slot in removed {
-            let at = check_slot(&held, slot)?;
+            let at = contents.check_slot(slot)?;
             if !moved.slots.contains(at) {
                 return Err(Error::NotCounted { slot });
             }
             moved.slots.remove(at);
             moved.rows = moved.rows.saturating_sub(1);
-            moved.tokens = moved.tokens.saturating_sub(u64::from(held.details.tokens(at)));
-            moved.counts.step(held.forward.get(at), false);
+            moved.tokens = moved.tokens.saturating_sub(u64::from(contents.details.tokens(at)));
+            moved.counts.step(contents.forward.get(at), false);
         }
         for &slot in added {
-            let at = check_slot(&held, slot)?;
+            let at = contents.check_slot(slot)?;
             if moved.slots.contains(at) {
                 return Err(Error::Repeated { slot });
             }
             moved.slots.insert(at);
             moved.rows = moved.rows.saturating_add(1);
-            moved.tokens = moved.tokens.saturating_add(u64::from(held.details.tokens(at)));
-            moved.counts.step(held.forward.get(at), true);
+            moved.tokens = moved.tokens.saturating_add(u64::from(contents.details.tokens(at)));
+            moved.counts.step(contents.forward.get(at), true);
         }
         moved.lengths = moved.common_lengths();
         Ok(moved)
@@ -122,24 +124,24 @@ impl Statistics {
 
     /// Return the number of rows that hold an index term in any column.
     pub fn document_frequency(&self, term: &[u8]) -> u32 {
-        let held = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        held.term(term).map_or(0, |term| self.count(term))
+        let contents = self.contents.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        contents.term(term).map_or(0, |term| self.count(term))
     }
 
     /// Return every index term that a row holds with its document frequency, in no particular order.
     pub fn to_vec(&self) -> Vec<(Vec<u8>, u32)> {
-        let held = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let names = held.names().into_iter().zip(0..);
+        let contents = self.contents.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let names = contents.names().names().zip(0..);
         names.map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
     }
 
     /// Fail unless the statistics were made from the index.
     pub(super) fn check_index(&self, index: &TextIndex) -> Result<()> {
-        if Arc::ptr_eq(&self.held, &index.held) { Ok(()) } else { Err(Error::ForeignStatistics) }
+        if Arc::ptr_eq(&self.contents, &index.contents) { Ok(()) } else { Err(Error::ForeignStatistics) }
     }
 
     /// The slots of the rows.
-    pub(super) fn slots(&self) -> &Bits {
+    pub(super) fn slots(&self) -> &BitMask {
         &self.slots
     }
 
@@ -173,18 +175,20 @@ impl Statistics {
     }
 }
 
-/// A slot as an index, if there is one.
-pub(super) fn check_slot(held: &Held, slot: i64) -> Result<usize> {
-    let len = held.forward.len();
-    match usize::try_from(slot) {
-        Ok(at) if at < len => Ok(at),
-        _ => Err(Error::OutOfRange { what: "slot", index: slot, len }),
+impl TextIndex {
+    /// Count the rows of the given slots `(m,)`: the rows of the FTS5 table.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
+    pub fn statistics(&self, slots: &[i64]) -> Result<Statistics> {
+        Statistics::none(self).moved(self, slots, &[])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::folder::Folder;
 
     #[test]
     fn statistics_move() {
@@ -213,6 +217,24 @@ mod tests {
         assert_eq!((all.idf(1), all.idf(2)), ((2.5_f64 / 1.5).ln(), LEAST_IDF));
         assert_eq!(all.length(1), K1);
         assert_eq!(all.length(5_000), K1 * (0.25 + 3_750.0));
+    }
+
+    #[test]
+    fn statistics_of_a_slot_that_the_index_does_not_have_are_damaged() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red"], ["green"]]).unwrap();
+        let longer = index.frozen();
+        longer.append(&[["blue"]]).unwrap();
+        let folder = Folder::new("statistics");
+        let mut writer = ArrayWriter::create(&folder.file("a"), b"").unwrap();
+        longer.statistics(&[1]).unwrap().write(&mut writer, "second.").unwrap();
+        longer.statistics(&[0, 2]).unwrap().write(&mut writer, "third.").unwrap();
+        writer.finish().unwrap();
+        let file = ArrayFile::open(&folder.file("a")).unwrap();
+        assert_eq!(Statistics::open(&file, "second.", &index).unwrap().rows(), 1);
+        assert_eq!(Statistics::open(&file, "third.", &longer).unwrap().rows(), 2);
+        let fault = Statistics::open(&file, "third.", &index).unwrap_err();
+        assert_eq!(fault, Error::Damaged { what: "the counts of rows" });
     }
 
     #[test]

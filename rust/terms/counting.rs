@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::lexicon::Lexicon;
 use super::tokens::{Cutter, Tokens};
+use crate::collections::Lexicon;
 use crate::pool;
 
 /// Text worked off at a time: a fraction of a millisecond.

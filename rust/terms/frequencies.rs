@@ -1,11 +1,14 @@
-//! Document frequencies.
+//! Document frequencies of a term index.
+//!
+//! The counts lie in one array, mapped where they come from a file: a candidate looks up the count of each of its terms.
+//! Full text ([`crate::fts`]) looks up those of a query only, so its counts lie in pieces that versions share.
 
 use std::sync::Arc;
 
 use super::index::{Shared, TermIndex};
-use super::lexicon::text;
 use super::memo::Memo;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::collections::text;
 use crate::error::{Error, Result};
 
 /// Document frequencies at one moment: immutable, made from a [`TermIndex`].
@@ -59,14 +62,14 @@ impl Frequencies {
     /// removed slot whose terms these frequencies do not hold.
     pub fn moved(&self, index: &TermIndex, added: &[i64], removed: &[i64]) -> Result<Self> {
         self.check_index(index)?;
-        let held = self.shared.read();
-        held.check_all(added)?;
-        held.check_all(removed)?;
+        let contents = self.shared.read();
+        contents.check_all(added)?;
+        contents.check_all(removed)?;
         let mut counts = self.counts.to_vec();
-        counts.resize(held.terms().max(counts.len()), 0);
+        counts.resize(contents.terms().max(counts.len()), 0);
         for &slot in added {
             // A term that a file which was tampered with invents counts nowhere.
-            held.get(slot)?.for_each(|term, _| {
+            contents.get(slot)?.for_each(|term, _| {
                 if let Some(count) = counts.get_mut(term as usize) {
                     *count = count.saturating_add(1);
                 }
@@ -76,7 +79,7 @@ impl Frequencies {
         for &slot in removed {
             let mut was_counted = documents > 0;
             documents = documents.saturating_sub(1);
-            held.get(slot)?.for_each(|term, _| {
+            contents.get(slot)?.for_each(|term, _| {
                 if let Some(count) = counts.get_mut(term as usize) {
                     was_counted &= *count > 0;
                     *count = count.saturating_sub(1);
@@ -101,8 +104,8 @@ impl Frequencies {
 
     /// Return every term with a document frequency of at least 1, in no particular order.
     pub fn to_vec(&self) -> Vec<(String, u32)> {
-        let held = self.shared.read();
-        let counts = held.names().zip(0..).map(|(name, term)| (text(name), self.count(term)));
+        let contents = self.shared.read();
+        let counts = contents.names().zip(0..).map(|(name, term)| (text(name), self.count(term)));
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
@@ -121,6 +124,16 @@ impl Frequencies {
 
     fn idf_of(&self, count: u32) -> f64 {
         ((self.documents as f64 + 1.0) / (f64::from(count) + 1.0)).ln() + 1.0
+    }
+}
+
+impl TermIndex {
+    /// Count document frequencies over the given slots `(m,)`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
+    pub fn frequencies(&self, slots: &[i64]) -> Result<Frequencies> {
+        Frequencies::none(self).moved(self, slots, &[])
     }
 }
 

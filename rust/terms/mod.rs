@@ -1,25 +1,24 @@
 //! Terms: what counts as a word in any script, extra index terms, TF-IDF.
 
+mod contents;
+mod cosine;
 mod counting;
 mod fold;
 mod frequencies;
 mod grams;
-mod held;
 mod index;
-mod lexicon;
 mod memo;
-mod row;
 mod runs;
 mod scripts;
-mod slots;
+mod sparse_accumulator;
 mod spelling;
 mod stop_words;
 #[cfg(test)]
 mod tests;
 mod tfidf;
+mod token_lists;
 mod tokens;
 mod trigrams;
-mod units;
 mod words;
 
 pub use fold::fold;

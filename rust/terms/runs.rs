@@ -1,7 +1,7 @@
 //! Lower case and runs of word characters, 64 bytes at a time.
 
-use super::lexicon::SHORT;
 use super::scripts::is_mark;
+use crate::collections::SHORT;
 
 /// Bytes looked at together, one bit each.
 const BLOCK: usize = 64;

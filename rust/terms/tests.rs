@@ -58,6 +58,25 @@ fn cosines() {
 }
 
 #[test]
+fn a_cosine_is_never_more_than_1() {
+    let word = |i: usize| format!("word{i:03}");
+    // Words of every frequency, so that no two weights are equal.
+    let texts: Vec<String> = (1..60).map(|n| (0..n).map(word).collect::<Vec<_>>().join(" ")).collect();
+    let index = TermIndex::new();
+    index.append(&texts, Some(1));
+    let slots: Vec<i64> = (0..texts.len() as i64).collect();
+    let frequencies = index.frequencies(&slots).unwrap();
+    for (text, slot) in texts.iter().zip(&slots) {
+        for times in 1..20 {
+            // A text that says everything so often has the same direction.
+            let query = format!("{text} ").repeat(times);
+            let cosine = index.cosines(&frequencies, &query, &[*slot]).unwrap()[0];
+            assert!(cosine <= 1.0 && cosine > 1.0 - 1e-12, "{cosine:.17}");
+        }
+    }
+}
+
+#[test]
 fn terms_not_counted_carry_no_weight() {
     let index = index(&["red green", "red"]);
     let some = index.frequencies(&[1]).unwrap();

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::counting::{Piece, Tally, Units, count};
-use super::lexicon::{Lexicon, united};
-use super::row::Row;
+use super::sparse_accumulator::SparseAccumulator;
 use super::tokens::{Cutter, Tokens};
+use crate::collections::{Lexicon, united};
 use crate::error::{Error, Result};
 use crate::pool;
 
@@ -77,7 +77,7 @@ impl TfidfVectorizer {
         let (model, pieces, threads) = self.learn(texts, threads);
         let mut csr = Csr::empty(pieces.iter().map(|(piece, _)| &piece.ends[..]));
         let places = csr.places(pieces.iter().map(|(piece, _)| piece.terms.len()));
-        let each = |row: &mut Row, unit: usize| {
+        let each = |row: &mut SparseAccumulator, unit: usize| {
             let mut place = places[unit].lock().unwrap_or_else(PoisonError::into_inner);
             let ((piece, columns), (data, numbers)) = (&pieces[unit], &mut *place);
             let mut start = 0;
@@ -87,7 +87,7 @@ impl TfidfVectorizer {
                 start = end;
             }
         };
-        pool::fold(pieces.len(), threads, || Row::new(model.idf.len()), each);
+        pool::fold(pieces.len(), threads, || SparseAccumulator::new(model.idf.len()), each);
         drop(places);
         csr
     }
@@ -182,13 +182,13 @@ struct Written {
 struct Writer<'a> {
     model: &'a Model,
     cutter: Cutter,
-    row: Row,
+    row: SparseAccumulator,
     written: Vec<Written>,
 }
 
 impl<'a> Writer<'a> {
     fn new(tokens: Tokens, model: &'a Model) -> Self {
-        Self { model, cutter: Cutter::new(tokens), row: Row::new(model.idf.len()), written: Vec::new() }
+        Self { model, cutter: Cutter::new(tokens), row: SparseAccumulator::new(model.idf.len()), written: Vec::new() }
     }
 
     fn write<T: AsRef<str>>(&mut self, texts: &[T], unit: usize) {

@@ -1,11 +1,11 @@
 //! The tokens of TF-IDF.
 
 use super::fold::fold;
-use super::lexicon::Term;
 use super::runs::Runs;
 use super::scripts::{Spacing, is_mark, stretches};
 use super::stop_words::{is_stop_start, is_stop_word};
 use super::words::split;
+use crate::collections::Term;
 use crate::error::{Error, Result};
 
 /// Return the TF-IDF tokens of a text.
@@ -158,7 +158,7 @@ fn width(first: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::lexicon::Lexicon;
+    use crate::collections::Lexicon;
     use proptest::prelude::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! How much of a query's spelling a text shares: misspelt, inflected and compound words meet here.
 
-use super::spelling::{Asked, Counts, Speller};
+use super::spelling::{Counts, QueryProfile, Speller};
 
 /// Return the cosine of character-trigram weights of the query with each text `(m,)`, 0..1; 0 when either is empty.
 ///
@@ -8,10 +8,10 @@ use super::spelling::{Asked, Counts, Speller};
 /// sides, so that no trigram spans two words; a trigram's weight is `1 + ln(count)`.
 pub fn trigrams<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<f64> {
     let (mut counts, mut speller) = (Counts::dense(), Speller::default());
-    let asked = Asked::new(query, &mut counts, &mut speller);
+    let profile = QueryProfile::new(query, &mut counts, &mut speller);
     let mut cosine = |text: &T| {
         counts.fill(text.as_ref(), &mut speller, |_| {});
-        asked.cosine_with(&counts)
+        profile.cosine_with(&counts)
     };
     texts.iter().map(&mut cosine).collect()
 }

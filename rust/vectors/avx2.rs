@@ -2,25 +2,15 @@
 
 use std::arch::x86_64::*;
 
-use super::cosine::cosine_in_lanes;
-use super::dot::dot_in_lanes;
+use super::lanes::{cosine_in_lanes, dot_in_lanes};
 use super::rows::Rows;
+use crate::simd::Avx2 as Token;
 
 /// Partial sums per dot product.
 pub(super) const LANES: usize = 8;
 const WIDTH: usize = 4;
 
-/// Proof that this processor has AVX2 and FMA.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        let here = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        here.then_some(Self(()))
-    }
-
     /// As `Level::dot`.
     pub(super) fn dot(self, a: &[f32], b: &[f32]) -> f64 {
         // SAFETY: a token exists only where the features were detected.

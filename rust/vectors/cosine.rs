@@ -1,10 +1,8 @@
 //! The cosine at candidates, in float64 throughout.
 
-use super::dispatch::Level;
 use super::pieces::Pieces;
 use crate::error::{Error, Result};
-
-const LANES: usize = 8;
+use crate::simd::Level;
 
 /// Return the cosines `(m,)` of the query `(d,)` with the rows at the indices `at`; 0 for a row of length 0, NaN for the
 /// index -1, which is no row.
@@ -34,28 +32,6 @@ pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> 
             _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
         })
         .collect()
-}
-
-/// The body of `Level::cosine`, inlined into every level's file to be compiled for its instructions; each rounds alike.
-#[inline(always)]
-pub(super) fn cosine_in_lanes(query: &[f64], row: &[f32], query_square: f64) -> f64 {
-    let (mut products, mut squares) = ([0.0_f64; LANES], [0.0_f64; LANES]);
-    let (q_blocks, q_rest) = query.as_chunks::<LANES>();
-    let (x_blocks, x_rest) = row.as_chunks::<LANES>();
-    for (q, x) in q_blocks.iter().zip(x_blocks) {
-        for lane in 0..LANES {
-            let value = f64::from(x[lane]);
-            products[lane] += q[lane] * value;
-            squares[lane] += value * value;
-        }
-    }
-    for (lane, (&q, &x)) in q_rest.iter().zip(x_rest).enumerate() {
-        let value = f64::from(x);
-        products[lane] += q * value;
-        squares[lane] += value * value;
-    }
-    let square: f64 = squares.iter().sum();
-    if square > 0.0 { products.iter().sum::<f64>() / (query_square.sqrt() * square.sqrt()) } else { 0.0 }
 }
 
 #[cfg(test)]

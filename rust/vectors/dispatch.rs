@@ -1,6 +1,4 @@
-//! The choice of instructions: which levels this machine has, and the one place that calls into them.
-
-use std::sync::LazyLock;
+//! The table of float kernels: for each [`Level`] its dot product, cosine and scan.
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
@@ -8,76 +6,12 @@ use super::rows::Rows;
 use super::scalar;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
-use crate::error::{Error, Result};
-
-/// A set of instructions this machine can run. A value exists only for a level that was detected.
-#[derive(Clone, Copy, Debug)]
-pub struct Level(Proof);
-
-/// Each kernel's token, made only by that kernel's own detection, so calling it is sound.
-#[derive(Clone, Copy, Debug)]
-enum Proof {
-    #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Token),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(avx2::Token),
-    #[cfg(target_arch = "aarch64")]
-    Neon(neon::Token),
-    Scalar,
-}
-
-static AVAILABLE: LazyLock<Vec<Level>> = LazyLock::new(|| {
-    let mut levels = Vec::new();
-    #[cfg(target_arch = "x86_64")]
-    {
-        levels.extend(avx512::Token::detect().map(Proof::Avx512));
-        levels.extend(avx2::Token::detect().map(Proof::Avx2));
-    }
-    #[cfg(target_arch = "aarch64")]
-    levels.extend(neon::Token::detect().map(Proof::Neon));
-    levels.push(Proof::Scalar);
-    levels.into_iter().map(Level).collect()
-});
+use crate::simd::{Level, Proof};
 
 impl Level {
-    /// The levels of this machine, fastest first; the last is always the scalar one.
-    pub fn available() -> &'static [Level] {
-        &AVAILABLE
-    }
-
-    /// The fastest level.
-    pub fn best() -> Level {
-        AVAILABLE.first().copied().unwrap_or(Level(Proof::Scalar))
-    }
-
-    /// The level of that name.
-    ///
-    /// # Errors
-    /// [`Error::Name`] when this machine has no such level.
-    pub fn named(name: &str) -> Result<Level> {
-        Self::available().iter().copied().find(|level| level.name() == name).ok_or_else(|| Error::Name {
-            what: "kernel",
-            wanted: Self::available().iter().map(|level| level.name()).collect::<Vec<_>>().join(", "),
-            got: name.to_owned(),
-        })
-    }
-
-    /// `avx512`, `avx2`, `neon` or `scalar`.
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Proof::Avx512(_) => "avx512",
-            #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(_) => "avx2",
-            #[cfg(target_arch = "aarch64")]
-            Proof::Neon(_) => "neon",
-            Proof::Scalar => "scalar",
-        }
-    }
-
     /// The float64 dot product, as [`super::dot()`].
     pub fn dot(self, a: &[f32], b: &[f32]) -> f64 {
-        match self.0 {
+        match self.proof() {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.dot(a, b),
             #[cfg(target_arch = "x86_64")]
@@ -90,14 +24,14 @@ impl Level {
 
     /// The float64 cosine of a query, whose squared length is given, with a row.
     pub(super) fn cosine(self, query: &[f64], row: &[f32], query_square: f64) -> f64 {
-        match self.0 {
+        match self.proof() {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "x86_64")]
             Proof::Avx2(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.cosine(query, row, query_square),
-            Proof::Scalar => super::cosine::cosine_in_lanes(query, row, query_square),
+            Proof::Scalar => super::lanes::cosine_in_lanes(query, row, query_square),
         }
     }
 
@@ -106,7 +40,7 @@ impl Level {
     /// # Panics
     /// If the query's length is not `d`, an index is out of range, or an output is not as long as `at`.
     pub(super) fn scan(self, query: &[f32], rows: Rows<'_>, at: &[usize], dots: &mut [f32], squares: &mut [f32]) {
-        match self.0 {
+        match self.proof() {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.scan(query, rows, at, dots, squares),
             #[cfg(target_arch = "x86_64")]
@@ -120,7 +54,7 @@ impl Level {
     /// How many roundings any one product meets on its way into a sum of `scan` over `d` components: one for the
     /// product, one for each addition in its lane, one for each step of the lanes' reduction.
     pub(super) fn roundings(self, d: usize) -> usize {
-        let lanes: usize = match self.0 {
+        let lanes: usize = match self.proof() {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => avx512::LANES,
             #[cfg(target_arch = "x86_64")]
@@ -136,17 +70,6 @@ impl Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn scalar_is_always_there_and_names_are_unique() {
-        let names: Vec<_> = Level::available().iter().map(|level| level.name()).collect();
-        assert_eq!(names.last(), Some(&"scalar"));
-        assert_eq!(names[0], Level::best().name());
-        for name in &names {
-            assert_eq!(Level::named(name).unwrap().name(), *name);
-        }
-        assert!(Level::named("mmx").unwrap_err().to_string().contains("scalar"));
-    }
 
     #[test]
     fn every_level_scans_like_float64() {

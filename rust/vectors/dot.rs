@@ -1,6 +1,6 @@
 //! Dot products in float64, in one fixed order: the truth that every float32 scan is brought back to.
 
-const LANES: usize = 8;
+use super::lanes::dot_in_lanes;
 
 /// Return the float64 dot product of two float32 vectors of equal length (the shorter counts).
 ///
@@ -8,25 +8,6 @@ const LANES: usize = 8;
 /// order, and the eight sums are added as `((0+4)+(2+6)) + ((1+5)+(3+7))`; so every level gives the same double.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     dot_in_lanes(a, b)
-}
-
-/// The body of [`dot`], inlined into every level's file to be compiled for its instructions.
-#[inline(always)]
-pub(super) fn dot_in_lanes(a: &[f32], b: &[f32]) -> f64 {
-    let len = a.len().min(b.len());
-    let (a, b) = (&a[..len], &b[..len]);
-    let mut sums = [0.0_f64; LANES];
-    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
-    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-    for (x, y) in a_blocks.iter().zip(b_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += f64::from(x[lane]) * f64::from(y[lane]);
-        }
-    }
-    for (sum, (&x, &y)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *sum += f64::from(x) * f64::from(y);
-    }
-    ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod codes;
 mod cosine;
 mod dispatch;
 mod dot;
+mod lanes;
 mod pieces;
 mod rows;
 mod scalar;
@@ -21,8 +22,9 @@ mod neon;
 
 pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded};
 pub use cosine::cosine_at;
-pub use dispatch::Level;
 pub use dot::dot;
 pub use pieces::{FileRows, Pieces};
 pub use rows::{Rows, unit_rows};
 pub use top_k::{Hits, Mask, top_k};
+
+pub use crate::simd::Level;

@@ -1,26 +1,16 @@
 //! The float32 scan with NEON: four rows at a time, four lanes, dot products and squares side by side.
 
 use std::arch::aarch64::*;
-use std::arch::is_aarch64_feature_detected;
 
-use super::cosine::cosine_in_lanes;
-use super::dot::dot_in_lanes;
+use super::lanes::{cosine_in_lanes, dot_in_lanes};
 use super::rows::Rows;
+use crate::simd::Neon as Token;
 
 /// Partial sums per dot product.
 pub(super) const LANES: usize = 4;
 const WIDTH: usize = 4;
 
-/// Proof that this processor has NEON.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        is_aarch64_feature_detected!("neon").then_some(Self(()))
-    }
-
     /// As `Level::dot`.
     pub(super) fn dot(self, a: &[f32], b: &[f32]) -> f64 {
         dot_in_lanes(a, b)

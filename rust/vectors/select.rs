@@ -1,7 +1,8 @@
 //! Which rows can still be among the k best, given scores with known error.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
+
+use crate::collections::TopKHeap;
 
 /// A double in the total order, for the heap.
 #[derive(Clone, Copy, PartialEq)]
@@ -26,8 +27,7 @@ impl Ord for Ordered {
 /// A row under that floor is beaten by k rows for certain; a row at the floor may still win its tie by index, so it
 /// stays.
 pub(super) struct Survivors {
-    k: usize,
-    lower: BinaryHeap<Reverse<Ordered>>,
+    lowers: TopKHeap<Ordered>,
     floor: f64,
     kept: Vec<(f64, usize)>,
     room: usize,
@@ -36,8 +36,7 @@ pub(super) struct Survivors {
 impl Survivors {
     /// Nothing seen yet; `k` is at least 1.
     pub(super) fn new(k: usize) -> Self {
-        let lower = BinaryHeap::with_capacity(k.min(1 << 16) + 1);
-        Self { k, lower, floor: f64::NEG_INFINITY, kept: Vec::new(), room: 4096.max(2 * k) }
+        Self { lowers: TopKHeap::new(k), floor: f64::NEG_INFINITY, kept: Vec::new(), room: 4096.max(2 * k) }
     }
 
     /// Take rows `at` with scores that are each within `error` of the truth (infinite when nothing is known).
@@ -74,16 +73,7 @@ impl Survivors {
     }
 
     fn raise(&mut self, lower: f64) {
-        if self.lower.len() == self.k && lower <= self.floor {
-            return;
-        }
-        self.lower.push(Reverse(Ordered(lower)));
-        if self.lower.len() > self.k {
-            self.lower.pop();
-        }
-        if self.lower.len() == self.k
-            && let Some(Reverse(least)) = self.lower.peek()
-        {
+        if let Some(least) = self.lowers.push(Ordered(lower)) {
             self.floor = least.0;
         }
     }

@@ -5,11 +5,11 @@
 //! off by at most `gamma(h) * sum |q_i x_i|`, `gamma(h) = h u / (1 - h u)`, `u = 2^-24` (Higham, Accuracy and Stability
 //! of Numerical Algorithms, 2nd ed., §3.1), and `sum |q_i x_i| <= |q| |x|` (Cauchy-Schwarz).
 
-use super::dispatch::Level;
 use super::dot::dot;
 use super::rows::Rows;
 use super::select::Survivors;
 use crate::error::{Error, Result};
+use crate::simd::Level;
 
 /// Rows scanned between two looks at the scores: the scores stay in the first-level cache.
 const BLOCK: usize = 256;

@@ -2,32 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use super::asked::Asked;
+use super::contents::{Contents, Part};
 use super::counts::Counts;
 use super::lists::Lists;
-use super::names::{Names, Words};
-use super::numbers::{Numbers, look_up, table};
-use super::query::{BLOCK, Query};
+use super::names::Names;
+use super::numbers::{Numbers, table};
+use super::query_profile::QueryProfile;
 use super::spell::Speller;
+use super::walk::{BLOCK, Walk};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::{Error, Result};
-
-/// Words, and slots that hold them.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    names: Names,
-    lists: Lists,
-}
-
-/// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    base: Part,
-    /// Numbers of the base by word.
-    buckets: Array<u32>,
-    /// The words have the numbers that follow those of the base.
-    tail: Part,
-}
 
 /// The spelling of texts by slot, append-only: the cosines of [`crate::terms::trigrams`], to the last bit, without the
 /// texts. Threads may read while one appends.
@@ -35,7 +19,7 @@ pub(super) struct Held {
 pub struct SpellingIndex {
     /// Numbers of the tail by word. Only appends ask for them, one after the other.
     numbers: Mutex<Numbers>,
-    held: RwLock<Arc<Held>>,
+    contents: RwLock<Arc<Contents>>,
 }
 
 impl SpellingIndex {
@@ -44,8 +28,8 @@ impl SpellingIndex {
         Self::default()
     }
 
-    fn of(held: impl Into<Arc<Held>>) -> Self {
-        Self { numbers: Mutex::default(), held: RwLock::new(held.into()) }
+    fn of(contents: impl Into<Arc<Contents>>) -> Self {
+        Self { numbers: Mutex::default(), contents: RwLock::new(contents.into()) }
     }
 
     /// The index that [`Self::write`] wrote, mapped; what is appended from now on stays in memory.
@@ -58,7 +42,7 @@ impl SpellingIndex {
         if !buckets.len().is_power_of_two() || u32::try_from(base.names.words().records.len()).is_err() {
             return Err(Error::Damaged { what: "the number of words" });
         }
-        Ok(Self::of(Held { base, buckets, tail: Part::default() }))
+        Ok(Self::of(Contents { base, buckets, tail: Part::default() }))
     }
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
@@ -68,10 +52,10 @@ impl SpellingIndex {
     /// # Errors
     /// [`Error::File`].
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
-        let held = Arc::clone(&self.read());
-        held.base.names.write(&held.tail.names, to, prefix)?;
-        held.base.lists.write(&held.tail.lists, to, prefix)?;
-        to.column(&format!("{prefix}buckets"), &table(&held.words()))
+        let contents = Arc::clone(&self.read());
+        contents.base.names.write(&contents.tail.names, to, prefix)?;
+        contents.base.lists.write(&contents.tail.lists, to, prefix)?;
+        to.column(&format!("{prefix}buckets"), &table(&contents.words()))
     }
 
     /// The index as it is now; appending to one leaves the other alone.
@@ -92,9 +76,9 @@ impl SpellingIndex {
     /// The memory that the index takes; mapped pages do not count.
     pub fn size_bytes(&self) -> usize {
         let numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner).size_bytes();
-        let held = self.read();
-        let parts = [&held.base, &held.tail].map(|part| part.names.owned_bytes() + part.lists.owned_bytes());
-        numbers + held.buckets.owned_bytes() + parts[0] + parts[1]
+        let contents = self.read();
+        let parts = [&contents.base, &contents.tail].map(|part| part.names.owned_bytes() + part.lists.owned_bytes());
+        numbers + contents.buckets.owned_bytes() + parts[0] + parts[1]
     }
 
     /// Cut the texts into words, in order, into new slots and return the first new slot.
@@ -102,11 +86,11 @@ impl SpellingIndex {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let added = self.read().cut(&mut numbers, texts);
         // Cutting shut no reader out; from here on they wait.
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let held = Arc::make_mut(&mut held);
-        let first = held.len();
-        held.tail.names.extend(&added.names);
-        held.tail.lists.extend(&added.lists);
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        let contents = Arc::make_mut(&mut contents);
+        let first = contents.len();
+        contents.tail.names.extend(&added.names);
+        contents.tail.lists.extend(&added.lists);
         first
     }
 
@@ -115,68 +99,18 @@ impl SpellingIndex {
     /// # Errors
     /// [`Error::OutOfRange`] for a slot.
     pub fn cosines(&self, query: &str, slots: &[i64]) -> Result<Vec<f64>> {
-        let asked = Asked::new(query, &mut Counts::sparse(), &mut Speller::default());
-        let mut query = Query::new(&asked);
+        let profile = QueryProfile::new(query, &mut Counts::sparse(), &mut Speller::default());
+        let mut walk = Walk::new(&profile);
         let mut cosines = Vec::with_capacity(slots.len());
-        let held = self.read();
+        let contents = self.read();
         for block in slots.chunks(BLOCK) {
-            query.cosines(&held, block, &mut cosines)?;
+            walk.cosines(&contents, block, &mut cosines)?;
         }
         Ok(cosines)
     }
 
     // A lock is poisoned only by a panic, and neither reading nor appending has one to give.
-    fn read(&self) -> RwLockReadGuard<'_, Arc<Held>> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Held {
-    fn len(&self) -> usize {
-        self.base.lists.len() + self.tail.lists.len()
-    }
-
-    /// The words of both parts.
-    pub(super) fn words(&self) -> [Words<'_>; 2] {
-        [self.base.names.words(), self.tail.names.words()]
-    }
-
-    /// The numbers of a slot's words, as they are kept, and its square.
-    pub(super) fn slot(&self, slot: i64) -> Result<(&[u16], f64)> {
-        let found = usize::try_from(slot).ok().and_then(|slot| match slot.checked_sub(self.base.lists.len()) {
-            None => self.base.lists.get(slot),
-            Some(slot) => self.tail.lists.get(slot),
-        });
-        found.ok_or_else(|| Error::OutOfRange { what: "slot", index: slot, len: self.len() })
-    }
-
-    /// What `texts` add to the tail.
-    fn cut<T: AsRef<str>>(&self, numbers: &mut Numbers, texts: &[T]) -> Part {
-        let [base, tail] = self.words();
-        if numbers.len() != tail.records.len() {
-            // A frozen index has none yet.
-            *numbers = Numbers::of(tail);
-        }
-        let mut added = Part::default();
-        let (mut counts, mut speller, mut words) = (Counts::dense(), Speller::default(), Vec::new());
-        for text in texts {
-            words.clear();
-            counts.fill(text.as_ref(), &mut speller, |word| {
-                let (number, is_known) = match look_up(&self.buckets, word, &[base]) {
-                    (Some(number), _) => (number, true),
-                    (None, _) => {
-                        let (number, is_known) = numbers.number(word, &[tail, added.names.words()]);
-                        (base.records.len() as u32 + number, is_known)
-                    }
-                };
-                if !is_known {
-                    added.names.push(word);
-                }
-                words.push(number);
-            });
-            words.sort_unstable();
-            added.lists.push(&words, counts.square());
-        }
-        added
+    fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,8 +3,8 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::collections::push_numbers;
 use crate::error::Result;
-use crate::terms::units::push_numbers;
 
 /// By slot its words' numbers, ascending, each as often as it occurs.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ impl Lists {
     /// Add a slot: ascending numbers, and the sum of its squared weights.
     pub(super) fn push(&mut self, numbers: &[u32], square: f64) {
         let units = self.units.to_mut();
-        push_numbers(units, numbers);
+        push_numbers(units, numbers.iter().copied());
         self.slots.to_mut().push(Slot { end: units.len() as u64, square });
     }
 
@@ -78,7 +78,7 @@ fn moved(slots: &[Slot], offset: usize) -> Vec<Slot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terms::units::for_each_number;
+    use crate::collections::for_each_number;
 
     #[test]
     fn slots_come_back() {

@@ -1,7 +1,7 @@
 //! Which of a query's trigrams a word has.
 
-use super::asked::Asked;
 use super::names::{Record, is_short, letters};
+use super::query_profile::QueryProfile;
 use super::trigram::{Trigram, for_each_trigram, of_ascii, to_ascii, windows};
 
 /// Places of the sieve: few trigrams but the query's may pass it, and it must stay in the nearest cache.
@@ -12,7 +12,7 @@ const FOREIGN: Record = Record::MAX / 0xff * 0x80;
 
 /// The trigrams of a query, made ready to be found in words.
 pub(super) struct Matches<'a> {
-    asked: &'a Asked,
+    profile: &'a QueryProfile,
     /// Where a trigram may be among the query's, and 1: by three bytes if they are ASCII, by the number if not. 0 for
     /// nowhere, [`ANYWHERE`] for a place that several share or that has no room in a byte.
     sieve: Box<[u8; PLACES]>,
@@ -20,17 +20,17 @@ pub(super) struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(asked: &'a Asked) -> Self {
-        let has_foreign = asked.trigrams.iter().any(|&trigram| to_ascii(trigram).is_none());
-        let mut made = Self { asked, sieve: Box::new([0; PLACES]), has_foreign };
-        for (&trigram, next) in asked.trigrams.iter().zip(1_usize..) {
+    pub(super) fn new(profile: &'a QueryProfile) -> Self {
+        let has_foreign = profile.trigrams.iter().any(|&trigram| to_ascii(trigram).is_none());
+        let mut made = Self { profile, sieve: Box::new([0; PLACES]), has_foreign };
+        for (&trigram, next) in profile.trigrams.iter().zip(1_usize..) {
             let at = &mut made.sieve[to_ascii(trigram).map_or_else(|| place(trigram), ascii_place)];
             *at = if *at == 0 { next.min(ANYWHERE.into()) as u8 } else { ANYWHERE };
         }
         made
     }
 
-    /// Call `each` with the places among [`Asked::trigrams`] of those that a word has, as often as it has them.
+    /// Call `each` with the places among [`QueryProfile::trigrams`] of those that a word has, as often as it has them.
     pub(super) fn of<'n>(&self, record: Record, long: impl FnOnce() -> Option<&'n [u8]>, mut each: impl FnMut(u32)) {
         if is_short(record) {
             let bytes = record.to_le_bytes();
@@ -79,7 +79,7 @@ impl<'a> Matches<'a> {
 
     /// Find a trigram of which the sieve says so much.
     fn find(&self, sieved: u8, trigram: Trigram, each: &mut impl FnMut(u32)) {
-        let trigrams = &self.asked.trigrams;
+        let trigrams = &self.profile.trigrams;
         let at = match sieved {
             0 => None,
             ANYWHERE => trigrams.binary_search(&trigram).ok(),

@@ -4,7 +4,7 @@
 //! once for all rows and only `y` is coded: the shorter it is, the narrower the bounds. Any `m` gives right bounds; the
 //! mean of the rows gives the shortest `y`.
 
-use super::quantise::CodedQuery;
+use super::quantise::{CodedQuery, Shift};
 use crate::vectors::{Level, Rows, dot};
 
 /// Rows that a mean is taken of, at most.
@@ -22,13 +22,6 @@ pub(super) struct Centre {
     at: Vec<f32>,
     /// At least its length.
     length: f64,
-}
-
-/// What a centre adds to every score of a query, and to its bounds, in units of the query.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shift {
-    pub(super) by: f32,
-    pub(super) error: f32,
 }
 
 impl Centre {

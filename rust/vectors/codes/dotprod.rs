@@ -1,24 +1,16 @@
 //! Products of nibbles and bytes with NEON's dot product: 32 codes at a time, four rows side by side.
 
 use std::arch::aarch64::*;
-use std::arch::{asm, is_aarch64_feature_detected};
+use std::arch::asm;
 
 use super::line::{At, LINE, Line};
 use super::quantise::CodedQuery;
+use crate::simd::Dotprod as Token;
 
 const WIDTH: usize = 4;
 const LANES: usize = 16;
 
-/// Proof that this processor has NEON and its dot product.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        (is_aarch64_feature_detected!("neon") && is_aarch64_feature_detected!("dotprod")).then_some(Self(()))
-    }
-
     /// As `Kernel::products`.
     pub(super) fn products(self, query: &CodedQuery, plane: &[Line], at: At<'_>, out: &mut [i32]) {
         let lines = query.lines.len() / 2;

@@ -1,7 +1,6 @@
 //! Which rows can still be among the k best, given bounds from both sides.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::collections::TopKHeap;
 
 /// A row that may be among the best.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +24,8 @@ pub(super) fn unkey(key: i32) -> f32 {
 /// The rows whose upper bound reaches the k-th largest lower bound seen so far, here or by another thread.
 #[derive(Debug)]
 pub(super) struct Keep {
-    k: usize,
-    lowers: BinaryHeap<Reverse<i32>>,
+    /// By [`key`].
+    lowers: TopKHeap<i32>,
     floor: f32,
     kept: Vec<Kept>,
 }
@@ -34,7 +33,7 @@ pub(super) struct Keep {
 impl Keep {
     /// Nothing seen yet; `k` is at least 1.
     pub(super) fn new(k: usize) -> Self {
-        Self { k, lowers: BinaryHeap::new(), floor: f32::NEG_INFINITY, kept: Vec::new() }
+        Self { lowers: TopKHeap::new(k), floor: f32::NEG_INFINITY, kept: Vec::new() }
     }
 
     /// Every row under the floor is beaten by k rows for certain.
@@ -59,13 +58,7 @@ impl Keep {
         if lower <= self.floor {
             return;
         }
-        self.lowers.push(Reverse(key(lower)));
-        if self.lowers.len() > self.k {
-            self.lowers.pop();
-        }
-        if self.lowers.len() == self.k
-            && let Some(&Reverse(least)) = self.lowers.peek()
-        {
+        if let Some(least) = self.lowers.push(key(lower)) {
             self.lift(unkey(least));
         }
     }

@@ -1,23 +1,25 @@
 //! The choice of instructions for codes: the one place that calls into the SIMD files.
 
-#[cfg(target_arch = "aarch64")]
-use super::dotprod;
 use super::line::{At, BLOCK, FOUR, Line, Planes};
+#[cfg(target_arch = "x86_64")]
+use super::maddubs;
 use super::plain;
 use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
+#[cfg(target_arch = "aarch64")]
+use crate::simd::Dotprod;
 #[cfg(target_arch = "x86_64")]
-use super::{maddubs, vnni};
-use crate::vectors::Level;
+use crate::simd::{Avx2, Vnni};
+use crate::simd::{Level, Proof};
 
 /// The instructions that a level has for bytes. A value exists only for what was detected.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kernel {
     #[cfg(target_arch = "x86_64")]
-    Vnni(vnni::Token),
+    Vnni(Vnni),
     #[cfg(target_arch = "x86_64")]
-    Maddubs(maddubs::Token),
+    Maddubs(Avx2),
     #[cfg(target_arch = "aarch64")]
-    Dotprod(dotprod::Token),
+    Dotprod(Dotprod),
     Plain,
 }
 
@@ -29,14 +31,14 @@ pub(super) struct Tile(Vec<Line>);
 impl Kernel {
     /// The best that belongs to a level: older AVX-512 machines lack VNNI, older NEON ones the dot product.
     pub(super) fn of(level: Level) -> Self {
-        let found = match level.name() {
+        let found = match level.proof() {
             #[cfg(target_arch = "x86_64")]
-            "avx512" => vnni::Token::detect().map(Self::Vnni).or_else(|| maddubs::Token::detect().map(Self::Maddubs)),
+            Proof::Avx512(_) => Vnni::detect().map(Self::Vnni).or_else(|| Avx2::detect().map(Self::Maddubs)),
             #[cfg(target_arch = "x86_64")]
-            "avx2" => maddubs::Token::detect().map(Self::Maddubs),
+            Proof::Avx2(token) => Some(Self::Maddubs(token)),
             #[cfg(target_arch = "aarch64")]
-            "neon" => dotprod::Token::detect().map(Self::Dotprod),
-            _ => None,
+            Proof::Neon(_) => Dotprod::detect().map(Self::Dotprod),
+            Proof::Scalar => None,
         };
         found.unwrap_or(Self::Plain)
     }

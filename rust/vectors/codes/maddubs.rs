@@ -4,23 +4,14 @@ use std::arch::x86_64::*;
 
 use super::line::{At, BLOCK, Line};
 use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
+use crate::simd::Avx2 as Token;
 
 const WIDTH: usize = 4;
 const AHEAD: usize = 12;
 /// Lines whose products are added up in 16 bits: eight products of pairs, each at most 2 * 15 * 127.
 const SHORT: usize = 2;
 
-/// Proof that this processor has AVX2 and FMA.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        let here = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        here.then_some(Self(()))
-    }
-
     /// As `Kernel::code`.
     pub(super) fn code(self, row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
         // SAFETY: a token exists only where the features were detected.

@@ -5,8 +5,8 @@
 //! upper bound reaches the k-th best lower bound are scored from the float32 rows, in float64. So ids, order and scores
 //! are those of [`super::top_k`].
 
-mod allowed;
 mod centre;
+mod coded_query;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;
@@ -32,9 +32,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use search::{Request, top_k_batch_coded, top_k_coded};
 
-use super::dispatch::Level;
 use super::rows::Rows;
 use crate::error::{Error, Result};
+use crate::simd::Level;
 use centre::{Centre, ENOUGH};
 use kernel::Kernel;
 use segment::Segment;

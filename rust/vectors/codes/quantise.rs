@@ -10,9 +10,7 @@
 //! `a |r| + b |y|`, in units of `unit`: a bound that does not depend on how long the query is. The same holds for the
 //! upper four bits `high` of `code + 128`, read as the middle of what they can stand for: `8 * scale * (2 high - 15)`.
 
-use super::centre::Shift;
-use super::line::{BLOCK, LINE, Line, ZERO, lines};
-use crate::vectors::Level;
+use super::line::{BLOCK, Line, ZERO};
 
 /// Rows whose largest component lies outside this range are not coded: their products might leave float32's range.
 const SMALLEST: f32 = 1e-25;
@@ -20,7 +18,14 @@ const LARGEST: f32 = 1e25;
 /// Roundings to float32: of the integer, its product with the scale, the centre's part, the terms of the bound and their
 /// sums, each at most a unit of `|q_code| (|y| + |r|)`, of the centre's part or of the bound itself; sixteen are more
 /// than all of them.
-const SINGLE: f64 = 16.0 * f32::EPSILON as f64 / 2.0;
+pub(super) const SINGLE: f64 = 16.0 * f32::EPSILON as f64 / 2.0;
+
+/// What a centre adds to every score of a query, and to its bounds, in units of the query.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shift {
+    pub(super) by: f32,
+    pub(super) error: f32,
+}
 
 /// What is known of a coded row besides its codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,43 +135,10 @@ pub(super) struct CodedQuery {
     /// What a bound must be multiplied with to be a dot product.
     pub(super) unit: f64,
     /// What float64 sums can be off by, for a row of length 1.
-    double: f64,
+    pub(super) double: f64,
 }
 
 impl CodedQuery {
-    /// Code a finite query.
-    pub(super) fn new(query: &[f32], level: Level) -> Self {
-        let mut lines = vec![Line([0; LINE]); 2 * lines(query.len())];
-        let largest = query.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
-        if largest == 0.0 {
-            // Every score is 0, whatever the row: an infinite bound keeps every row for the exact scores.
-            return Self { lines, sum: 0, a: f32::INFINITY, b: f32::INFINITY, unit: 0.0, double: f64::INFINITY };
-        }
-        // A power of two brings the query near length 1, so that its own length cannot spoil the bound. It is exact but
-        // for components under 2^-126 of the largest, and those are lost in the allowance for rounding.
-        let power = f64::from(largest).log2().floor();
-        let scaled: Vec<f32> = query.iter().map(|&x| (f64::from(x) * (-power).exp2()) as f32).collect();
-        let (origin, mut codes) = (vec![0.0; query.len()], vec![0; query.len()]);
-        let Factors { scale, residual, norm, .. } = super::kernel::Kernel::of(level).code(&scaled, &origin, &mut codes);
-        let (mut sum, mut square) = (0_i32, 0.0_f64);
-        for (line, codes) in lines.iter_mut().zip(codes.chunks(LINE)) {
-            for (slot, &code) in line.0.iter_mut().zip(codes) {
-                let signed = i32::from(code) - i32::from(ZERO);
-                *slot = signed as i8 as u8;
-                sum += signed;
-                square += f64::from(signed * signed);
-            }
-        }
-        let (scale, residual, norm) = (f64::from(scale), f64::from(residual), f64::from(norm));
-        let length = square.sqrt();
-        // The scores to be bounded are float64 sums themselves.
-        let double = (query.len() as f64 + 16.0) * f64::EPSILON * norm / scale;
-        let a = length * (1.0 + SINGLE);
-        let b = (residual / scale + double) * (1.0 + SINGLE) + SINGLE * length;
-        let (a, b) = ((a as f32).next_up(), (b as f32).next_up());
-        Self { lines, sum, a, b, unit: scale * power.exp2(), double }
-    }
-
     /// What a centre of a length adds to the scores, given its dot product with the query.
     pub(super) fn shift(&self, dot: f64, length: f64) -> Shift {
         let by = dot / self.unit;

@@ -10,13 +10,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::allowed::{Allowed, ones};
-use super::centre::Shift;
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
 use super::line::{At, BLOCK, FOUR};
-use super::quantise::{CodedQuery, Columns, Scores};
+use super::quantise::{CodedQuery, Columns, Scores, Shift};
 use super::segment::Segment;
+use crate::collections::{BitMask, ones};
 
 /// Blocks that are read whole after the upper four bits left over most of one: twice as many each time, up to a most.
 const SKIPPED: Range<usize> = 2..64;
@@ -33,7 +32,7 @@ pub(super) struct Task {
     pub(super) segments: Arc<Vec<Arc<Segment>>>,
     /// Only rows below this one count: later ones came after the caller's matrix.
     pub(super) n: usize,
-    pub(super) mask: Option<Allowed>,
+    pub(super) mask: Option<BitMask>,
     /// Rows that the mask allows.
     pub(super) allowed: usize,
     pub(super) queries: Vec<CodedQuery>,
@@ -166,7 +165,7 @@ impl Task {
             return;
         };
         let mut singles = Singles { rough, fine, rows: [0; 2 * BLOCK], len: 0, picked: [[0.0; BLOCK]; 4] };
-        for stretch in mask.of(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end) {
+        for stretch in mask.bits_in(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end) {
             let first = stretch.first - segment.first();
             if stretch.is_dense() {
                 each(run(first..first + stretch.len, stretch.bits));

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use super::Codes;
-use super::allowed::Allowed;
-use super::centre::Shift;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::quantise::CodedQuery;
+use super::quantise::{CodedQuery, Shift};
 use super::scan::Task;
 use super::segment::Segment;
 use super::work::Work;
+use crate::collections::BitMask;
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
@@ -64,8 +63,8 @@ pub fn top_k_batch_coded<'a>(
     let segments = codes.segments();
     check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
     let each = || (0..queries.n()).map(|query| queries.row(query));
-    let mask = request.mask.map(Allowed::new);
-    let allowed = mask.as_ref().map_or(rows.n(), Allowed::count);
+    let mask = request.mask.map(BitMask::from_bytes);
+    let allowed = mask.as_ref().map_or(rows.n(), BitMask::count);
     let k = request.k.min(allowed);
     if k == 0 {
         return Ok(vec![Hits::default(); queries.n()]);

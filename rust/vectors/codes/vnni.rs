@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::line::{At, BLOCK, FOUR, Line, Planes};
 use super::quantise::{CodedQuery, Columns, Factors, Scores, code_in_lanes};
+use crate::simd::Vnni as Token;
 
 const WIDTH: usize = FOUR;
 /// Numbers of 32 bits in a register.
@@ -11,21 +12,7 @@ const LANES: usize = 16;
 /// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
 const AHEAD: usize = 12;
 
-/// Proof that this processor has AVX-512F, BW and VNNI.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Token(());
-
 impl Token {
-    /// A token, where the processor has the instructions.
-    pub(super) fn detect() -> Option<Self> {
-        let here = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vnni")
-            && is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma");
-        here.then_some(Self(()))
-    }
-
     /// As `Kernel::code`.
     pub(super) fn code(self, row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
         // SAFETY: a token exists only where the features were detected.

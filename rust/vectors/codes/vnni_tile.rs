@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use super::line::{At, BLOCK, FOUR, LINE, Line, Planes};
 use super::quantise::CodedQuery;
-use super::vnni::Token;
+use crate::simd::Vnni as Token;
 
 /// Rows in a register.
 const LANES: usize = 16;

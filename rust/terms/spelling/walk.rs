@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::asked::Asked;
-use super::index::Held;
+use super::contents::Contents;
 use super::matches::Matches;
 use super::names::find;
+use super::query_profile::QueryProfile;
+use crate::collections::for_each_number;
 use crate::error::Result;
-use crate::terms::units::for_each_number;
 
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;
@@ -21,8 +21,8 @@ const AT_ONCE: usize = 64;
 ///
 /// Most of what a block loads lies where no search was for long. So each step is a loop of its own over the whole
 /// block, short enough for the processor to wait for many loads at once.
-pub(super) struct Query<'a> {
-    asked: &'a Asked,
+pub(super) struct Walk<'a> {
+    profile: &'a QueryProfile,
     matches: Matches<'a>,
     /// The slots' numbers as they are kept, and by slot their end and its square.
     units: Vec<u16>,
@@ -44,11 +44,11 @@ pub(super) struct Query<'a> {
     matching: Vec<u32>,
 }
 
-impl<'a> Query<'a> {
-    pub(super) fn new(asked: &'a Asked) -> Self {
+impl<'a> Walk<'a> {
+    pub(super) fn new(profile: &'a QueryProfile) -> Self {
         Self {
-            asked,
-            matches: Matches::new(asked),
+            profile,
+            matches: Matches::new(profile),
             units: Vec::new(),
             slots: Vec::new(),
             places: Vec::new(),
@@ -57,23 +57,23 @@ impl<'a> Query<'a> {
             remembered: Box::new([0; REMEMBERED]),
             found: Vec::new(),
             starts: Vec::new(),
-            counts: vec![0; asked.trigrams.len()],
-            seen: vec![0; asked.trigrams.len().div_ceil(64)],
+            counts: vec![0; profile.trigrams.len()],
+            seen: vec![0; profile.trigrams.len().div_ceil(64)],
             matching: Vec::new(),
         }
     }
 
     /// Push the cosines of a block of slots.
-    pub(super) fn cosines(&mut self, held: &Held, slots: &[i64], cosines: &mut Vec<f64>) -> Result<()> {
-        self.gather(held, slots)?;
+    pub(super) fn cosines(&mut self, contents: &Contents, slots: &[i64], cosines: &mut Vec<f64>) -> Result<()> {
+        self.gather(contents, slots)?;
         self.read();
-        self.find(held);
+        self.find(contents);
         let mut start = 0;
         for slot in 0..slots.len() {
             let end = self.ends[slot];
             self.count(start..end);
             start = end;
-            cosines.push(self.asked.cosine(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
+            cosines.push(self.profile.cosine(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
         }
         Ok(())
     }
@@ -97,9 +97,9 @@ impl<'a> Query<'a> {
     }
 
     /// Copy what is kept of the slots.
-    fn gather(&mut self, held: &Held, slots: &[i64]) -> Result<()> {
+    fn gather(&mut self, contents: &Contents, slots: &[i64]) -> Result<()> {
         // Copying branches on the length, so first all lengths have to be there.
-        let kept = slots.iter().map(|&slot| held.slot(slot)).collect::<Result<Vec<_>>>()?;
+        let kept = slots.iter().map(|&slot| contents.slot(slot)).collect::<Result<Vec<_>>>()?;
         self.units.clear();
         self.slots.clear();
         for (units, square) in kept {
@@ -135,10 +135,10 @@ impl<'a> Query<'a> {
     }
 
     /// Find the matches of the words.
-    fn find(&mut self, held: &Held) {
+    fn find(&mut self, contents: &Contents) {
         self.starts.clear();
         self.found.clear();
-        let parts = held.words();
+        let parts = contents.words();
         for words in self.words.chunks(AT_ONCE) {
             let mut records = [0; AT_ONCE];
             records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);

@@ -1,18 +1,18 @@
 //! The terms of texts, by slot.
 
 use super::counting::Piece;
-use super::units::{for_each_count, push_numbers};
 use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::collections::{for_each_count, push_numbers};
 use crate::error::Result;
 
 /// By slot the text's term numbers, ascending, each as often as it occurs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slots {
+pub(super) struct TokenLists {
     units: Array<u16>,
     ends: Array<u64>,
 }
 
-impl Slots {
+impl TokenLists {
     /// The slots in a file.
     pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
         Ok(Self { units: file.column(&format!("{prefix}numbers"))?, ends: file.column(&format!("{prefix}ends"))? })
@@ -38,7 +38,7 @@ impl Slots {
                 numbers.extend(std::iter::repeat_n(number(counted.term), counted.count as usize));
             }
             numbers.sort_unstable();
-            push_numbers(&mut units, &numbers);
+            push_numbers(&mut units, numbers.iter().copied());
             ends.push(units.len() as u64);
             start = end;
         }
@@ -57,8 +57,8 @@ impl Slots {
     }
 
     /// The terms of a slot; none where a file that was tampered with says that they lie elsewhere.
-    pub(super) fn get(&self, slot: u32) -> Counted<'_> {
-        Counted(part(&self.units, &self.ends, slot))
+    pub(super) fn get(&self, slot: u32) -> TokenList<'_> {
+        TokenList(part(&self.units, &self.ends, slot))
     }
 
     /// The memory that they take; mapped pages do not count.
@@ -74,9 +74,9 @@ fn moved(ends: &[u64], offset: usize) -> Vec<u64> {
 
 /// The terms of one text, as they are kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counted<'a>(&'a [u16]);
+pub(super) struct TokenList<'a>(&'a [u16]);
 
-impl Counted<'_> {
+impl TokenList<'_> {
     /// Call `each` with the distinct terms, ascending, and how often each occurs.
     #[inline]
     pub(super) fn for_each(self, each: impl FnMut(u32, u32)) {

@@ -1,15 +1,17 @@
-//! One row of counts in the making.
+//! A sparse row of counts in the making.
+
+use crate::collections::ones;
 
 /// Counts by column. Which columns have one is kept in bits, and which words of bits are not 0 in bits again, so that
 /// the columns come out in order without being sorted.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct SparseAccumulator {
     counts: Vec<u32>,
     words: Vec<u64>,
     tops: Vec<u64>,
 }
 
-impl Row {
+impl SparseAccumulator {
     pub(super) fn new(columns: usize) -> Self {
         let words = columns.div_ceil(64);
         Self { counts: vec![0; columns], words: vec![0; words], tops: vec![0; words.div_ceil(64)] }
@@ -28,9 +30,9 @@ impl Row {
     pub(super) fn drain(&mut self, weights: &[f64], data: &mut [f64], columns: &mut [i32]) -> usize {
         let (mut n, mut square) = (0, 0.0);
         for (top, bits) in self.tops.iter_mut().enumerate() {
-            for word in Bits(std::mem::take(bits)) {
+            for word in ones(std::mem::take(bits)) {
                 let word = 64 * top + word;
-                for bit in Bits(std::mem::take(&mut self.words[word])) {
+                for bit in ones(std::mem::take(&mut self.words[word])) {
                     let column = 64 * word + bit;
                     let value = f64::from(std::mem::take(&mut self.counts[column])) * weights[column];
                     data[n] = value;
@@ -43,22 +45,5 @@ impl Row {
         let length = square.sqrt();
         data[..n].iter_mut().for_each(|value| *value /= length);
         n
-    }
-}
-
-/// The places of the bits that are set, ascending.
-struct Bits(u64);
-
-impl Iterator for Bits {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let place = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(place)
     }
 }

@@ -1,9 +1,9 @@
-//! What a term index holds: the texts of a file, the base, and those added since, the tail.
+//! The contents of a term index: the texts of a file, the base, and those added since, the tail.
 
 use super::counting::Tally;
-use super::lexicon::{Lexicon, Term};
-use super::slots::{Counted, Slots};
-use crate::arrays::{ArrayFile, ArrayWriter, Names};
+use super::token_lists::{TokenList, TokenLists};
+use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::{Interner, Term};
 use crate::error::{Error, Result};
 
 /// A term without a number: which tally has it, and where.
@@ -16,25 +16,23 @@ pub(super) struct Unknown<'t> {
 
 /// Terms by number, and the terms of texts by slot.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held {
-    base_names: Names,
-    base: Slots,
-    /// The numbers of its terms follow those of the base.
-    names: Lexicon,
-    tail: Slots,
+pub(super) struct Contents {
+    names: Interner,
+    base: TokenLists,
+    tail: TokenLists,
 }
 
-impl Held {
+impl Contents {
     pub(super) fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
-        let (base_names, base) = (Names::open(file, prefix)?, Slots::open(file, prefix)?);
+        let (names, base) = (Interner::open(file, prefix)?, TokenLists::open(file, prefix)?);
         if u32::try_from(base.len()).is_err() {
             return Err(Error::Damaged { what: "the number of slots" });
         }
-        Ok(Self { base_names, base, ..Self::default() })
+        Ok(Self { names, base, ..Self::default() })
     }
 
     pub(super) fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
-        Names::write(&self.names().collect::<Vec<_>>(), to, prefix)?;
+        self.names.write(to, prefix)?;
         self.base.write(&self.tail, to, prefix)
     }
 
@@ -45,29 +43,27 @@ impl Held {
 
     /// The number of terms.
     pub(super) fn terms(&self) -> usize {
-        self.base_names.len() + self.names.len()
+        self.names.len()
     }
 
     /// The names of terms, by number.
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.base_names.iter().chain(self.names.names())
+        self.names.names()
     }
 
     /// The number of a term, if it has one.
     pub(super) fn find(&self, term: Term<'_>) -> Option<u32> {
-        let in_tail = || Some(self.base_names.len() as u32 + self.names.find(term)?);
-        self.base_names.find(term.name()).or_else(in_tail)
+        self.names.find(term)
     }
 
     /// The number of a term that anybody may have named.
     pub(super) fn find_text(&self, text: &str) -> Option<u32> {
-        if text.is_empty() || text.contains('\0') { None } else { self.find(Term::new(text)) }
+        self.find(Term::of_bytes(text.as_bytes())?)
     }
 
     /// The number of a term; a new one gets the next.
     pub(super) fn number(&mut self, term: Term<'_>) -> u32 {
-        let first = self.base_names.len() as u32;
-        self.base_names.find(term.name()).unwrap_or_else(|| first + self.names.number(term))
+        self.names.number(term)
     }
 
     /// The numbers of each tally's terms, and those that have none yet.
@@ -87,12 +83,12 @@ impl Held {
     }
 
     /// Add slots at the end.
-    pub(super) fn extend(&mut self, more: &Slots) {
+    pub(super) fn extend(&mut self, more: &TokenLists) {
         self.tail.extend(more);
     }
 
     /// The terms of a slot.
-    pub(super) fn get(&self, slot: i64) -> Result<Counted<'_>> {
+    pub(super) fn get(&self, slot: i64) -> Result<TokenList<'_>> {
         self.check(slot)?;
         Ok(match (slot as usize).checked_sub(self.base.len()) {
             None => self.base.get(slot as u32),

@@ -1,7 +1,7 @@
-//! Terms numbered in order of first sight.
+//! Terms numbered in order of first sight, in memory.
 
 /// Bytes of a term that its key holds; longer terms are told apart by their names.
-pub(super) const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
 /// The top byte of a long term's key: no byte of UTF-8.
 const LONG: u64 = 0xff << 56;
 
@@ -26,7 +26,7 @@ struct Key {
 }
 
 impl Key {
-    fn place(self) -> usize {
+    fn hash(self) -> usize {
         let product = u128::from(self.low ^ 0x9e37_79b9_7f4a_7c15) * u128::from(self.high ^ 0xd6e8_feb8_6659_fd93);
         (product ^ (product >> 64)) as usize
     }
@@ -34,15 +34,20 @@ impl Key {
 
 /// A term to be looked up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Term<'a> {
+pub(crate) struct Term<'a> {
     key: Key,
     bytes: &'a [u8],
 }
 
 impl<'a> Term<'a> {
     /// A term that is not empty and holds no NUL.
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self::padded(text.as_bytes())
+    }
+
+    /// The term of these bytes; None for what is empty or holds a NUL, which no term does.
+    pub(crate) fn of_bytes(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.is_empty() || bytes.contains(&0) { None } else { Some(Self::padded(bytes)) }
     }
 
     fn padded(bytes: &'a [u8]) -> Self {
@@ -53,7 +58,7 @@ impl<'a> Term<'a> {
     }
 
     /// The term `buffer[start..end]` of a buffer that goes on for [`SHORT`] bytes behind every term.
-    pub(super) fn within(buffer: &'a [u8], start: usize, end: usize) -> Self {
+    pub(crate) fn within(buffer: &'a [u8], start: usize, end: usize) -> Self {
         match buffer[start..].first_chunk() {
             Some(first) => Self::of(&buffer[start..end], first),
             None => Self { key: Key::default(), bytes: &[] },
@@ -67,12 +72,12 @@ impl<'a> Term<'a> {
     }
 
     /// The term's bytes.
-    pub(super) fn name(self) -> &'a [u8] {
+    pub(crate) fn name(self) -> &'a [u8] {
         self.bytes
     }
 
     /// The first eight bytes, the first in the lowest place, zeros behind the last.
-    pub(super) fn start(self) -> u64 {
+    pub(crate) fn start(self) -> u64 {
         if self.bytes.len() > SHORT { u64::MAX } else { self.key.low }
     }
 }
@@ -89,15 +94,15 @@ fn long(bytes: &[u8]) -> Key {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct Bucket {
     key: Key,
     term: u32,
 }
 
 /// Terms with their numbers, in an open-addressed table that is at most half full.
 #[derive(Clone, Debug)]
-pub(super) struct Lexicon {
-    slots: Vec<Slot>,
+pub(crate) struct Lexicon {
+    buckets: Vec<Bucket>,
     names: Vec<u8>,
     /// By term where its name ends.
     ends: Vec<usize>,
@@ -105,97 +110,97 @@ pub(super) struct Lexicon {
 
 impl Default for Lexicon {
     fn default() -> Self {
-        Self { slots: vec![Slot::default(); 64], names: Vec::new(), ends: Vec::new() }
+        Self { buckets: vec![Bucket::default(); 64], names: Vec::new(), ends: Vec::new() }
     }
 }
 
 impl Lexicon {
     /// The number of terms.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The name of a term, by number.
-    pub(super) fn name(&self, term: u32) -> &[u8] {
+    pub(crate) fn name(&self, term: u32) -> &[u8] {
         let term = term as usize;
         let start = if term == 0 { 0 } else { self.ends[term - 1] };
         &self.names[start..self.ends[term]]
     }
 
     /// The names, by number.
-    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len() as u32).map(|term| self.name(term))
     }
 
     /// The names as texts, by number.
-    pub(super) fn texts(&self) -> impl Iterator<Item = String> + '_ {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> + '_ {
         self.names().map(text)
     }
 
     /// The terms, by number.
-    pub(super) fn terms(&self) -> impl Iterator<Item = Term<'_>> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = Term<'_>> {
         self.names().map(Term::padded)
     }
 
     /// The number of a term, if it has one.
-    pub(super) fn find(&self, term: Term<'_>) -> Option<u32> {
-        let slot = self.slots[self.place(term)];
-        (slot.key != Key::default()).then_some(slot.term)
+    pub(crate) fn find(&self, term: Term<'_>) -> Option<u32> {
+        let bucket = self.buckets[self.bucket(term)];
+        (bucket.key != Key::default()).then_some(bucket.term)
     }
 
     /// The number of a term; a new one gets the next.
-    pub(super) fn number(&mut self, term: Term<'_>) -> u32 {
-        let place = self.place(term);
-        let slot = &mut self.slots[place];
-        if slot.key == term.key {
-            return slot.term;
+    pub(crate) fn number(&mut self, term: Term<'_>) -> u32 {
+        let at = self.bucket(term);
+        let bucket = &mut self.buckets[at];
+        if bucket.key == term.key {
+            return bucket.term;
         }
         let number = self.ends.len() as u32;
-        *slot = Slot { key: term.key, term: number };
+        *bucket = Bucket { key: term.key, term: number };
         self.names.extend_from_slice(term.bytes);
         self.ends.push(self.names.len());
-        if 2 * self.ends.len() > self.slots.len() {
+        if 2 * self.ends.len() > self.buckets.len() {
             self.grow();
         }
         number
     }
 
-    /// Where the term stands, or else a free slot.
-    fn place(&self, term: Term<'_>) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut place = term.key.place() & mask;
+    /// Where the term stands, or else a free bucket.
+    fn bucket(&self, term: Term<'_>) -> usize {
+        let mask = self.buckets.len() - 1;
+        let mut at = term.key.hash() & mask;
         loop {
-            let slot = &self.slots[place & mask];
-            let free = slot.key == Key::default();
-            let same = slot.key == term.key && (term.bytes.len() <= SHORT || self.name(slot.term) == term.bytes);
+            let bucket = &self.buckets[at & mask];
+            let free = bucket.key == Key::default();
+            let same = bucket.key == term.key && (term.bytes.len() <= SHORT || self.name(bucket.term) == term.bytes);
             if free | same {
-                return place & mask;
+                return at & mask;
             }
-            place += 1;
+            at += 1;
         }
     }
 
     fn grow(&mut self) {
-        let old = std::mem::take(&mut self.slots);
-        self.slots = vec![Slot::default(); 2 * old.len()];
-        let mask = self.slots.len() - 1;
-        for slot in old.into_iter().filter(|slot| slot.key != Key::default()) {
-            let mut place = slot.key.place() & mask;
-            while self.slots[place].key != Key::default() {
-                place = (place + 1) & mask;
+        let old = std::mem::take(&mut self.buckets);
+        self.buckets = vec![Bucket::default(); 2 * old.len()];
+        let mask = self.buckets.len() - 1;
+        for bucket in old.into_iter().filter(|bucket| bucket.key != Key::default()) {
+            let mut at = bucket.key.hash() & mask;
+            while self.buckets[at].key != Key::default() {
+                at = (at + 1) & mask;
             }
-            self.slots[place] = slot;
+            self.buckets[at] = bucket;
         }
     }
 }
 
 /// A name as a text.
-pub(super) fn text(name: &[u8]) -> String {
+pub(crate) fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
 /// One lexicon of the terms of several, numbered in code point order, and by lexicon the new number of each term.
-pub(super) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
+pub(crate) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
     let mut all: Vec<(u128, u32, u32)> = Vec::with_capacity(lexicons.iter().map(|lexicon| lexicon.len()).sum());
     for (of, lexicon) in (0..).zip(lexicons) {
         all.extend((0..lexicon.len() as u32).map(|term| (leading(lexicon.name(term)), of, term)));
@@ -206,7 +211,7 @@ pub(super) fn united(lexicons: &[&Lexicon]) -> (Lexicon, Vec<Vec<u32>>) {
     let mut numbers: Vec<Vec<u32>> = lexicons.iter().map(|lexicon| vec![0; lexicon.len()]).collect();
     let terms = all.len();
     let mut one = Lexicon {
-        slots: vec![Slot::default(); (2 * terms).next_power_of_two().max(64)],
+        buckets: vec![Bucket::default(); (2 * terms).next_power_of_two().max(64)],
         names: Vec::with_capacity(lexicons.iter().map(|lexicon| lexicon.names.len()).max().unwrap_or(0)),
         ends: Vec::with_capacity(terms),
     };

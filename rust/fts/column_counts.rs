@@ -10,7 +10,7 @@ const MOST_COUNTED: u32 = 1 << 22;
 
 /// The tuples seen so far, numbered; those of a single occurrence have their column's number.
 #[derive(Clone, Debug)]
-pub(super) struct Shapes {
+pub(super) struct ColumnCounts {
     columns: usize,
     /// Made when a number is first asked for: reading needs none.
     numbers: Option<FxHashMap<Box<[u32]>, u32>>,
@@ -20,14 +20,14 @@ pub(super) struct Shapes {
     counts: Vec<u32>,
 }
 
-impl Shapes {
+impl ColumnCounts {
     pub(super) fn new(columns: usize) -> Self {
-        let mut shapes = Self { columns, numbers: None, base: Array::default(), counts: Vec::new() };
+        let mut column_counts = Self { columns, numbers: None, base: Array::default(), counts: Vec::new() };
         for column in 0..columns {
             let once: Vec<u32> = (0..columns).map(|c| u32::from(c == column)).collect();
-            shapes.number(&once);
+            column_counts.number(&once);
         }
-        shapes
+        column_counts
     }
 
     /// The tuples of a file, so many counts each.
@@ -118,18 +118,21 @@ mod tests {
 
     #[test]
     fn tuples_are_numbered() {
-        let mut shapes = Shapes::new(2);
-        assert_eq!((shapes.number(&[1, 0]), shapes.number(&[0, 1]), shapes.number(&[3, 1])), (0, 1, 2));
-        assert_eq!((shapes.peak(0, 1), shapes.peak(2, 1), shapes.len()), (3, 2, 4));
-        assert_eq!(shapes.get(3), [1, 1]);
-        assert_eq!(shapes.frequency(2, &[10.0, 0.5]), 30.5);
+        let mut column_counts = ColumnCounts::new(2);
+        assert_eq!(
+            (column_counts.number(&[1, 0]), column_counts.number(&[0, 1]), column_counts.number(&[3, 1])),
+            (0, 1, 2)
+        );
+        assert_eq!((column_counts.peak(0, 1), column_counts.peak(2, 1), column_counts.len()), (3, 2, 4));
+        assert_eq!(column_counts.get(3), [1, 1]);
+        assert_eq!(column_counts.frequency(2, &[10.0, 0.5]), 30.5);
     }
 
     #[test]
     fn weights_are_added_one_by_one() {
-        let mut shapes = Shapes::new(1);
-        let ten = shapes.number(&[10]);
-        assert_eq!(shapes.frequency(ten, &[0.1]), 0.999_999_999_999_999_9);
-        assert_eq!(shapes.frequency(ten, &[3.0]), 30.0);
+        let mut column_counts = ColumnCounts::new(1);
+        let ten = column_counts.number(&[10]);
+        assert_eq!(column_counts.frequency(ten, &[0.1]), 0.999_999_999_999_999_9);
+        assert_eq!(column_counts.frequency(ten, &[3.0]), 30.0);
     }
 }

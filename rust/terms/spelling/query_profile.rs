@@ -5,7 +5,7 @@ use super::spell::Speller;
 use super::trigram::Trigram;
 
 /// The trigrams of a query, ascending: one order of summation, so that equal input gives equal doubles.
-pub(in crate::terms) struct Asked {
+pub(in crate::terms) struct QueryProfile {
     pub(super) trigrams: Vec<Trigram>,
     /// Where texts that are counted have them.
     places: Vec<Place>,
@@ -13,7 +13,7 @@ pub(in crate::terms) struct Asked {
     square: f64,
 }
 
-impl Asked {
+impl QueryProfile {
     pub(in crate::terms) fn new(query: &str, counts: &mut Counts, speller: &mut Speller) -> Self {
         counts.fill(query, speller, |_| {});
         let mut trigrams: Vec<Trigram> = counts.trigrams().collect();
