@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -138,6 +138,23 @@ def test_a_forked_child_uses_the_vault_and_the_parent_goes_on(tmp_path):
         assert forked(task)
         vault.add(id="parent", title="word")
         assert sorted(vault.search("word").ids) == ["before", "child", "parent"]
+    check_sound(path)
+
+
+def test_a_child_forked_in_the_middle_of_a_read_leaves_it_and_goes_on(tmp_path):
+    path = tmp_path / "v.db"
+    with Vault(path) as vault:
+        vault.add(id="before", title="word")
+
+        def task():
+            read.close()
+            assert vault.search("word").ids == ["before"]
+
+        with ExitStack() as read:
+            read.enter_context(vault._store.reading())
+            assert forked(task)
+        vault.add(id="parent", title="word")
+        assert sorted(vault.search("word").ids) == ["before", "parent"]
     check_sound(path)
 
 
