@@ -270,11 +270,11 @@ class Store:
 
     def _leave(self, reader: int) -> None:
         """Take note that a thread reads less; the pool's lock is held."""
-        if self._readers[reader] > 1:
-            self._readers[reader] -= 1
-            return
-        del self._readers[reader]
-        if self._closed:
+        # A fork in the middle of a read leaves the child without a record of it.
+        left = self._readers.pop(reader, 1) - 1
+        if left:
+            self._readers[reader] = left
+        elif self._closed:
             self._returned.notify_all()
 
 
