@@ -1,11 +1,13 @@
 """What ``where`` lets through: the same entries as a slow reading of the same filter in Python."""
 
+from dataclasses import FrozenInstanceError
 from datetime import datetime, timezone
 from functools import reduce
 
 import pytest
 
 from septet import QueryError, Span, Vault
+from septet.query.filters import parse_where
 
 ENTRIES = [
     {"id": "a", "tags": ["http", "auth"], "attrs": {"team": "core", "n": 1, "ok": True, "list": [1, "x", None]}},
@@ -176,6 +178,91 @@ def test_attrs_may_have_any_other_name(key):
 def test_a_filter_that_cannot_be_understood_is_a_query_error(vault, where, message):
     with pytest.raises(QueryError, match=message):
         vault.search("word", where=where)
+
+
+@pytest.mark.parametrize(
+    ("where", "ids"),
+    [
+        ({"$or": [{"tags": "http", "attrs.team": "web"}]}, "b"),
+        ({"$or": [{"tags": "http", "attrs.team": "web"}, {"type": "rule", "severity": "critical"}]}, "bd"),
+        ({"$or": [{"type": "rule", "severity": "warning"}, {"attrs.ok": 1, "domain": "general"}]}, ""),
+        ({"$and": [{"tags": "http", "attrs.n": 1}, {"attrs.ok": True}]}, "a"),
+        ({"$nor": [{"tags": "http", "attrs.team": "web"}]}, "acde"),
+        ({"$not": {"attrs.team": "web", "tags": "http"}}, "acde"),
+        ({"$not": {"attrs.team": "core", "tags": "http", "attrs.ok": True}}, "bcde"),
+    ],
+    ids=repr,
+)
+def test_all_conditions_of_one_part_must_hold_in_whatever_order_they_stand(vault, where, ids):
+    def reversed_(part):
+        if isinstance(part, dict):
+            return {key: reversed_(value) for key, value in reversed(part.items())}
+        return [reversed_(one) for one in part] if isinstance(part, list) else part
+
+    assert found(vault, where) == ids
+    assert found(vault, reversed_(where)) == ids
+
+
+def wrapped(operator, depth, inner):
+    return reduce(lambda part, _: {operator: part if operator == "$not" else [part]}, range(depth), inner)
+
+
+@pytest.mark.parametrize("operator", ["$and", "$or", "$nor", "$not"])
+def test_filters_may_be_nested_32_levels_deep_and_no_deeper(vault, operator):
+    for depth in (1, 2, 16, 31, 32):
+        turned = operator in ("$nor", "$not") and depth % 2
+        assert found(vault, wrapped(operator, depth, {"id": "a"})) == ("bcde" if turned else "a")
+    with pytest.raises(QueryError, match="nested deeper than 32"):
+        vault.search("word", where=wrapped(operator, 33, {"id": "a"}))
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    "operators",
+    [["$and"], ["$or"], ["$nor"], ["$and", "$or"], ["$and", "$nor", "$or"], ["$nor", "$not", "$and"]],
+    ids=str,
+)
+def test_filters_with_several_parts_may_be_nested_as_deep(vault, operators, first):
+    part, passing = {"id": "a"}, set("a")
+    for depth, operator in enumerate((operators * 32)[:32]):
+        # What stands beside says nothing, or the same.
+        beside = {"$and": {"title": {"$exists": True}}, "$or": {"id": "z"}, "$nor": {"id": "z"}}.get(operator)
+        part = {operator: part if beside is None else [part, beside] if first else [beside, part]}
+        passing = set("abcde") - passing if operator in ("$nor", "$not") else passing
+        if depth in (0, 1, 9, 24, 30, 31):
+            assert found(vault, part) == "".join(sorted(passing))
+
+
+@pytest.mark.parametrize("outside", [0, 1, 31, 32])
+def test_negations_inside_a_field_count_with_what_is_around_it(vault, outside):
+    most = 33 - outside
+    deepest = wrapped("$and", outside, {"id": wrapped("$not", most, {"$eq": "a"})})
+    assert found(vault, deepest) == ("bcde" if most % 2 else "a")
+    with pytest.raises(QueryError, match="nested deeper than 32"):
+        vault.search("word", where=wrapped("$and", outside, {"id": wrapped("$not", most + 1, {"$eq": "a"})}))
+
+
+@pytest.mark.parametrize("number", [-(2**63), -(2**62) - 1, -(2**32), -1, 0, 1, 2**53 + 1, 2**62 + 1, 2**63 - 1])
+def test_numbers_are_compared_along_the_whole_range_of_64_bits(number):
+    with Vault(":memory:") as made:
+        made.add_many({"id": f"{n}", "title": "word", "attrs": {"n": n}} for n in (number, 5))
+        assert found(made, {"attrs.n": number}) == f"{number}"
+        assert found(made, {"attrs.n": {"$in": [number]}}) == f"{number}"
+
+
+@pytest.mark.parametrize("number", [-(2**63) - 1, -(2**64), 2**63, 2**64, 10**30])
+def test_integers_beyond_64_bits_are_query_errors(vault, number):
+    for condition in (number, {"$in": [1, number]}, {"$lt": number}):
+        with pytest.raises(QueryError, match="64-bit"):
+            vault.search("word", where={"attrs.n": condition})
+
+
+def test_a_filter_that_was_made_cannot_be_changed():
+    (some,) = parse_where({"$or": [{"id": "a"}, {"$not": {"id": "b"}}, {"id": {"$gt": "a", "$lt": "c"}}]}).values()
+    one, no, both = some.parts
+    for part, name in ((some, "parts"), (one, "value"), (no, "part"), (both, "parts")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(part, name, None)
 
 
 def test_nesting_has_a_limit_that_is_an_error(vault):

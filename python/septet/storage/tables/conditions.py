@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.query.plan import Plan
@@ -18,10 +19,15 @@ _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 class Condition(NamedTuple):
-    """A piece of SQL with its parameters."""
+    """A piece of SQL with its parameters.
+
+    Attributes:
+        depth: how many joins are in each other.
+    """
 
     sql: str
     parameters: tuple[object, ...] = ()
+    depth: int = 0
 
 
 def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
@@ -57,17 +63,20 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
     return _joined(listed, " AND ", "1")
 
 
-def _translate(item: Filter) -> Condition:
+def _translate(item: Filter, *, negated: bool = False) -> Condition:
+    """Translate a filter, or what it does not let through.
+
+    Negations go down to the comparisons: around groups they would be deeper than SQLite's parser, however few.
+    """
     # Here, because most searches have no filter.
     from septet.query.filters import AllOf, AnyOf, Not
 
-    if isinstance(item, AllOf):
-        return _joined(map(_translate, item.parts), " AND ", "1")
-    if isinstance(item, AnyOf):
-        return _joined(map(_translate, item.parts), " OR ", "0")
     if isinstance(item, Not):
-        return _negated(_translate(item.part))
-    return _compare(item)
+        return _translate(item.part, negated=not negated)
+    if isinstance(item, (AllOf, AnyOf)):
+        parts = (_translate(part, negated=negated) for part in item.parts)
+        return _joined(parts, " AND ", "1") if isinstance(item, AllOf) != negated else _joined(parts, " OR ", "0")
+    return _negated(_compare(item)) if negated else _compare(item)
 
 
 def _negated(inner: Condition) -> Condition:
@@ -77,11 +86,14 @@ def _negated(inner: Condition) -> Condition:
 
 def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
     """Join conditions pairwise: SQLite bounds the depth of an expression, and a long chain is as deep as it is long."""
-    listed = list(parts) or [Condition(empty)]
+    # The deepest comes first: SQLite's parser keeps what stands before a bracket until the bracket is closed.
+    listed = sorted(parts, key=attrgetter("depth"), reverse=True) or [Condition(empty)]
     while len(listed) > 1:
         pairs = [listed[i : i + 2] for i in range(0, len(listed), 2)]
         listed = [
-            Condition(word.join(f"({p.sql})" for p in pair), tuple(v for p in pair for v in p.parameters))
+            Condition(
+                word.join(f"({p.sql})" for p in pair), tuple(v for p in pair for v in p.parameters), pair[0].depth + 1
+            )
             for pair in pairs
         ]
     return listed[0]
