@@ -279,6 +279,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, options.out.open("w", encoding="utf-8") as out:
         workshops = [Workshop(Path(folder) / str(i)) for i in range(max(options.jobs, 1))]
         for module in options.modules or RELEVANT:
+            if not workshops[0].path_of(module).exists():
+                raise SystemExit(f"{module}: there is no such module; RELEVANT names it")
             count, survivors = tried(module, workshops)
             line = f"{module}: {len(survivors)} of {count} mutants survive"
             print(line, flush=True)
