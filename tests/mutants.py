@@ -58,7 +58,6 @@ RELEVANT: dict[str, str] = {
     "ranking/pool": f"unit/test_results.py unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
     "ranking/profile": "unit/test_profiles.py unit/test_adaptive.py unit/test_cuts.py golden/test_weights.py",
     "ranking/score": f"unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
-    "ranking/signals": _SEARCHES,
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
     "snapshot/append_buffer": "unit/test_append_buffer.py integration/test_snapshots.py",
@@ -66,7 +65,10 @@ RELEVANT: dict[str, str] = {
     "snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
     "search/federated": _SEARCHES,
-    "search/run": _SEARCHES,
+    "search/graph": f"{_SEARCHES} unit/test_link_distances.py",
+    "search/merge": _SEARCHES,
+    "search/run": f"{_SEARCHES} integration/test_search_many.py",
+    "tiers/local/read_view": f"{_SEARCHES} property/test_recall.py integration/test_search_many.py",
     "storage/tables/conditions": f"{_FILTERS} unit/test_validity.py integration/test_explain.py",
 }
 
@@ -279,6 +281,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, options.out.open("w", encoding="utf-8") as out:
         workshops = [Workshop(Path(folder) / str(i)) for i in range(max(options.jobs, 1))]
         for module in options.modules or RELEVANT:
+            if not workshops[0].path_of(module).exists():
+                raise SystemExit(f"{module}: there is no such module; RELEVANT names it")
             count, survivors = tried(module, workshops)
             line = f"{module}: {len(survivors)} of {count} mutants survive"
             print(line, flush=True)

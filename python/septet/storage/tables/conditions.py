@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.query.plan import Plan
@@ -87,7 +88,7 @@ def _negated(inner: Condition) -> Condition:
 def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
     """Join conditions pairwise: SQLite bounds the depth of an expression, and a long chain is as deep as it is long."""
     # The deepest comes first: SQLite's parser keeps what stands before a bracket until the bracket is closed.
-    listed = sorted(parts, key=lambda part: -part.depth) or [Condition(empty)]
+    listed = sorted(parts, key=attrgetter("depth"), reverse=True) or [Condition(empty)]
     while len(listed) > 1:
         pairs = [listed[i : i + 2] for i in range(0, len(listed), 2)]
         listed = [
