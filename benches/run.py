@@ -31,6 +31,7 @@ SECTIONS = {
     "tfidf": None,
     "fusion": 1,
     "search": 1,
+    "overhead": 1,
     "threads": 2,
     "steps": 1,
     "process": 1,

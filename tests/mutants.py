@@ -65,7 +65,7 @@ RELEVANT: dict[str, str] = {
     "snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
     "search/federated": _SEARCHES,
-    "search/graph": f"{_SEARCHES} unit/test_link_distances.py",
+    "search/graph": f"{_SEARCHES}",
     "search/merge": _SEARCHES,
     "search/run": f"{_SEARCHES} integration/test_search_many.py",
     "tiers/local/read_view": f"{_SEARCHES} property/test_recall.py integration/test_search_many.py",

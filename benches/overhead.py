@@ -1,0 +1,84 @@
+"""A whole hybrid search beside the kernels that it calls, called alone.
+
+python benches/overhead.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from race import Competitor, Run, cores, medians, race
+from septet import Vault, _core
+from septet.ranking.profile import Profile
+from septet.tiers.local.read_view import open_read_view
+from table import Row, at_most
+from vaults import Asked, prepared, questions, warm
+
+TITLE = "A search beside its kernels"
+ABOUT = (
+    "A whole hybrid search (plan, transaction, recall, ranking, ten whole entries) against BM25, the scan, the corpus "
+    "columns and the formula called one after the other with arguments made before; one core, interleaved."
+)
+SIZES = {10_000: 1.7, 100_000: None}
+ROUNDS = 400
+
+
+def rows(run: Run) -> Iterator[Row]:
+    for n, most in SIZES.items():
+        path = prepared(run.folder, run.entries(n))
+        asked = questions(path)
+        with cores(1), Vault(path) as vault:
+            warm(vault, asked[0])
+            kernels = Kernels(vault, asked)
+            who = [
+                Competitor("search", lambda q: vault.search(q.text, query_vector=q.vector, limit=10)),
+                Competitor("kernels", kernels.ask),
+            ]
+            middle = medians(race(who, asked, run.rounds(ROUNDS), warm=3))
+        name = f"hybrid, {run.entries(n):,} entries"
+        ratio = middle["search"] / middle["kernels"]
+        yield Row(name, middle["search"], middle["kernels"], 1 / ratio, None, "ms", "kernels alone")
+        if most is not None:
+            yield at_most(f"{name}: times the kernels", ratio, most, "x")
+
+
+class Kernels:
+    """What a search asks of the native side, kernel by kernel, with arguments that were made before."""
+
+    def __init__(self, vault: Vault, asked: list[Asked]) -> None:
+        plans = [vault._plan(q.text, {"query_vector": q.vector, "limit": 10}) for q in asked]
+        self.plans = {id(q): plan for q, plan in zip(asked, plans)}
+        with open_read_view(vault._store, vault._tier.manager, plans[0]) as view:
+            self.snapshot = view.snapshot
+        postings, profile = self.snapshot.postings, plans[0].profile
+        assert postings is not None
+        self.postings = postings
+        self.parts: list[Any] = [(postings.entries, postings.entry_rows, profile.text.weights.array)]
+        if postings.gram_rows.rows:
+            self.parts.append((postings.grams, postings.gram_rows, np.ones(1)))
+        (self.vectors,) = self.snapshot.vectors.values()
+        self.profile: Profile = profile
+        self.weights = np.array([profile.weights["hybrid"][name] for name in profile.signal_names])
+
+    def ask(self, question: Asked) -> object:
+        plan, vectors, snapshot = self.plans[id(question)], self.vectors, self.snapshot
+        assert plan.vector is not None
+        found, scores, _ = _core.bm25_top_k(self.parts, plan.query.terms, plan.candidates, None, ties=snapshot.rows)
+        near, _ = vectors.codes.top_k(plan.vector.scan, vectors.rows, plan.candidates, None)
+        slots = _core.unite(found, vectors.slots[near])
+        more = _core.bm25_at(self.parts, plan.query.terms, slots[len(found) :])
+        columns = {
+            "bm25": np.nan_to_num(np.concatenate([scores, more])),
+            "trigram": self.postings.spelling.cosines(plan.query.text, slots),
+            "cosine": _core.cosine_at(plan.vector.exact, vectors.rows, vectors.at(slots)),
+        }
+        return self.profile.formula.score(columns, ["entry"] * len(slots), self.weights)
+
+
+if __name__ == "__main__":
+    from run import main
+
+    main(["--only", "overhead"])
