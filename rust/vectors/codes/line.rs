@@ -80,3 +80,50 @@ impl At<'_> {
         }
     }
 }
+
+/// Rows that a kernel reads side by side.
+pub(super) const WIDTH: usize = 4;
+
+/// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
+const AHEAD: usize = 12;
+
+/// Where the lines of four rows begin.
+pub(super) type Four = [*const Line; WIDTH];
+
+/// Write what `four` makes of four rows at a time, given also those that memory may be asked for meanwhile.
+///
+/// A short last group reads its last row again rather than having a loop of its own. The rows to come may lie anywhere.
+#[inline(always)]
+pub(super) fn fours(
+    plane: &[Line],
+    lines: usize,
+    at: At<'_>,
+    out: &mut [i32],
+    four: impl Fn(Four, Four) -> [i32; WIDTH],
+) {
+    let row = |row: usize| plane.as_ptr().wrapping_add(row.wrapping_mul(lines));
+    let (groups, rest) = out.as_chunks_mut::<WIDTH>();
+    let last = groups.len() * WIDTH;
+    match at {
+        At::Run(first) => {
+            let steps = [0, 1, 2, 3].map(|j| j * lines);
+            let mut here = row(first);
+            for group in groups {
+                let ahead = here.wrapping_add(AHEAD * lines);
+                *group = four(steps.map(|step| here.wrapping_add(step)), steps.map(|step| ahead.wrapping_add(step)));
+                here = here.wrapping_add(WIDTH * lines);
+            }
+        }
+        At::List(list) => {
+            let mut ahead = list.as_chunks::<WIDTH>().0.iter().skip(AHEAD / WIDTH);
+            for (group, at) in groups.iter_mut().zip(list.as_chunks::<WIDTH>().0) {
+                let next = ahead.next().unwrap_or(at);
+                *group = four(at.map(|at| row(at as usize)), next.map(|at| row(at as usize)));
+            }
+        }
+    }
+    if let Some(end) = rest.len().checked_sub(1) {
+        let here = [0, 1, 2, 3].map(|j| row(at.row(last + j.min(end))));
+        rest.copy_from_slice(&four(here, here)[..=end]);
+    }
+}
