@@ -24,7 +24,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             "avx512" => avx512::Token::detect().map(Self::Avx512),
             #[cfg(target_arch = "x86_64")]
-            "avx2" => avx2::Token::detect().map(Self::Avx2),
+            "avx2" | "avx-vnni" => avx2::Token::detect().map(Self::Avx2),
             _ => None,
         };
         found.unwrap_or(Self::Plain)

@@ -19,6 +19,9 @@ pub struct Level(Proof);
 enum Proof {
     #[cfg(target_arch = "x86_64")]
     Avx512(avx512::Token),
+    /// AVX2, with AVX-VNNI for codes: floats know no better instructions than those of AVX2.
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(avx2::Token),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Token),
     #[cfg(target_arch = "aarch64")]
@@ -31,6 +34,9 @@ static AVAILABLE: LazyLock<Vec<Level>> = LazyLock::new(|| {
     #[cfg(target_arch = "x86_64")]
     {
         levels.extend(avx512::Token::detect().map(Proof::Avx512));
+        if is_x86_feature_detected!("avxvnni") {
+            levels.extend(avx2::Token::detect().map(Proof::AvxVnni));
+        }
         levels.extend(avx2::Token::detect().map(Proof::Avx2));
     }
     #[cfg(target_arch = "aarch64")]
@@ -62,11 +68,13 @@ impl Level {
         })
     }
 
-    /// `avx512`, `avx2`, `neon` or `scalar`.
+    /// `avx512`, `avx-vnni`, `avx2`, `neon` or `scalar`.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Proof::AvxVnni(_) => "avx-vnni",
             #[cfg(target_arch = "x86_64")]
             Proof::Avx2(_) => "avx2",
             #[cfg(target_arch = "aarch64")]
@@ -81,7 +89,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.dot(a, b),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.dot(a, b),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.dot(a, b),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.dot(a, b),
             Proof::Scalar => super::dot(a, b),
@@ -94,7 +102,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.cosine(query, row, query_square),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.cosine(query, row, query_square),
             Proof::Scalar => super::cosine::cosine_in_lanes(query, row, query_square),
@@ -110,7 +118,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.scan(query, rows, at, dots, squares),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.scan(query, rows, at, dots, squares),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.scan(query, rows, at, dots, squares),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.scan(query, rows, at, dots, squares),
             Proof::Scalar => scalar::scan(query, rows, at, dots, squares),
@@ -124,7 +132,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => avx512::LANES,
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(_) => avx2::LANES,
+            Proof::AvxVnni(_) | Proof::Avx2(_) => avx2::LANES,
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(_) => neon::LANES,
             Proof::Scalar => scalar::LANES,

@@ -6,7 +6,7 @@ use super::line::{At, BLOCK, FOUR, Line, Planes};
 use super::plain;
 use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
 #[cfg(target_arch = "x86_64")]
-use super::{maddubs, vnni};
+use super::{avxvnni, maddubs, vnni};
 use crate::vectors::Level;
 
 /// The instructions that a level has for bytes. A value exists only for what was detected.
@@ -14,6 +14,8 @@ use crate::vectors::Level;
 pub(super) enum Kernel {
     #[cfg(target_arch = "x86_64")]
     Vnni(vnni::Token),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(avxvnni::Token),
     #[cfg(target_arch = "x86_64")]
     Maddubs(maddubs::Token),
     #[cfg(target_arch = "aarch64")]
@@ -33,6 +35,8 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             "avx512" => vnni::Token::detect().map(Self::Vnni).or_else(|| maddubs::Token::detect().map(Self::Maddubs)),
             #[cfg(target_arch = "x86_64")]
+            "avx-vnni" => avxvnni::Token::detect().map(Self::AvxVnni),
+            #[cfg(target_arch = "x86_64")]
             "avx2" => maddubs::Token::detect().map(Self::Maddubs),
             #[cfg(target_arch = "aarch64")]
             "neon" => dotprod::Token::detect().map(Self::Dotprod),
@@ -46,6 +50,8 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.code(row, centre, codes),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.avx2().code(row, centre, codes),
             #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.code(row, centre, codes),
             _ => code_in_lanes(row, centre, codes),
@@ -64,6 +70,8 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.products(query, plane, at, fetch, out),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "aarch64")]
@@ -134,6 +142,8 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.bounds(scores, of, products, floor, uppers),
             #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.avx2().bounds(scores, of, products, floor, uppers),
+            #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.bounds(scores, of, products, floor, uppers),
             _ => bounds_in_lanes(scores, of, products, floor, uppers),
         }
@@ -143,7 +153,7 @@ impl Kernel {
     pub(super) fn fetch<T>(self, items: &[T]) {
         #[cfg(target_arch = "x86_64")]
         match self {
-            Self::Vnni(_) | Self::Maddubs(_) => maddubs::fetch(items),
+            Self::Vnni(_) | Self::AvxVnni(_) | Self::Maddubs(_) => maddubs::fetch(items),
             Self::Plain => {}
         }
         #[cfg(not(target_arch = "x86_64"))]

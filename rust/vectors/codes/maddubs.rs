@@ -142,7 +142,7 @@ unsafe fn add<const FETCH: bool>(
 
 /// Add up the lanes of each sum, in three steps.
 #[target_feature(enable = "avx2,fma")]
-fn reduce(sums: [__m256i; WIDTH]) -> __m128i {
+pub(super) fn reduce(sums: [__m256i; WIDTH]) -> __m128i {
     let [a, b, c, d] = sums;
     let all = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
     _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all))

@@ -6,6 +6,8 @@
 //! are those of [`super::top_k`].
 
 mod allowed;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni;
 mod centre;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
