@@ -39,14 +39,19 @@ struct Found {
 struct State {
     tile: usize,
     keeps: Vec<Keep>,
+    /// What the last unit kept, per query.
+    fresh: Vec<Vec<Kept>>,
     scratch: Scratch,
 }
 
 impl State {
     fn new() -> Self {
-        Self { tile: usize::MAX, keeps: Vec::new(), scratch: Scratch::default() }
+        Self { tile: usize::MAX, keeps: Vec::new(), fresh: Vec::new(), scratch: Scratch::default() }
     }
 }
+
+/// Given what a unit kept for a query, returns a floor that its exact scores prove, or minus infinity.
+pub(super) type Learn<'a> = dyn FnMut(usize, &[Kept]) -> f32 + 'a;
 
 impl Work {
     pub(super) fn new(task: Task) -> Self {
@@ -68,13 +73,25 @@ impl Work {
         self.chunks.len() * self.found.len()
     }
 
+    /// Take units until none is left.
+    pub(super) fn take(&self, learn: &mut Learn<'_>) {
+        let mut state = State::new();
+        loop {
+            let unit = self.next.fetch_add(1, Ordering::Relaxed);
+            if unit >= self.units() {
+                return;
+            }
+            self.unit(unit / self.chunks.len(), unit % self.chunks.len(), &mut state, learn);
+        }
+    }
+
     /// Do what helpers have begun and not delivered, then hand out per query what can be among the best, and a floor.
-    pub(super) fn finish(&self) -> Vec<(Vec<Kept>, f32)> {
+    pub(super) fn finish(&self, learn: &mut Learn<'_>) -> Vec<(Vec<Kept>, f32)> {
         let mut state = State::new();
         for unit in 0..self.units() {
             let (tile, chunk) = (unit / self.chunks.len(), unit % self.chunks.len());
             if !self.found(tile).delivered[chunk] {
-                self.unit(tile, chunk, &mut state);
+                self.unit(tile, chunk, &mut state, learn);
             }
         }
         let kept = (0..self.found.len()).flat_map(|tile| std::mem::take(&mut self.found(tile).kept));
@@ -90,38 +107,36 @@ impl Work {
     }
 
     /// Scan one chunk for one tile and deliver what was found.
-    fn unit(&self, tile: usize, chunk: usize, state: &mut State) {
+    fn unit(&self, tile: usize, chunk: usize, state: &mut State, learn: &mut Learn<'_>) {
         let queries = self.queries(tile);
         if state.tile != tile {
             state.tile = tile;
             state.keeps = queries.clone().map(|_| Keep::new(self.task.k)).collect();
+            state.fresh = vec![Vec::new(); queries.len()];
         }
         for (keep, floor) in state.keeps.iter_mut().zip(&self.floors[queries.clone()]) {
             keep.lift(unkey(floor.load(Ordering::Relaxed)));
         }
         self.task.scan(&self.chunks[chunk], queries.clone(), &mut state.keeps, &mut state.scratch);
-        for (keep, floor) in state.keeps.iter().zip(&self.floors[queries]) {
-            floor.fetch_max(key(keep.floor()), Ordering::Relaxed);
+        for (query, (keep, fresh)) in queries.clone().zip(state.keeps.iter_mut().zip(&mut state.fresh)) {
+            fresh.clear();
+            keep.drain(fresh);
+            keep.lift(learn(query, fresh));
+            self.floors[query].fetch_max(key(keep.floor()), Ordering::Relaxed);
         }
         let mut found = self.found(tile);
-        let late = std::mem::replace(&mut found.delivered[chunk], true);
-        let mut unwanted = Vec::new();
-        for (keep, kept) in state.keeps.iter_mut().zip(&mut found.kept) {
-            keep.drain(if late { &mut unwanted } else { kept });
+        if !std::mem::replace(&mut found.delivered[chunk], true) {
+            for (kept, fresh) in found.kept.iter_mut().zip(&state.fresh) {
+                kept.extend_from_slice(fresh);
+            }
         }
     }
 }
 
 impl Job for Work {
     fn run(&self) {
-        let mut state = State::new();
-        loop {
-            let unit = self.next.fetch_add(1, Ordering::Relaxed);
-            if unit >= self.units() {
-                return;
-            }
-            self.unit(unit / self.chunks.len(), unit % self.chunks.len(), &mut state);
-        }
+        // Helpers have no rows, so they learn nothing.
+        self.take(&mut |_, _| f32::NEG_INFINITY);
     }
 }
 
