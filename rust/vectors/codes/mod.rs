@@ -9,6 +9,8 @@ mod allowed;
 #[cfg(target_arch = "x86_64")]
 mod avxvnni;
 mod centre;
+#[cfg(test)]
+mod crowd_tests;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;

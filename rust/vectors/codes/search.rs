@@ -11,7 +11,7 @@ use super::line::{LINE, lines};
 use super::quantise::CodedQuery;
 use super::scan::Task;
 use super::segment::Segment;
-use super::work::Work;
+use super::work::{self, Work};
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
@@ -62,6 +62,17 @@ pub fn top_k_batch_coded<'a>(
     rows: impl Into<Pieces<'a>>,
     request: Request<'_>,
 ) -> Result<Vec<Hits>> {
+    search_with_room(codes, queries, rows, request, work::room(queries.n(), request.k))
+}
+
+/// As [`top_k_batch_coded`], with room for so many rows of each query at a time.
+pub(super) fn search_with_room<'a>(
+    codes: &Codes,
+    queries: Rows<'_>,
+    rows: impl Into<Pieces<'a>>,
+    request: Request<'_>,
+    room: usize,
+) -> Result<Vec<Hits>> {
     let rows = rows.into();
     let segments = codes.segments();
     check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
@@ -77,24 +88,32 @@ pub fn top_k_batch_coded<'a>(
     let shifts = shifts(&segments, queries, &coded, level);
     let mut best: Vec<Best<'_>> =
         each().zip(&coded).map(|(query, coded)| Best::new(query, rows, k, level, coded.unit)).collect();
-    let work = Arc::new(Work::new(Task {
-        kernel: Kernel::of(level),
-        segments,
-        n: rows.n(),
-        mask,
-        allowed,
-        queries: coded,
-        shifts,
-        k,
-        front: request.front,
-    }));
+    let work = Arc::new(Work::new(
+        Task {
+            kernel: Kernel::of(level),
+            segments,
+            n: rows.n(),
+            mask,
+            allowed,
+            queries: coded,
+            shifts,
+            k,
+            front: request.front,
+        },
+        room,
+    ));
     let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
     let alone = queries.n() == 1 && k <= MOST_LEARNT;
     let learn = &mut |query: usize, fresh: &[Kept]| if alone { best[query].learn(fresh) } else { f32::NEG_INFINITY };
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
     let found = work.finish(learn);
-    best.into_iter().zip(found).map(|(best, (kept, floor))| best.of(kept, floor)).collect()
+    let each = best.into_iter().zip(found).enumerate();
+    each.map(|(query, (best, (kept, floor)))| match kept {
+        Some(kept) => best.of(kept, floor),
+        None => best.of_crowd(&work, query),
+    })
+    .collect()
 }
 
 fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
@@ -170,8 +189,7 @@ impl<'a> Best<'a> {
         self.cut(&mut scored);
         self.scored = scored;
         self.known.extend(fresh.iter().map(|kept| kept.row));
-        let floor = (self.least(&self.scored) / self.unit) as f32;
-        if floor.is_finite() { floor.next_down() } else { f32::NEG_INFINITY }
+        self.floor()
     }
 
     /// Score what the scan left in float64 and return the k best.
@@ -205,6 +223,28 @@ impl<'a> Best<'a> {
         self.cut(&mut scored);
         let (scores, rows) = scored.into_iter().unzip();
         Ok(Hits { rows, scores })
+    }
+
+    /// As [`Best::of`], where more rows than can be held may be among the best: they are scored as they are found.
+    fn of_crowd(mut self, work: &Work, query: usize) -> Result<Hits> {
+        self.scored.clear();
+        work.again(query, |fresh| {
+            let mut scored = std::mem::take(&mut self.scored);
+            let least = self.least(&scored);
+            let mut fresh: Vec<Kept> = fresh.iter().copied().filter(|kept| self.reaches(kept, least)).collect();
+            self.score(&mut fresh, least, &mut scored)?;
+            self.cut(&mut scored);
+            self.scored = scored;
+            Ok(self.floor())
+        })?;
+        let (scores, rows) = self.scored.into_iter().unzip();
+        Ok(Hits { rows, scores })
+    }
+
+    /// What the scores known so far prove, in units of the query: a row under it is not among the best.
+    fn floor(&self) -> f32 {
+        let floor = (self.least(&self.scored) / self.unit) as f32;
+        if floor.is_finite() { floor.next_down() } else { f32::NEG_INFINITY }
     }
 
     /// Whether a row can have this score. Not a number: it can.

@@ -10,11 +10,11 @@ use super::quantise::CodedQuery;
 use super::quantise::tests::BOUND;
 use super::{Codes, Request, top_k_batch_coded, top_k_coded};
 
-fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
+pub(super) fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
     Request { k, mask, level, threads: Some(1), front: None }
 }
 
-fn coded(rows: Rows<'_>) -> Codes {
+pub(super) fn coded(rows: Rows<'_>) -> Codes {
     let codes = Codes::new(rows.d()).unwrap();
     codes.append(rows).unwrap();
     codes
@@ -51,7 +51,7 @@ fn length() -> impl Strategy<Value = f32> {
     ]
 }
 
-fn numbers(seed: usize) -> impl FnMut() -> f32 {
+pub(super) fn numbers(seed: usize) -> impl FnMut() -> f32 {
     let mut state = seed as u32;
     move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -4,13 +4,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::keep::{Keep, Kept, key, unkey};
+use super::keep::{Keep, Kept, key, prune, unkey};
 use super::line::{BLOCK, LINE};
 use super::scan::{Chunk, Scratch, Task};
+use crate::error::Result;
 use crate::pool::Job;
 
 /// Queries that pass over the same block of rows before the next block is read.
 const TILE: usize = 256;
+/// What is kept of all queries together may take so many bytes, and of each query at least a few times the k best.
+const ROOM_BYTES: usize = 64 << 20;
+const LEAST_ROOM: usize = 1024;
 /// Upper halves of codes read by one unit: about ten microseconds for one query.
 const UNIT_BYTES: usize = 400 << 10;
 
@@ -24,6 +28,8 @@ pub(super) struct Work {
     next: AtomicUsize,
     /// Per query, the highest floor that any thread has found, as [`key`].
     floors: Vec<AtomicI32>,
+    /// Rows that may be kept of a query.
+    room: usize,
     /// Per tile of queries.
     found: Vec<Mutex<Found>>,
 }
@@ -31,8 +37,8 @@ pub(super) struct Work {
 struct Found {
     /// Per chunk.
     delivered: Vec<bool>,
-    /// Per query of the tile.
-    kept: Vec<Vec<Kept>>,
+    /// Per query of the tile; None where there was no room for all.
+    kept: Vec<Option<Vec<Kept>>>,
 }
 
 /// What one thread knows of the tile it works at.
@@ -53,18 +59,24 @@ impl State {
 /// Given what a unit kept for a query, returns a floor that its exact scores prove, or minus infinity.
 pub(super) type Learn<'a> = dyn FnMut(usize, &[Kept]) -> f32 + 'a;
 
+/// The rows that may be kept of each query.
+pub(super) fn room(queries: usize, k: usize) -> usize {
+    (ROOM_BYTES / size_of::<Kept>() / queries.max(1)).max(LEAST_ROOM).max(k.saturating_mul(4))
+}
+
 impl Work {
-    pub(super) fn new(task: Task) -> Self {
+    /// With room for so many rows of each query.
+    pub(super) fn new(task: Task, room: usize) -> Self {
         let chunks = chunks(&task);
-        let found = task
-            .queries
-            .chunks(TILE)
-            .map(|tile| Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Vec::new(); tile.len()] }));
+        let found = task.queries.chunks(TILE).map(|tile| {
+            Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Some(Vec::new()); tile.len()] })
+        });
         Self {
             found: found.collect(),
             next: AtomicUsize::new(0),
             floors: task.queries.iter().map(|_| AtomicI32::new(key(f32::NEG_INFINITY))).collect(),
             chunks,
+            room,
             task,
         }
     }
@@ -86,7 +98,9 @@ impl Work {
     }
 
     /// Do what helpers have begun and not delivered, then hand out per query what can be among the best, and a floor.
-    pub(super) fn finish(&self, learn: &mut Learn<'_>) -> Vec<(Vec<Kept>, f32)> {
+    ///
+    /// None stands for more rows than there is room for, as where many are equal: see [`Work::again`].
+    pub(super) fn finish(&self, learn: &mut Learn<'_>) -> Vec<(Option<Vec<Kept>>, f32)> {
         let mut state = State::new();
         for unit in 0..self.units() {
             let (tile, chunk) = (unit / self.chunks.len(), unit % self.chunks.len());
@@ -96,6 +110,22 @@ impl Work {
         }
         let kept = (0..self.found.len()).flat_map(|tile| std::mem::take(&mut self.found(tile).kept));
         kept.zip(&self.floors).map(|(kept, floor)| (kept, unkey(floor.load(Ordering::Relaxed)))).collect()
+    }
+
+    /// Hand out once more, chunk by chunk, what can be among the best of a query; `best` returns the floor of what it got.
+    ///
+    /// # Errors
+    /// As `best`.
+    pub(super) fn again(&self, query: usize, mut best: impl FnMut(&[Kept]) -> Result<f32>) -> Result<()> {
+        let (mut keep, mut scratch, mut fresh) = ([Keep::new(self.task.k)], Scratch::default(), Vec::new());
+        keep[0].lift(unkey(self.floors[query].load(Ordering::Relaxed)));
+        for chunk in &self.chunks {
+            self.task.scan(chunk, query..query + 1, &mut keep, &mut scratch);
+            fresh.clear();
+            keep[0].drain(&mut fresh);
+            keep[0].lift(best(&fresh)?);
+        }
+        Ok(())
     }
 
     fn found(&self, tile: usize) -> std::sync::MutexGuard<'_, Found> {
@@ -126,8 +156,16 @@ impl Work {
         }
         let mut found = self.found(tile);
         if !std::mem::replace(&mut found.delivered[chunk], true) {
-            for (kept, fresh) in found.kept.iter_mut().zip(&state.fresh) {
+            for ((slot, fresh), keep) in found.kept.iter_mut().zip(&state.fresh).zip(&state.keeps) {
+                let Some(kept) = slot else { continue };
                 kept.extend_from_slice(fresh);
+                if kept.len() > self.room {
+                    prune(kept, self.task.k, keep.floor());
+                    // A list that stays long would be pruned again and again.
+                    if kept.len() > self.room / 2 {
+                        *slot = None;
+                    }
+                }
             }
         }
     }
