@@ -102,28 +102,26 @@ pub(super) fn fours(
     four: impl Fn(Four, Four) -> [i32; WIDTH],
 ) {
     let row = |row: usize| plane.as_ptr().wrapping_add(row.wrapping_mul(lines));
-    let (groups, rest) = out.as_chunks_mut::<WIDTH>();
-    let last = groups.len() * WIDTH;
-    match at {
-        At::Run(first) => {
-            let steps = [0, 1, 2, 3].map(|j| j * lines);
-            let mut here = row(first);
-            for group in groups {
-                let ahead = here.wrapping_add(AHEAD * lines);
-                *group = four(steps.map(|step| here.wrapping_add(step)), steps.map(|step| ahead.wrapping_add(step)));
-                here = here.wrapping_add(WIDTH * lines);
+    let len = out.len();
+    // One place that calls `four`, so that it becomes part of the loop.
+    for (group, out) in out.chunks_mut(WIDTH).enumerate() {
+        let first = group * WIDTH;
+        let place = [0, 1, 2, 3].map(|j| (first + j).min(len - 1));
+        let (here, next) = match at {
+            At::Run(start) => {
+                let base = row(start);
+                let here = place.map(|j| base.wrapping_add(j * lines));
+                (here, here.map(|row| row.wrapping_add(AHEAD * lines)))
             }
-        }
-        At::List(list) => {
-            let mut ahead = list.as_chunks::<WIDTH>().0.iter().skip(AHEAD / WIDTH);
-            for (group, at) in groups.iter_mut().zip(list.as_chunks::<WIDTH>().0) {
-                let next = ahead.next().unwrap_or(at);
-                *group = four(at.map(|at| row(at as usize)), next.map(|at| row(at as usize)));
+            At::List(list) => {
+                let ahead = place.map(|j| (j + AHEAD).min(len - 1));
+                (place.map(|j| row(list[j] as usize)), ahead.map(|j| row(list[j] as usize)))
             }
+        };
+        let sums = four(here, next);
+        match out.first_chunk_mut::<WIDTH>() {
+            Some(out) => *out = sums,
+            None => out.copy_from_slice(&sums[..out.len()]),
         }
-    }
-    if let Some(end) = rest.len().checked_sub(1) {
-        let here = [0, 1, 2, 3].map(|j| row(at.row(last + j.min(end))));
-        rest.copy_from_slice(&four(here, here)[..=end]);
     }
 }
