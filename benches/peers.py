@@ -18,6 +18,50 @@ TEXT_COLUMNS = "id, title, description, context, tags"
 PAGE = 1_000
 
 
+# -- instructions ----------------------------------------------------------------------------------------------------
+
+#: Levels of machines without AVX-512, and what simsimd calls the instructions that all of them have.
+WITHOUT_AVX512 = {"avx-vnni": {"serial", "haswell"}, "avx2": {"serial", "haswell"}}
+
+
+def forced(level: str) -> dict[str, str]:
+    """Return the environment in which numpy and faiss use no more than a level; they read it when they are loaded."""
+    if level not in WITHOUT_AVX512:
+        return {}
+    features: Any = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+    wide = [name for name, here in features.items() if here and name.startswith(("AVX512", "X86_V4"))]
+    found = {"OPENBLAS_CORETYPE": "Haswell", "FAISS_SIMD_LEVEL": "AVX2", "FAISS_OPT_LEVEL": "avx2"}
+    return found | ({"NPY_DISABLE_CPU_FEATURES": " ".join(wide)} if wide else {})
+
+
+def force(level: str) -> None:
+    """Let simsimd use no more than a level."""
+    try:
+        lib: Any = importlib.import_module("simsimd")
+    except ImportError:
+        return
+    for name, here in lib.get_capabilities().items():
+        if here and name not in WITHOUT_AVX512.get(level, {name}):
+            lib.disable_capability(name)
+
+
+def kernel_of(name: str) -> str:
+    """Return what a competitor says of its instructions, or "" where it does not tell."""
+    try:
+        match name:
+            case "numpy":
+                pools = importlib.import_module("threadpoolctl").threadpool_info()
+                return next((pool["architecture"] for pool in pools if "scipy_openblas" in pool["prefix"]), "")
+            case "faiss":
+                return importlib.import_module("faiss").SIMDConfig.get_level_name()
+            case "simsimd":
+                able = importlib.import_module("simsimd").get_capabilities()
+                return next((kind for kind in ("sapphire", "genoa", "ice", "skylake", "haswell") if able[kind]), "")
+    except (ImportError, AttributeError, KeyError):
+        pass
+    return ""
+
+
 # -- vectors ---------------------------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,8 @@ class Run:
     quick: bool = False
     large: bool = False
     only: str = ""
+    #: The instructions to use, where a section measures several: a name of `kernels()`, or "" for the best.
+    level: str = ""
 
     def entries(self, n: int) -> int:
         return n // 10 if self.quick else n

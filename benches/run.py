@@ -20,6 +20,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import ModuleType
 
+import peers
 from race import Run
 from table import HEADER, Row, line, machine, markdown, show, state, versions
 from vaults import prepared
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help=f"one of {', '.join(SECTIONS)}; vectors/1536: cases with that name")
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes, a fifth of the rounds")
     parser.add_argument("--large", action="store_true", help="a million entries too: 12 GB of memory, 10 minutes more")
+    parser.add_argument("--level", default="", help="vectors: only this kernel, for everybody: avx512, avx-vnni, avx2")
     parser.add_argument("--out", type=Path, help="where the report goes")
     parser.add_argument("--within", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -55,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if only and only not in SECTIONS:
         parser.error(f"--only: there is no section {only!r}")
     if options.within:
-        measure(only, Run(options.within, options.quick, options.large, cases))
+        measure(only, Run(options.within, options.quick, options.large, cases, options.level))
         return
     before = state()
     print(f"{machine()}\n{versions()}\n{before}")
     print(line(HEADER))
     with tempfile.TemporaryDirectory() as folder:
-        run = Run(Path(folder), options.quick, options.large, cases)
+        run = Run(Path(folder), options.quick, options.large, cases, options.level)
         done = [section(name, run) for name in SECTIONS if name.startswith(only)]
     how = ", ".join(["quick: smaller sizes" if run.quick else "whole sizes", *(["a million too"] if run.large else [])])
     out = options.out or (None if only or options.quick else RESULTS)
@@ -76,19 +78,23 @@ def section(name: str, run: Run) -> tuple[str, str, list[Row]]:
     print(f"-- {module.TITLE}, {state()}", flush=True)
     for n in module.sizes(run) if hasattr(module, "sizes") else ():
         prepared(run.folder, n)
+    levels = [run.level] if run.level or not hasattr(module, "levels") else module.levels()
     rows = []
-    for told in elsewhere(name, run):
-        # What is wanted is wanted of the whole sizes.
-        row = replace(told, bar=None) if run.quick else told
-        show(row)
-        rows.append(row)
+    for level in levels:
+        for told in elsewhere(name, replace(run, level=level)):
+            # What is wanted is wanted of the whole sizes.
+            row = replace(told, bar=None) if run.quick else told
+            show(row)
+            rows.append(row)
     return module.TITLE, module.ABOUT, rows
 
 
 def elsewhere(name: str, run: Run) -> Iterator[Row]:
     command = [sys.executable, __file__, "--only", f"{name}/{run.only}", "--within", str(run.folder)]
+    command += ["--level", run.level] if run.level else []
     command += [flag for flag, on in (("--quick", run.quick), ("--large", run.large)) if on]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD) as process:
+    environment = os.environ | ONE_THREAD | peers.forced(run.level)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         for told in process.stdout or ():
             # What a library prints is not ours.
             if told.startswith('{"name"'):

@@ -5,6 +5,9 @@ python benches/vectors.py [CASES] [--large]
 Every case is one corpus and one kind of question. Answers are compared: a competitor whose rows differ from the float64
 ones is marked with the part it found (by score, so ties do not count); ours must find all. One thread on one core,
 unless the case says two. "best" is the fastest of numpy, faiss and simsimd, "read" merely reads the float32 rows.
+
+The main cases are measured again with each level of instructions that the machine can be forced to, in a process in
+which numpy, faiss and simsimd are held to that level as well. Brackets behind the case and its peer tell the kernels.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,10 @@ from septet import _core
 from table import Row, faster
 
 TITLE = "Vectors"
-ABOUT = "The best 10 rows by cosine, exact to float64; one thread, unless the line says two."
+ABOUT = (
+    "The best 10 rows by cosine, exact to float64; one thread, unless the line says two. Brackets tell the kernel\n"
+    "that ran; where it is not this machine's best, numpy, faiss and simsimd are held to AVX2 as well."
+)
 K = 10
 #: Questions asked before the one that is timed; after three, times did not fall any more.
 WARM = 3
@@ -40,6 +46,7 @@ class Case:
     mask: np.ndarray | None = None
     threads: int = 1
     bars: dict[str, float] = field(default_factory=dict)
+    level: str = _core.kernel()
 
     @property
     def many(self) -> bool:
@@ -48,10 +55,21 @@ class Case:
 
 def rows(run: Run) -> Iterator[Row]:
     """Measure the cases whose name holds a word, pinned to one core or to as many as a case has threads."""
-    for name, make in {**cases(run.entries), **(large(run.entries) if run.large else {})}.items():
+    every = {**cases(run.entries), **(large(run.entries) if run.large else {})}
+    if run.level in peers.WITHOUT_AVX512:
+        peers.force(run.level)
+        most = without_avx512(run.entries)
+        every = every | most if run.level == _core.kernel() else most
+    for name, make in every.items():
         if run.only in name and (case := make(name)) is not None:
+            case = replace(case, level=run.level or _core.kernel())
             with cores(case.threads):
                 yield from compare(case, run.rounds(ROUNDS))
+
+
+def levels() -> list[str]:
+    """Return the levels to measure, the best first."""
+    return [level for level in _core.kernels() if level in (_core.kernel(), *peers.WITHOUT_AVX512)]
 
 
 def compare(case: Case, rounds: int) -> list[Row]:
@@ -63,13 +81,14 @@ def compare(case: Case, rounds: int) -> list[Row]:
         middle["best"] = min(contenders)
     ours = middle.pop("codes")
     assert found["codes"] == 1, f"{case.name}: rows were missed"
-    lines = []
+    lines, what = [], f"{case.name} [{case.level}]"
     for name, theirs in middle.items():
+        kernel = case.level if name in ("float32", "one thread") else peers.kernel_of(name)
         mark = f" ({found[name]:.0%} found)" if found.get(name, 1) < 1 else ""
-        lines.append(faster(case.name, ours, theirs, f"{name}{mark}", case.bars.get(name)))
+        lines.append(faster(what, ours, theirs, f"{name}{f' [{kernel}]' if kernel else ''}{mark}", case.bars.get(name)))
     if case.threads > 1:
         tail = float(np.percentile(times["codes"], 95))
-        lines.append(faster(f"{case.name}: p95", tail, 2 * ours, "limit: 2 x p50", 1.0))
+        lines.append(faster(f"{what}: p95", tail, 2 * ours, "limit: 2 x p50", 1.0))
     return lines
 
 
@@ -103,22 +122,29 @@ def recall(case: Case, questions: np.ndarray, ids: np.ndarray, least: np.ndarray
 
 
 def competitors(case: Case) -> list[Competitor]:
-    rows, mask, threads = case.rows, case.mask, case.threads
+    rows, mask, threads, level = case.rows, case.mask, case.threads, case.level
     codes = _core.Codes(rows.shape[1])
     codes.append(rows)
     flat = rows.reshape(-1)
     if case.many:
-        batch = Competitor("codes", lambda asked: codes.top_k_batch(asked, rows, K, mask, threads=threads)[0])
+        same = {"threads": threads, "kernel": level}
+        batch = Competitor("codes", lambda asked: codes.top_k_batch(asked, rows, K, mask, **same)[0])
         return [batch, *peers.of_vectors(rows, mask, K, many=True, hnsw=False)]
-    ours = Competitor("codes", lambda asked: codes.top_k(asked[0], rows, K, mask, threads=threads)[0])
+
+    def search(threads: int) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda asked: codes.top_k(asked[0], rows, K, mask, threads=threads, kernel=level)[0]
+
+    ours = Competitor("codes", search(threads))
     if threads > 1:
-        return [ours, Competitor("one thread", lambda asked: codes.top_k(asked[0], rows, K, mask, threads=1)[0])]
+        return [ours, Competitor("one thread", search(1))]
+    others = peers.of_vectors(rows, mask, K, many=False, hnsw="usearch HNSW" in case.bars)
     return [
         ours,
-        Competitor("float32", lambda asked: _core.top_k(asked[0], rows, K, mask)[0]),
+        Competitor("float32", lambda asked: _core.top_k(asked[0], rows, K, mask, kernel=level)[0]),
         # The largest component: every byte is read and next to nothing is done with it.
         Competitor("read", lambda asked: flat.max()),
-        *peers.of_vectors(rows, mask, K, many=False, hnsw="usearch HNSW" in case.bars),
+        # usearch cannot be held to a level.
+        *(one for one in others if level == _core.kernel() or "usearch" not in one.name),
     ]
 
 
@@ -201,6 +227,19 @@ def cases(size: Callable[[int], int]) -> dict[str, Make]:
         f"{at}, 50 % allowed": case(n, 384, {"faiss": 3}, allowed=0.5),
         f"{at}, batch of 64": case(n, 384, {"numpy": 2}, q=64),
         f"{at}, batch of 1,024": case(n, 384, {"faiss": 2}, q=1024),
+    }
+
+
+def without_avx512(size: Callable[[int], int]) -> dict[str, Make]:
+    """Return what is measured with the instructions of machines without AVX-512."""
+    small, n = size(10_000), size(100_000)
+    at = f"{n:,} x 384"
+    return {
+        f"{small:,} x 384": case(small, 384, {"best": 4}, clusters=100),
+        f"{at}, clustered": case(n, 384, {"best": 6}),
+        f"{at}, real": real(n, {}),
+        f"{at}, isotropic": case(n, 384, {"best": 3.5}, clusters=0),
+        f"{at}, batch of 64": case(n, 384, {}, q=64),
     }
 
 

@@ -26,7 +26,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => Self::Avx512(token),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => Self::Avx2(token),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => Self::Avx2(token),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(_) => Self::Plain,
             Proof::Scalar => Self::Plain,

@@ -41,11 +41,16 @@ static POOLS: [OnceLock<Pool>; MOST_FORKS] = [const { OnceLock::new() }; MOST_FO
 
 /// Run a job on this thread, and on up to `helpers` more if they come in time.
 pub(crate) fn run(job: &Arc<impl Job + 'static>, helpers: usize) {
+    run_with(job, helpers, || job.run());
+}
+
+/// As [`run`], where this thread does its part in a way of its own, with what it alone may touch.
+pub(crate) fn run_with(job: &Arc<impl Job + 'static>, helpers: usize, own: impl FnOnce()) {
     let pool = if helpers > 0 { Pool::here() } else { None };
-    let Some(pool) = pool else { return job.run() };
+    let Some(pool) = pool else { return own() };
     let shared = Arc::clone(job) as Arc<dyn Job>;
     pool.offer(&shared, helpers.min(MOST_HELPERS));
-    job.run();
+    own();
     pool.withdraw(&shared);
 }
 

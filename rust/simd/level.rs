@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 #[cfg(target_arch = "aarch64")]
 use super::tokens::Neon;
 #[cfg(target_arch = "x86_64")]
-use super::tokens::{Avx2, Avx512};
+use super::tokens::{Avx2, Avx512, AvxVnni};
 use crate::error::{Error, Result};
 
 /// A set of instructions this machine can run. A value exists only for a level that was detected.
@@ -17,6 +17,9 @@ pub struct Level(Proof);
 pub(crate) enum Proof {
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    /// AVX2, with AVX-VNNI for codes: floats know no better instructions than those of AVX2.
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     #[cfg(target_arch = "aarch64")]
@@ -29,6 +32,7 @@ static AVAILABLE: LazyLock<Vec<Level>> = LazyLock::new(|| {
     #[cfg(target_arch = "x86_64")]
     {
         levels.extend(Avx512::detect().map(Proof::Avx512));
+        levels.extend(AvxVnni::detect().map(|token| Proof::AvxVnni(token.avx2())));
         levels.extend(Avx2::detect().map(Proof::Avx2));
     }
     #[cfg(target_arch = "aarch64")]
@@ -60,11 +64,13 @@ impl Level {
         })
     }
 
-    /// `avx512`, `avx2`, `neon` or `scalar`.
+    /// `avx512`, `avx-vnni`, `avx2`, `neon` or `scalar`.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Proof::AvxVnni(_) => "avx-vnni",
             #[cfg(target_arch = "x86_64")]
             Proof::Avx2(_) => "avx2",
             #[cfg(target_arch = "aarch64")]

@@ -9,6 +9,6 @@ mod tokens;
 pub use level::Level;
 pub(crate) use level::Proof;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use tokens::{Avx2, Avx512, Vnni};
+pub(crate) use tokens::{Avx2, Avx512, AvxVnni, Vnni};
 #[cfg(target_arch = "aarch64")]
 pub(crate) use tokens::{Dotprod, Neon};

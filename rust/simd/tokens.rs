@@ -35,6 +35,24 @@ token! {
     Vnni, is_x86_feature_detected, "avx512f", "avx512bw", "avx512vnni", "avx2", "fma"
 }
 
+/// AVX2 and FMA, with AVX-VNNI: dot products of bytes on machines without AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AvxVnni(Avx2);
+
+#[cfg(target_arch = "x86_64")]
+impl AvxVnni {
+    /// A token, where the processor has the instructions.
+    pub(crate) fn detect() -> Option<Self> {
+        if std::arch::is_x86_feature_detected!("avxvnni") { Avx2::detect().map(Self) } else { None }
+    }
+
+    /// For what AVX-VNNI does not do faster.
+    pub(crate) fn avx2(self) -> Avx2 {
+        self.0
+    }
+}
+
 #[cfg(target_arch = "aarch64")]
 token! {
     /// NEON.

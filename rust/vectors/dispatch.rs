@@ -15,7 +15,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.dot(a, b),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.dot(a, b),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.dot(a, b),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.dot(a, b),
             Proof::Scalar => super::dot(a, b),
@@ -28,7 +28,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.cosine(query, row, query_square),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.cosine(query, row, query_square),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.cosine(query, row, query_square),
             Proof::Scalar => super::lanes::cosine_in_lanes(query, row, query_square),
@@ -44,7 +44,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(token) => token.scan(query, rows, at, dots, squares),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(token) => token.scan(query, rows, at, dots, squares),
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.scan(query, rows, at, dots, squares),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(token) => token.scan(query, rows, at, dots, squares),
             Proof::Scalar => scalar::scan(query, rows, at, dots, squares),
@@ -58,7 +58,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => avx512::LANES,
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(_) => avx2::LANES,
+            Proof::AvxVnni(_) | Proof::Avx2(_) => avx2::LANES,
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(_) => neon::LANES,
             Proof::Scalar => scalar::LANES,

@@ -135,7 +135,10 @@ impl Bound {
         if !(norm < 1e19 && reach < 1e38) {
             return f64::INFINITY;
         }
-        self.relative * norm + self.tiny * (1.0 + norm + self.query_norm)
+        let error = self.relative * norm + self.tiny * (1.0 + norm + self.query_norm);
+        #[cfg(test)]
+        let error = error * tests::BOUND.get();
+        error
     }
 }
 
@@ -162,8 +165,15 @@ fn best(query: &[f32], rows: Rows<'_>, survivors: Vec<usize>, k: usize, level: L
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use proptest::prelude::*;
+
+    thread_local! {
+        /// What this thread's bounds are multiplied with: a test of the proof makes them too small.
+        pub(super) static BOUND: Cell<f64> = const { Cell::new(1.0) };
+    }
 
     /// The float64 scan.
     fn twin(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<Mask<'_>>) -> Hits {
@@ -218,6 +228,59 @@ mod tests {
             let error = Bound::new(&query, level).error(squares[0]);
             assert!((f64::from(dots[0]) - dot(&query, &row)).abs() <= error);
             assert!(error < 1e-5, "{level:?}: {error}");
+        }
+    }
+
+    /// Two rows whose every sum is rounded the same way, one's down and the other's up: what is lost in each of a
+    /// thousand additions is nearly half a unit in the last place.
+    #[test]
+    fn rows_at_the_bound_are_found_and_lost_where_the_bound_is_a_tenth_smaller() {
+        let unit = f32::EPSILON / 2.0;
+        for &level in Level::available() {
+            // `roundings` of this many components are those of one lane's additions and a few more.
+            let lanes = (1..).map(|i| 1_usize << i).find(|i| level.roundings(1000 * i) > 1000).unwrap();
+            let d = 1000 * lanes;
+            let only = |first: f32, others: f32| -> Vec<f32> {
+                (0..d)
+                    .map(|i| {
+                        if i == 0 {
+                            first
+                        } else if i % lanes == 0 {
+                            others
+                        } else {
+                            0.0
+                        }
+                    })
+                    .collect()
+            };
+            // Every product of a lane but the first is just under, or just over, half a unit of the sum.
+            let query = only(1.0, 2.0_f32.powi(-12));
+            let down = only(1.0, 2.0_f32.powi(-12) * (1.0 - 2.0_f32.powi(-10)));
+            let up = only(1.0 - 8.0 * unit, 2.0_f32.powi(-12) * (1.0 + 2.0_f32.powi(-10)));
+            assert!(dot(&query, &down) > dot(&query, &up));
+            let data = [up, down].concat();
+            let rows = Rows::new(&data, 2, d).unwrap();
+            let best = |factor: f64| {
+                BOUND.set(factor);
+                let found = top_k(&query, rows, 1, None, level).unwrap();
+                BOUND.set(1.0);
+                found.rows[0]
+            };
+            assert_eq!((best(1.0), best(0.9)), (1, 0), "{level:?}");
+        }
+    }
+
+    /// Where products are too small for a normal float32, their error does not grow with the lengths.
+    #[test]
+    fn rows_whose_products_vanish_are_found() {
+        let small = |x: f32| x * 2.0_f32.powi(-75);
+        let query = [small(1.0); 4];
+        // Of products of 0.49 of the smallest number nothing is left, and of 0.6 the whole number.
+        let data: Vec<f32> = [1.2, 1.2, 0.0, 0.0, 0.98, 0.98, 0.98, 0.98].map(small).to_vec();
+        let rows = Rows::new(&data, 2, 4).unwrap();
+        for &level in Level::available() {
+            assert_eq!(top_k(&query, rows, 1, None, level).unwrap(), twin(&query, rows, 1, None), "{level:?}");
+            assert_eq!(top_k(&query, rows, 1, None, level).unwrap().rows, [1], "{level:?}");
         }
     }
 

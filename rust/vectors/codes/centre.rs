@@ -81,6 +81,18 @@ mod tests {
     }
 
     #[test]
+    fn a_centre_is_not_said_to_be_shorter_than_it_is() {
+        for (at, length) in [(vec![3.0, 4.0], 5.0), (vec![0.1], f64::from(0.1_f32)), (vec![0.25; 16], 1.0)] {
+            let centre = Centre::at(at);
+            assert!(centre.length >= length * 0.999_999_999_999 && centre.length < length * 1.000_000_1, "{centre:?}");
+        }
+        // The error of a centre's part of a score grows with that length, even where that part is 0.
+        let coded = CodedQuery::new(&[1.0, 0.0], Level::best());
+        let error = |at: [f32; 2]| Centre::at(at.to_vec()).shift(&[1.0, 0.0], &coded, Level::best()).error;
+        assert!(error([0.0, 8.0]) >= 1.9 * error([0.0, 4.0]));
+    }
+
+    #[test]
     fn lengths_out_of_the_ordinary_have_no_centre() {
         for length in [0.0, 1e-44, 1e-20, 1e20, 3e38] {
             let data = [length; 20];

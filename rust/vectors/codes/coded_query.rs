@@ -36,6 +36,8 @@ impl CodedQuery {
         let a = length * (1.0 + SINGLE);
         let b = (residual / scale + double) * (1.0 + SINGLE) + SINGLE * length;
         let (a, b) = ((a as f32).next_up(), (b as f32).next_up());
+        #[cfg(test)]
+        let (a, b) = (a * super::quantise::tests::BOUND.get(), b * super::quantise::tests::BOUND.get());
         Self { lines, sum, a, b, unit: scale * power.exp2(), double }
     }
 }

@@ -8,7 +8,7 @@ use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, cod
 #[cfg(target_arch = "aarch64")]
 use crate::simd::Dotprod;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Avx2, Vnni};
+use crate::simd::{Avx2, AvxVnni, Vnni};
 use crate::simd::{Level, Proof};
 
 /// The instructions that a level has for bytes. A value exists only for what was detected.
@@ -16,6 +16,8 @@ use crate::simd::{Level, Proof};
 pub(super) enum Kernel {
     #[cfg(target_arch = "x86_64")]
     Vnni(Vnni),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(AvxVnni),
     #[cfg(target_arch = "x86_64")]
     Maddubs(Avx2),
     #[cfg(target_arch = "aarch64")]
@@ -35,6 +37,8 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => Vnni::detect().map(Self::Vnni).or_else(|| Avx2::detect().map(Self::Maddubs)),
             #[cfg(target_arch = "x86_64")]
+            Proof::AvxVnni(token) => Some(AvxVnni::detect().map_or(Self::Maddubs(token), Self::AvxVnni)),
+            #[cfg(target_arch = "x86_64")]
             Proof::Avx2(token) => Some(Self::Maddubs(token)),
             #[cfg(target_arch = "aarch64")]
             Proof::Neon(_) => Dotprod::detect().map(Self::Dotprod),
@@ -48,6 +52,8 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.code(row, centre, codes),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.avx2().code(row, centre, codes),
             #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.code(row, centre, codes),
             _ => code_in_lanes(row, centre, codes),
@@ -66,6 +72,8 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.products(query, plane, at, fetch, out),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.products(query, plane, at, fetch, out),
             #[cfg(target_arch = "aarch64")]
@@ -136,6 +144,8 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(token) => token.bounds(scores, of, products, floor, uppers),
             #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(token) => token.avx2().bounds(scores, of, products, floor, uppers),
+            #[cfg(target_arch = "x86_64")]
             Self::Maddubs(token) => token.bounds(scores, of, products, floor, uppers),
             _ => bounds_in_lanes(scores, of, products, floor, uppers),
         }
@@ -145,7 +155,7 @@ impl Kernel {
     pub(super) fn fetch<T>(self, items: &[T]) {
         #[cfg(target_arch = "x86_64")]
         match self {
-            Self::Vnni(_) | Self::Maddubs(_) => maddubs::fetch(items),
+            Self::Vnni(_) | Self::AvxVnni(_) | Self::Maddubs(_) => maddubs::fetch(items),
             Self::Plain => {}
         }
         #[cfg(not(target_arch = "x86_64"))]

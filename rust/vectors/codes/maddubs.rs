@@ -2,12 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, BLOCK, Line};
+use super::line::{At, BLOCK, Four, Line, WIDTH, fours};
 use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
 use crate::simd::Avx2 as Token;
 
-const WIDTH: usize = 4;
-const AHEAD: usize = 12;
 /// Lines whose products are added up in 16 bits: eight products of pairs, each at most 2 * 15 * 127.
 const SHORT: usize = 2;
 
@@ -34,15 +32,9 @@ impl Token {
     /// As `Kernel::products`.
     pub(super) fn products(self, query: &CodedQuery, plane: &[Line], at: At<'_>, fetch: bool, out: &mut [i32]) {
         at.check(out.len(), plane.len() / (query.lines.len() / 2));
-        let Some(last) = out.len().checked_sub(1) else { return };
         // SAFETY: a token exists only where the features were detected; `check` found every row inside the plane.
         unsafe {
-            match (at, fetch) {
-                (At::Run(first), true) => products::<true>(query, plane, |j| first + j, out),
-                (At::Run(first), false) => products::<false>(query, plane, |j| first + j, out),
-                (At::List(at), true) => products::<true>(query, plane, |j| at[j.min(last)] as usize, out),
-                (At::List(at), false) => products::<false>(query, plane, |j| at[j.min(last)] as usize, out),
-            }
+            if fetch { products::<true>(query, plane, at, out) } else { products::<false>(query, plane, at, out) }
         }
     }
 }
@@ -67,57 +59,81 @@ fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers
 }
 
 /// # Safety
-/// `row_of` must give rows inside the plane for every output; past the last it may give anything.
+/// Every row of `at` must lie inside the plane.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn products<const FETCH: bool>(
-    query: &CodedQuery,
-    plane: &[Line],
-    row_of: impl Fn(usize) -> usize,
-    out: &mut [i32],
-) {
-    let (lines, codes) = (query.lines.len() / 2, query.lines.as_ptr().cast::<__m256i>());
-    let (nibble, ones) = (_mm256_set1_epi8(0x0f), _mm256_set1_epi16(1));
-    let last = out.len() - 1;
-    let row = |row: usize| plane.as_ptr().wrapping_add(row.wrapping_mul(lines));
-    for (group, out) in out.chunks_mut(WIDTH).enumerate() {
-        let first = group * WIDTH;
-        // A short last group computes its last row again rather than having a loop of its own.
-        let here = [0, 1, 2, 3].map(|j| row(row_of((first + j).min(last))));
-        let next = [0, 1, 2, 3].map(|j| row(row_of(first + AHEAD + j)));
-        let mut sums = [_mm256_setzero_si256(); WIDTH];
-        for start in (0..lines).step_by(SHORT) {
-            let mut short = [_mm256_setzero_si256(); WIDTH];
-            for half in 2 * start..2 * lines.min(start + SHORT) {
-                let (line, side) = (half / 2, half % 2);
-                // SAFETY: half counts half lines, of which every row has 2 * lines and the query twice as many;
-                // prefetching may name any address.
-                unsafe {
-                    let even = _mm256_load_si256(codes.add(4 * line + side));
-                    let odd = _mm256_load_si256(codes.add(4 * line + 2 + side));
-                    for j in 0..WIDTH {
-                        if FETCH && side == 0 {
-                            _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(line).cast());
-                        }
-                        let x = _mm256_load_si256(here[j].cast::<__m256i>().add(half));
-                        let low = _mm256_maddubs_epi16(_mm256_and_si256(x, nibble), even);
-                        let up = _mm256_and_si256(_mm256_srli_epi16::<4>(x), nibble);
-                        let high = _mm256_maddubs_epi16(up, odd);
-                        short[j] = _mm256_add_epi16(short[j], _mm256_add_epi16(low, high));
-                    }
-                }
-            }
-            sums = [0, 1, 2, 3].map(|j| _mm256_add_epi32(sums[j], _mm256_madd_epi16(short[j], ones)));
+unsafe fn products<const FETCH: bool>(query: &CodedQuery, plane: &[Line], at: At<'_>, out: &mut [i32]) {
+    let pairs = query.lines.as_chunks::<2>().0;
+    // SAFETY: `fours` hands out rows of the plane, which have a line for two of the query.
+    fours(plane, pairs.len(), at, out, |here, next| unsafe { four_rows::<FETCH>(pairs, here, next) });
+}
+
+/// # Safety
+/// Each of the rows must have a line for each pair of the query's.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Four) -> [i32; WIDTH] {
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [_mm256_setzero_si256(); WIDTH];
+    let (twos, one) = query.as_chunks::<SHORT>();
+    for (i, two) in twos.iter().enumerate() {
+        let mut short = [_mm256_setzero_si256(); WIDTH];
+        for (k, pair) in two.iter().enumerate() {
+            // SAFETY: the caller says that the rows have this line.
+            unsafe { add::<FETCH>(&mut short, pair, here, next, SHORT * i + k) };
         }
-        let mut four = [0; WIDTH];
-        // SAFETY: `four` holds four integers; the store needs no alignment.
-        unsafe { _mm_storeu_si128(four.as_mut_ptr().cast(), reduce(sums)) };
-        out.copy_from_slice(&four[..out.len()]);
+        for j in 0..WIDTH {
+            sums[j] = _mm256_add_epi32(sums[j], _mm256_madd_epi16(short[j], ones));
+        }
+    }
+    if let [pair] = one {
+        let mut short = [_mm256_setzero_si256(); WIDTH];
+        // SAFETY: as above; at most one line is left.
+        unsafe { add::<FETCH>(&mut short, pair, here, next, query.len() - 1) };
+        for j in 0..WIDTH {
+            sums[j] = _mm256_add_epi32(sums[j], _mm256_madd_epi16(short[j], ones));
+        }
+    }
+    let mut out = [0; WIDTH];
+    // SAFETY: there is room for four integers; the store needs no alignment.
+    unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), reduce(sums)) };
+    out
+}
+
+/// Add the products of line `i` of four rows with two lines of a query to sums of 16 bits.
+///
+/// # Safety
+/// The rows must have that line; prefetching may name any address.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn add<const FETCH: bool>(
+    short: &mut [__m256i; WIDTH],
+    [even, odd]: &[Line; 2],
+    here: Four,
+    next: Four,
+    i: usize,
+) {
+    let nibble = _mm256_set1_epi8(0x0f);
+    for side in 0..2 {
+        // SAFETY: lines are aligned and have two halves; the caller vouches for the rows.
+        unsafe {
+            let even = _mm256_load_si256(even.0.as_ptr().cast::<__m256i>().add(side));
+            let odd = _mm256_load_si256(odd.0.as_ptr().cast::<__m256i>().add(side));
+            for j in 0..WIDTH {
+                if FETCH && side == 0 {
+                    _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
+                }
+                let x = _mm256_load_si256(here[j].add(i).cast::<__m256i>().add(side));
+                let low = _mm256_maddubs_epi16(_mm256_and_si256(x, nibble), even);
+                let up = _mm256_and_si256(_mm256_srli_epi16::<4>(x), nibble);
+                let high = _mm256_maddubs_epi16(up, odd);
+                short[j] = _mm256_add_epi16(short[j], _mm256_add_epi16(low, high));
+            }
+        }
     }
 }
 
 /// Add up the lanes of each sum, in three steps.
 #[target_feature(enable = "avx2,fma")]
-fn reduce(sums: [__m256i; WIDTH]) -> __m128i {
+pub(super) fn reduce(sums: [__m256i; WIDTH]) -> __m128i {
     let [a, b, c, d] = sums;
     let all = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
     _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all))

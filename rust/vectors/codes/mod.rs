@@ -5,8 +5,12 @@
 //! upper bound reaches the k-th best lower bound are scored from the float32 rows, in float64. So ids, order and scores
 //! are those of [`super::top_k`].
 
+#[cfg(target_arch = "x86_64")]
+mod avxvnni;
 mod centre;
 mod coded_query;
+#[cfg(test)]
+mod crowd_tests;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;

@@ -223,3 +223,77 @@ pub(super) fn bounds_in_lanes(
     }
     reach
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    use super::super::kernel::Kernel;
+    use super::*;
+    use crate::simd::Level;
+
+    thread_local! {
+        /// What the bounds of this thread's queries are multiplied with: a test of the proof makes them too small.
+        pub(in super::super) static BOUND: Cell<f32> = const { Cell::new(1.0) };
+    }
+
+    fn numbers(d: usize, seed: u32) -> Vec<f32> {
+        let number = |i: u32| (i + seed).wrapping_mul(2_654_435_761) >> 8;
+        (0..d as u32).map(|i| number(i) as f32 / (1 << 23) as f32 - 1.0).collect()
+    }
+
+    fn length(of: impl Iterator<Item = f64>) -> f64 {
+        of.map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn lengths_of_rows_are_never_rounded_down() {
+        for level in Level::available() {
+            for seed in 0..200 {
+                let (row, centre, mut codes) = (numbers(50, 100 * seed), numbers(50, 7 * seed + 3), [0; 50]);
+                let found = Kernel::of(*level).code(&row, &centre, &mut codes);
+                let y = || row.iter().zip(&centre).map(|(&x, &m)| f64::from(x) - f64::from(m));
+                let left = |of: fn(u8) -> i32| {
+                    length(y().zip(codes).map(move |(y, code)| y - f64::from(found.scale) * f64::from(of(code))))
+                };
+                assert!(f64::from(found.norm) >= length(y()), "{seed}");
+                assert!(f64::from(found.residual) >= left(|code| i32::from(code) - 128), "{seed}");
+                assert!(f64::from(found.rough) >= left(|code| i32::from(code & 0xf0) - 120), "{seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn factors_of_a_bound_are_never_rounded_down() {
+        for seed in 0..200 {
+            let mut query = numbers(50, 100 * seed);
+            // The largest component is 1, so that the query is coded as it is.
+            query[0] = 1.0;
+            let coded = CodedQuery::new(&query, Level::best());
+            let least = length(coded.lines.iter().flat_map(|line| line.0.map(|code| f64::from(code as i8))));
+            let found = Kernel::of(Level::best()).code(&query, &[0.0; 50], &mut [0; 50]);
+            let left = f64::from(found.residual) / f64::from(found.scale);
+            assert!(f64::from(coded.a) > least * (1.0 + SINGLE), "{seed}");
+            assert!(f64::from(coded.b) > (left + coded.double) * (1.0 + SINGLE) + SINGLE * least, "{seed}");
+            let (dot, far) = (f64::from(query[0]), f64::from(query[1].abs()));
+            let error = (SINGLE * (dot / coded.unit).abs() + 2.0 * coded.double * far) * (1.0 + SINGLE);
+            assert!(f64::from(coded.shift(dot, far).error) > error, "{seed}");
+        }
+    }
+
+    #[test]
+    fn rows_too_long_to_be_coded_have_bounds_without_end_and_short_ones_bounds_that_are_not_lost() {
+        for level in Level::available() {
+            let code = |length: f32| Kernel::of(*level).code(&[length; 20], &[0.0; 20], &mut [0; 20]);
+            for length in [LARGEST, 1e30, 3e38] {
+                let Factors { scale, rough, residual, norm } = code(length);
+                assert_eq!((scale, rough, residual, norm), (0.0, f32::INFINITY, f32::INFINITY, f32::INFINITY));
+            }
+            for length in [1e-45, 1e-38, 1e-26] {
+                let Factors { scale, rough, residual, norm } = code(length);
+                assert!(scale == 0.0 && rough == norm && residual == norm && norm >= 1e-30, "{length}");
+                assert!(f64::from(norm) >= f64::from(length) * 20.0_f64.sqrt());
+            }
+        }
+    }
+}

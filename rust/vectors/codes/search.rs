@@ -9,7 +9,7 @@ use super::line::{LINE, lines};
 use super::quantise::{CodedQuery, Shift};
 use super::scan::Task;
 use super::segment::Segment;
-use super::work::Work;
+use super::work::{self, Work};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 use crate::pool;
@@ -17,6 +17,8 @@ use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
 
 /// Codes that one thread scans in about a millisecond; a second one is not woken for less.
 const ALONE_BYTES: usize = 32 << 20;
+/// More rows than this are not scored before the scan has ended: their floor would come dear.
+const MOST_LEARNT: usize = 64;
 /// How many rows ahead of the one being scored memory is asked.
 const AHEAD: usize = 4;
 
@@ -59,6 +61,17 @@ pub fn top_k_batch_coded<'a>(
     rows: impl Into<Pieces<'a>>,
     request: Request<'_>,
 ) -> Result<Vec<Hits>> {
+    search_with_room(codes, queries, rows, request, work::room(queries.n(), request.k))
+}
+
+/// As [`top_k_batch_coded`], with room for so many rows of each query at a time.
+pub(super) fn search_with_room<'a>(
+    codes: &Codes,
+    queries: Rows<'_>,
+    rows: impl Into<Pieces<'a>>,
+    request: Request<'_>,
+    room: usize,
+) -> Result<Vec<Hits>> {
     let rows = rows.into();
     let segments = codes.segments();
     check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
@@ -72,27 +85,34 @@ pub fn top_k_batch_coded<'a>(
     let level = request.level;
     let coded: Vec<CodedQuery> = each().map(|query| CodedQuery::new(query, level)).collect();
     let shifts = shifts(&segments, queries, &coded, level);
-    let units: Vec<f64> = coded.iter().map(|query| query.unit).collect();
-    let work = Arc::new(Work::new(Task {
-        kernel: Kernel::of(level),
-        segments,
-        n: rows.n(),
-        mask,
-        allowed,
-        queries: coded,
-        shifts,
-        k,
-        front: request.front,
-    }));
+    let mut best: Vec<Best<'_>> =
+        each().zip(&coded).map(|(query, coded)| Best::new(query, rows, k, level, coded.unit)).collect();
+    let work = Arc::new(Work::new(
+        Task {
+            kernel: Kernel::of(level),
+            segments,
+            n: rows.n(),
+            mask,
+            allowed,
+            queries: coded,
+            shifts,
+            k,
+            front: request.front,
+        },
+        room,
+    ));
     let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
-    pool::run(&work, threads.min(work.units()) - 1);
-    let found = work.finish();
-    each()
-        .zip(found)
-        .zip(units)
-        .map(|((query, (kept, floor)), unit)| Best { query, rows, k, level, unit }.of(kept, floor))
-        .collect()
+    let alone = queries.n() == 1 && k <= MOST_LEARNT;
+    let learn = &mut |query: usize, fresh: &[Kept]| if alone { best[query].learn(fresh) } else { f32::NEG_INFINITY };
+    pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
+    let found = work.finish(learn);
+    let each = best.into_iter().zip(found).enumerate();
+    each.map(|(query, (best, (kept, floor)))| match kept {
+        Some(kept) => best.of(kept, floor),
+        None => best.of_crowd(&work, query),
+    })
+    .collect()
 }
 
 fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
@@ -139,39 +159,91 @@ struct Best<'a> {
     k: usize,
     level: Level,
     unit: f64,
+    /// The best scores known so far, of rows that are all known.
+    scored: Vec<(f64, usize)>,
+    known: Vec<usize>,
 }
 
-impl Best<'_> {
+impl<'a> Best<'a> {
+    fn new(query: &'a [f32], rows: Pieces<'a>, k: usize, level: Level, unit: f64) -> Self {
+        Self { query, rows, k, level, unit, scored: Vec::new(), known: Vec::new() }
+    }
+
+    /// Score the most promising rows that a part of the scan left, and return the floor that they prove.
+    ///
+    /// The k-th best score is the highest floor there is: by bounds of whole codes it would lie an error lower, and half
+    /// as many rows again would be left over by their upper four bits.
+    fn learn(&mut self, fresh: &[Kept]) -> f32 {
+        let least = self.least(&self.scored);
+        let mut fresh: Vec<Kept> = fresh.iter().copied().filter(|kept| self.reaches(kept, least)).collect();
+        if fresh.len() > self.k {
+            fresh.select_nth_unstable_by(self.k - 1, |a, b| b.upper.total_cmp(&a.upper));
+            fresh.truncate(self.k);
+        }
+        let mut scored = self.scored.clone();
+        if self.score(&mut fresh, least, &mut scored).is_err() {
+            // Rows that cannot be read are met again at the end, where an error can be reported.
+            return f32::NEG_INFINITY;
+        }
+        self.cut(&mut scored);
+        self.scored = scored;
+        self.known.extend(fresh.iter().map(|kept| kept.row));
+        self.floor()
+    }
+
     /// Score what the scan left in float64 and return the k best.
     ///
     /// The k rows with the highest upper bounds come first: their exact scores set a floor one error margin higher than
     /// the scan could, and most of the others never have to be read.
-    fn of(self, mut kept: Vec<Kept>, floor: f32) -> Result<Hits> {
+    fn of(mut self, mut kept: Vec<Kept>, floor: f32) -> Result<Hits> {
         prune(&mut kept, self.k, floor);
-        let mut scored = Vec::with_capacity(2 * self.k);
-        if kept.len() > self.k {
-            kept.select_nth_unstable_by(self.k - 1, |a, b| b.upper.total_cmp(&a.upper));
-            let rest = kept.split_off(self.k);
-            self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
-            let mut least = self.least(&scored);
-            let mut rest: Vec<Kept> = rest.into_iter().filter(|kept| self.reaches(kept, least)).collect();
-            rest.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper));
-            // In ever larger parts, so that a better floor found on the way spares the later ones.
-            let mut part = self.k.max(32);
-            while !rest.is_empty() {
-                let mut now: Vec<Kept> = rest.drain(..part.min(rest.len())).collect();
-                self.score(&mut now, least, &mut scored)?;
-                self.cut(&mut scored);
-                least = self.least(&scored);
-                rest.retain(|kept| self.reaches(kept, least));
-                part *= 2;
-            }
-        } else {
-            self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
+        self.known.sort_unstable();
+        kept.retain(|kept| self.known.binary_search(&kept.row).is_err());
+        let mut scored = std::mem::take(&mut self.scored);
+        let first = self.k.saturating_sub(scored.len()).min(kept.len());
+        if first > 0 && first < kept.len() {
+            kept.select_nth_unstable_by(first - 1, |a, b| b.upper.total_cmp(&a.upper));
+        }
+        let mut rest = kept.split_off(first);
+        self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
+        let mut least = self.least(&scored);
+        rest.retain(|kept| self.reaches(kept, least));
+        rest.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper));
+        // In ever larger parts, so that a better floor found on the way spares the later ones.
+        let mut part = self.k.max(32);
+        while !rest.is_empty() {
+            let mut now: Vec<Kept> = rest.drain(..part.min(rest.len())).collect();
+            self.score(&mut now, least, &mut scored)?;
+            self.cut(&mut scored);
+            least = self.least(&scored);
+            rest.retain(|kept| self.reaches(kept, least));
+            part *= 2;
         }
         self.cut(&mut scored);
         let (scores, rows) = scored.into_iter().unzip();
         Ok(Hits { rows, scores })
+    }
+
+    /// As [`Best::of`], where more rows than can be held may be among the best: they are scored as they are found.
+    fn of_crowd(mut self, work: &Work, query: usize) -> Result<Hits> {
+        self.scored.clear();
+        work.again(query, |fresh| {
+            let mut scored = std::mem::take(&mut self.scored);
+            let least = self.least(&scored);
+            let mut fresh: Vec<Kept> = fresh.iter().copied().filter(|kept| self.reaches(kept, least)).collect();
+            self.score(&mut fresh, least, &mut scored)?;
+            self.cut(&mut scored);
+            self.scored = scored;
+            Ok(self.floor())
+        })?;
+        let (scores, rows) = self.scored.into_iter().unzip();
+        Ok(Hits { rows, scores })
+    }
+
+    /// What the scores known so far prove, in units of the query: a row under it is not among the best.
+    fn floor(&self) -> f32 {
+        let floor = (self.least(&self.scored) / self.unit) as f32;
+        if floor.is_finite() { floor.next_down() } else { f32::NEG_INFINITY }
     }
 
     /// Whether a row can have this score. Not a number: it can.

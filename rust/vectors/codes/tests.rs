@@ -7,13 +7,14 @@ use super::centre::Centre;
 use super::kernel::Kernel;
 use super::line::LINE;
 use super::quantise::CodedQuery;
+use super::quantise::tests::BOUND;
 use super::{Codes, Request, top_k_batch_coded, top_k_coded};
 
-fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
+pub(super) fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
     Request { k, mask, level, threads: Some(1), front: None }
 }
 
-fn coded(rows: Rows<'_>) -> Codes {
+pub(super) fn coded(rows: Rows<'_>) -> Codes {
     let codes = Codes::new(rows.d()).unwrap();
     codes.append(rows).unwrap();
     codes
@@ -50,7 +51,7 @@ fn length() -> impl Strategy<Value = f32> {
     ]
 }
 
-fn numbers(seed: usize) -> impl FnMut() -> f32 {
+pub(super) fn numbers(seed: usize) -> impl FnMut() -> f32 {
     let mut state = seed as u32;
     move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -172,6 +173,57 @@ fn the_rough_bound_holds_where_every_nibble_is_wrong_the_same_way() {
                     assert!(d == 2 || nearest < 0.05 * (upper - lower), "{d} {code}: {nearest} of {}", upper - lower);
                 }
             }
+        }
+    }
+}
+
+/// The answer of a scan whose bounds are multiplied with a factor.
+fn best_with_bounds(factor: f32, query: &[f32], rows: Rows<'_>, level: Level, front: bool) -> usize {
+    let codes = coded(rows);
+    BOUND.set(factor);
+    let found = top_k_coded(&codes, query, rows, Request { front: Some(front), ..request(1, None, level) });
+    BOUND.set(1.0);
+    found.unwrap().rows[0]
+}
+
+/// Two rows of nearly the same score, among lower ones, in different blocks: the second is better by a ten-thousandth.
+fn close_rows(query: &[f32], first: Vec<f32>, second: Vec<f32>) -> Vec<f32> {
+    let d = query.len();
+    let scaled = |row: Vec<f32>, to: f64| {
+        let factor = to / dot(query, &row);
+        row.into_iter().map(move |x| (f64::from(x) * factor) as f32).collect::<Vec<f32>>()
+    };
+    let mut data = vec![0.0; 150 * d];
+    data[3 * d..4 * d].copy_from_slice(&scaled(first, 1.0));
+    data[130 * d..131 * d].copy_from_slice(&scaled(second, 1.0001));
+    data
+}
+
+/// Rows at the bound. Of one, everything that its codes leave out points along the query; the codes of the other leave
+/// nothing out. So either the upper bound of the better row or the lower bound of the other is as wrong as it can be.
+#[test]
+fn rows_at_the_bound_are_found_and_lost_where_the_bound_is_a_tenth_smaller() {
+    let d = 384;
+    let query = vec![1.0; d];
+    let exact = vec![1.0; d];
+    let leaning = |code: f32| {
+        let mut row = vec![code / 127.0; d];
+        row[0] = 1.0;
+        row
+    };
+    // The upper four bits read 15.4 as 8, the middle of what they stand for.
+    let cases = [
+        ("whole codes, upper bound", false, exact.clone(), leaning(40.49)),
+        ("whole codes, lower bound", false, leaning(40.51), exact.clone()),
+        ("upper four bits, upper bound", true, exact.clone(), leaning(15.4)),
+    ];
+    for (name, front, first, second) in cases {
+        let data = close_rows(&query, first, second);
+        let rows = Rows::new(&data, 150, d).unwrap();
+        for &level in Level::available() {
+            let best = |factor| best_with_bounds(factor, &query, rows, level, front);
+            assert_eq!(best(1.0), 130, "{name} {level:?}");
+            assert_eq!(best(0.9), 3, "{name} {level:?}");
         }
     }
 }

@@ -4,13 +4,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::keep::{Keep, Kept, key, unkey};
+use super::keep::{Keep, Kept, key, prune, unkey};
 use super::line::{BLOCK, LINE};
 use super::scan::{Chunk, Scratch, Task};
+use crate::error::Result;
 use crate::pool::Job;
 
 /// Queries that pass over the same block of rows before the next block is read.
 const TILE: usize = 256;
+/// What is kept of all queries together may take so many bytes, and of each query at least a few times the k best.
+const ROOM_BYTES: usize = 64 << 20;
+const LEAST_ROOM: usize = 1024;
 /// Upper halves of codes read by one unit: about ten microseconds for one query.
 const UNIT_BYTES: usize = 400 << 10;
 
@@ -24,6 +28,8 @@ pub(super) struct Work {
     next: AtomicUsize,
     /// Per query, the highest floor that any thread has found, as [`key`].
     floors: Vec<AtomicI32>,
+    /// Rows that may be kept of a query.
+    room: usize,
     /// Per tile of queries.
     found: Vec<Mutex<Found>>,
 }
@@ -31,35 +37,46 @@ pub(super) struct Work {
 struct Found {
     /// Per chunk.
     delivered: Vec<bool>,
-    /// Per query of the tile.
-    kept: Vec<Vec<Kept>>,
+    /// Per query of the tile; None where there was no room for all.
+    kept: Vec<Option<Vec<Kept>>>,
 }
 
 /// What one thread knows of the tile it works at.
 struct State {
     tile: usize,
     keeps: Vec<Keep>,
+    /// What the last unit kept, per query.
+    fresh: Vec<Vec<Kept>>,
     scratch: Scratch,
 }
 
 impl State {
     fn new() -> Self {
-        Self { tile: usize::MAX, keeps: Vec::new(), scratch: Scratch::default() }
+        Self { tile: usize::MAX, keeps: Vec::new(), fresh: Vec::new(), scratch: Scratch::default() }
     }
 }
 
+/// Given what a unit kept for a query, returns a floor that its exact scores prove, or minus infinity.
+pub(super) type Learn<'a> = dyn FnMut(usize, &[Kept]) -> f32 + 'a;
+
+/// The rows that may be kept of each query.
+pub(super) fn room(queries: usize, k: usize) -> usize {
+    (ROOM_BYTES / size_of::<Kept>() / queries.max(1)).max(LEAST_ROOM).max(k.saturating_mul(4))
+}
+
 impl Work {
-    pub(super) fn new(task: Task) -> Self {
+    /// With room for so many rows of each query.
+    pub(super) fn new(task: Task, room: usize) -> Self {
         let chunks = chunks(&task);
-        let found = task
-            .queries
-            .chunks(TILE)
-            .map(|tile| Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Vec::new(); tile.len()] }));
+        let found = task.queries.chunks(TILE).map(|tile| {
+            Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Some(Vec::new()); tile.len()] })
+        });
         Self {
             found: found.collect(),
             next: AtomicUsize::new(0),
             floors: task.queries.iter().map(|_| AtomicI32::new(key(f32::NEG_INFINITY))).collect(),
             chunks,
+            room,
             task,
         }
     }
@@ -68,17 +85,47 @@ impl Work {
         self.chunks.len() * self.found.len()
     }
 
+    /// Take units until none is left.
+    pub(super) fn take(&self, learn: &mut Learn<'_>) {
+        let mut state = State::new();
+        loop {
+            let unit = self.next.fetch_add(1, Ordering::Relaxed);
+            if unit >= self.units() {
+                return;
+            }
+            self.unit(unit / self.chunks.len(), unit % self.chunks.len(), &mut state, learn);
+        }
+    }
+
     /// Do what helpers have begun and not delivered, then hand out per query what can be among the best, and a floor.
-    pub(super) fn finish(&self) -> Vec<(Vec<Kept>, f32)> {
+    ///
+    /// None stands for more rows than there is room for, as where many are equal: see [`Work::again`].
+    pub(super) fn finish(&self, learn: &mut Learn<'_>) -> Vec<(Option<Vec<Kept>>, f32)> {
         let mut state = State::new();
         for unit in 0..self.units() {
             let (tile, chunk) = (unit / self.chunks.len(), unit % self.chunks.len());
             if !self.found(tile).delivered[chunk] {
-                self.unit(tile, chunk, &mut state);
+                self.unit(tile, chunk, &mut state, learn);
             }
         }
         let kept = (0..self.found.len()).flat_map(|tile| std::mem::take(&mut self.found(tile).kept));
         kept.zip(&self.floors).map(|(kept, floor)| (kept, unkey(floor.load(Ordering::Relaxed)))).collect()
+    }
+
+    /// Hand out once more, chunk by chunk, what can be among the best of a query; `best` returns the floor of what it got.
+    ///
+    /// # Errors
+    /// As `best`.
+    pub(super) fn again(&self, query: usize, mut best: impl FnMut(&[Kept]) -> Result<f32>) -> Result<()> {
+        let (mut keep, mut scratch, mut fresh) = ([Keep::new(self.task.k)], Scratch::default(), Vec::new());
+        keep[0].lift(unkey(self.floors[query].load(Ordering::Relaxed)));
+        for chunk in &self.chunks {
+            self.task.scan(chunk, query..query + 1, &mut keep, &mut scratch);
+            fresh.clear();
+            keep[0].drain(&mut fresh);
+            keep[0].lift(best(&fresh)?);
+        }
+        Ok(())
     }
 
     fn found(&self, tile: usize) -> std::sync::MutexGuard<'_, Found> {
@@ -90,38 +137,44 @@ impl Work {
     }
 
     /// Scan one chunk for one tile and deliver what was found.
-    fn unit(&self, tile: usize, chunk: usize, state: &mut State) {
+    fn unit(&self, tile: usize, chunk: usize, state: &mut State, learn: &mut Learn<'_>) {
         let queries = self.queries(tile);
         if state.tile != tile {
             state.tile = tile;
             state.keeps = queries.clone().map(|_| Keep::new(self.task.k)).collect();
+            state.fresh = vec![Vec::new(); queries.len()];
         }
         for (keep, floor) in state.keeps.iter_mut().zip(&self.floors[queries.clone()]) {
             keep.lift(unkey(floor.load(Ordering::Relaxed)));
         }
         self.task.scan(&self.chunks[chunk], queries.clone(), &mut state.keeps, &mut state.scratch);
-        for (keep, floor) in state.keeps.iter().zip(&self.floors[queries]) {
-            floor.fetch_max(key(keep.floor()), Ordering::Relaxed);
+        for (query, (keep, fresh)) in queries.clone().zip(state.keeps.iter_mut().zip(&mut state.fresh)) {
+            fresh.clear();
+            keep.drain(fresh);
+            keep.lift(learn(query, fresh));
+            self.floors[query].fetch_max(key(keep.floor()), Ordering::Relaxed);
         }
         let mut found = self.found(tile);
-        let late = std::mem::replace(&mut found.delivered[chunk], true);
-        let mut unwanted = Vec::new();
-        for (keep, kept) in state.keeps.iter_mut().zip(&mut found.kept) {
-            keep.drain(if late { &mut unwanted } else { kept });
+        if !std::mem::replace(&mut found.delivered[chunk], true) {
+            for ((slot, fresh), keep) in found.kept.iter_mut().zip(&state.fresh).zip(&state.keeps) {
+                let Some(kept) = slot else { continue };
+                kept.extend_from_slice(fresh);
+                if kept.len() > self.room {
+                    prune(kept, self.task.k, keep.floor());
+                    // A list that stays long would be pruned again and again.
+                    if kept.len() > self.room / 2 {
+                        *slot = None;
+                    }
+                }
+            }
         }
     }
 }
 
 impl Job for Work {
     fn run(&self) {
-        let mut state = State::new();
-        loop {
-            let unit = self.next.fetch_add(1, Ordering::Relaxed);
-            if unit >= self.units() {
-                return;
-            }
-            self.unit(unit / self.chunks.len(), unit % self.chunks.len(), &mut state);
-        }
+        // Helpers have no rows, so they learn nothing.
+        self.take(&mut |_, _| f32::NEG_INFINITY);
     }
 }
 
