@@ -19,7 +19,7 @@ _Rows = NDArray[np.float32] | tuple[NDArray[np.float32] | FileRows, NDArray[np.f
 # -- vectors ---------------------------------------------------------------------------------------------------------
 
 def kernels() -> list[str]:
-    """Return the SIMD levels this machine can run, fastest first, e.g. ``["avx512", "avx2", "scalar"]``."""
+    """Return the SIMD levels this machine can run, fastest first, e.g. ``["avx512", "avx-vnni", "avx2", "scalar"]``."""
 
 def kernel() -> str:
     """Return the level the dispatch uses by default."""

@@ -180,6 +180,17 @@ def test_a_batch_equals_single_queries_on_any_number_of_threads(level, q):
                 same(found, slow_top_k(query, rows, 7, mask))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_batch_over_more_equal_rows_than_can_be_held_finds_the_first_of_them(threads):
+    rng = np.random.default_rng(8)
+    rows = np.repeat(rng.standard_normal((1, 6), dtype=np.float32), 20_000, axis=0)
+    rows[[50, 19_000]] *= 2
+    queries = rng.standard_normal((300, 6), dtype=np.float32)
+    ids, scores = coded(rows).top_k_batch(queries, rows, 5, threads=threads)
+    for query, *found in zip(queries, ids, scores, strict=True):
+        same(found, slow_top_k(query, rows, 5))
+
+
 def test_many_rows_on_any_number_of_threads():
     rng = np.random.default_rng(3)
     rows = _core.unit_rows(rng.standard_normal((60_000, 64), dtype=np.float32))

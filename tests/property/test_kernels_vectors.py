@@ -1,6 +1,7 @@
 """Vector kernels against slow float64 twins, at every SIMD level of the machine."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ components = st.one_of(
     st.integers(0, 3).map(lambda i: 1 + i * 2.0**-23),
     st.sampled_from([3e38, -3e38, 1e20, -1e20, 1e-38, 1e-45]).map(lambda x: float(np.float32(x))),
 )
+
+
+#: What Linux calls the instructions of a level.
+FLAGS = {"avx512": {"avx512f", "avx2", "fma"}, "avx-vnni": {"avx_vnni", "avx2", "fma"}, "avx2": {"avx2", "fma"}}
 
 
 def matrices(n: int, d: int) -> st.SearchStrategy[np.ndarray]:
@@ -44,6 +49,15 @@ def slow_top_k(query, rows, k, mask):
     best = np.argsort(-scores, kind="stable")
     best = best[mask[best]][:k]
     return best, scores[best]
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists(), reason="the processor's flags are not told")
+def test_every_level_of_the_processor_is_offered_and_tested():
+    told = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    flags = set(next((line for line in told if line.startswith("flags")), "").split())
+    assert [level for level, needs in FLAGS.items() if needs <= flags] == [
+        level for level in _core.kernels() if level in FLAGS
+    ]
 
 
 @levels

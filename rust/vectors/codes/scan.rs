@@ -2,8 +2,9 @@
 //!
 //! One query reads the upper four bits first. A row whose upper bound by them is under the floor is beaten; the others
 //! wait until there is a block of them, while memory is asked for their lower four bits, and are bounded again by whole
-//! codes. The floor rises by whole codes only, so a row needs to be under it by one error of the upper four bits, not
-//! two. Where most rows are left over, whole codes are read at once, and the upper four bits are tried again now and then.
+//! codes. The floor rises by whole codes, and between chunks by exact scores, so a row needs to be under it by one error
+//! of the upper four bits, not two. Where most rows are left over, whole codes are read at once, and the upper four bits
+//! are tried again now and then.
 //!
 //! Many queries read whole codes from a cache, where half the bytes are not half the time.
 

@@ -1,4 +1,7 @@
 //! One search cut into small units that any thread may take.
+//!
+//! The thread that owns the search has the float32 rows, and learns from what each of its units leaves over: exact
+//! scores, which raise the floor for everybody. What is kept until the end has a bound, whatever the rows are.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -112,7 +115,8 @@ impl Work {
         kept.zip(&self.floors).map(|(kept, floor)| (kept, unkey(floor.load(Ordering::Relaxed)))).collect()
     }
 
-    /// Hand out once more, chunk by chunk, what can be among the best of a query; `best` returns the floor of what it got.
+    /// Hand out once more, chunk by chunk, what can be among the best of a query; `best` returns the floor of what it
+    /// got.
     ///
     /// # Errors
     /// As `best`.
