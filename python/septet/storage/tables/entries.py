@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -86,6 +86,13 @@ class EntryRow(NamedTuple):
 _STORED = EntryRow._fields[:-1]
 _GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
 _REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
+#: So many rows are read by a list of values, in half the time that `json_each` takes.
+FEW_ROWS = 16
+_FEW = (
+    f"SELECT {_CANDIDATE} FROM (VALUES {', '.join(['(?)'] * FEW_ROWS)}) j "
+    "CROSS JOIN entries e ON e.row = j.column1 WHERE e.live"
+)
+
 # On conflict the row is updated, never replaced: a replaced row would get another number.
 # A revived entry (live = 0) starts a new life, so it takes the new creation time.
 _UPSERT = f"""
@@ -150,13 +157,15 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     Raises:
         StoreError: one of them is not there.
     """
-    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
+    if len(rows) <= FEW_ROWS:
+        # Padded, so that there is one statement to prepare.
+        cursor = read.sql.execute(_FEW, (*rows, *(None,) * (FEW_ROWS - len(rows))))
+    else:
+        sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
+        cursor = read.sql.execute(sql, (json.dumps(list(rows)),))
     # No function of Python is called for each row: a search reads ten.
-    return _all_of(rows, [*map(tuple.__new__, repeat(Candidate), read.sql.execute(sql, (_json_list(rows),)))])
-
-
-def _json_list(rows: Iterable[int]) -> str:
-    return f"[{','.join(map(str, rows))}]"
+    found = {candidate[0]: candidate for candidate in map(tuple.__new__, repeat(Candidate), cursor)}
+    return _all_of(rows, [found[row] for row in rows if row in found])
 
 
 def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
