@@ -99,4 +99,5 @@ class Buffers:
 
 
 def _bounded(facts: ColumnArrays) -> Slots:
-    return np.flatnonzero((facts["valid_from"] != -np.inf) | (facts["valid_until"] != np.inf))
+    slots: Slots = ((facts["valid_from"] != -np.inf) | (facts["valid_until"] != np.inf)).nonzero()[0]
+    return slots

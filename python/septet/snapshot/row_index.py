@@ -51,7 +51,7 @@ class RowIndex(NamedTuple):
 def _find(rows: Slots, slots: Slots, asked: Slots, otherwise: Slots | int) -> Slots:
     if not len(rows):
         return np.full(len(asked), otherwise, dtype=np.int64)
-    where = np.minimum(np.searchsorted(rows, asked), len(rows) - 1)
+    where = np.minimum(rows.searchsorted(asked), len(rows) - 1)
     found: Slots = np.where(rows[where] == asked, slots[where], otherwise)
     return found
 
