@@ -82,17 +82,21 @@ impl At<'_> {
 }
 
 /// Rows that a kernel reads side by side.
+#[cfg(target_arch = "x86_64")]
 pub(super) const WIDTH: usize = 4;
 
 /// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
+#[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 12;
 
 /// Where the lines of four rows begin.
+#[cfg(target_arch = "x86_64")]
 pub(super) type Four = [*const Line; WIDTH];
 
 /// Write what `four` makes of four rows at a time, given also those that memory may be asked for meanwhile.
 ///
 /// A short last group reads its last row again rather than having a loop of its own. The rows to come may lie anywhere.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn fours(
     plane: &[Line],
