@@ -442,7 +442,7 @@ _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, Spell
 _SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32]]
 #: The question; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot.
-Query: TypeAlias = tuple[
+_Query: TypeAlias = tuple[
     str,
     Sequence[str],
     bool,
@@ -471,7 +471,7 @@ class Corpus:
 
     def recall(
         self,
-        queries: Sequence[Query],
+        queries: Sequence[_Query],
         *,
         tier: int,
         k: int,
@@ -506,7 +506,7 @@ class Corpus:
 
     def candidates_at(
         self,
-        query: Query,
+        query: _Query,
         slots: NDArray[np.int64],
         *,
         tier: int,
@@ -585,7 +585,7 @@ class FactRules:
 
 #: Position in the pool, place of the tier, row, score, weight x signal, and raw signals (None where unknown). A memory
 #: has position -1, -2, … and nothing but its score.
-Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, dict[str, float | None] | None]
+_Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, dict[str, float | None] | None]
 
 @final
 class Ranking:
@@ -635,7 +635,7 @@ class Ranking:
         least: float | None = None,
         memories: int = 0,
         memory_score: float = 0.0,
-    ) -> list[Placed]:
+    ) -> list[_Placed]:
         """Return the best candidates, best first, and memories of one score among them, behind equal scores.
 
         Args:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from septet._core import Pool, Ranking
 from septet.ranking.profile import Profile
 
-__all__ = ["rank", "score"]
+__all__ = ["Placed", "rank", "score"]
+
+#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, and raw signals (None where
+#: unknown). A memory has position -1, -2, … and nothing but its score.
+Placed: TypeAlias = tuple[int, int, int, float, "dict[str, float] | None", "dict[str, float | None] | None"]
 
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from septet.errors import EntryNotFound, SeptetError
 from septet.explanation import Explanation, LegReport
 from septet.query.plan import Plan
+from septet.ranking.score import Placed
 from septet.search.federated import FederatedSearch
 from septet.search.run import Ranked, parts, ranked, read, shown
 from septet.tiers.protocol import Inspected, Tier
-
-if TYPE_CHECKING:
-    from septet._core import Placed
 
 __all__ = ["explain"]
 

@@ -13,7 +13,7 @@ from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import budgeted, guarded
 from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
-from septet.ranking.score import rank
+from septet.ranking.score import Placed, rank
 from septet.results import Note, Results, hits_of
 from septet.search.federated import FederatedSearch
 from septet.search.merge import merged
@@ -21,8 +21,6 @@ from septet.tiers.protocol import Tier
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from septet._core import Placed
 
 __all__ = ["Ranked", "parts", "ranked", "read", "run", "shown"]
 

@@ -137,7 +137,7 @@ class ReadView:
         # To know whether the small-corpus guard fires, look far enough to count.
         return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
-    def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> _core.Query:
+    def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         return query.text, query.terms if plan.asks_text else (), query.grams, vector, found
 
