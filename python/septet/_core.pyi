@@ -440,7 +440,7 @@ class Selection:
 _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex]
 #: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``.
 _SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32]]
-#: The question; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
+#: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot.
 _Query: TypeAlias = tuple[
     str,

@@ -15,7 +15,7 @@ use super::{Doubles, Input, Integers, Vector, array, integers};
 use crate::facts::{self, Fading, Times};
 use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
 use crate::fuse;
-use crate::search::{self, Moment};
+use crate::search::{self, QueryFacts};
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -127,7 +127,7 @@ impl Formula {
         domain: Option<&str>,
     ) -> PyResult<Ranking> {
         let pool = &pool.get().0;
-        let facts = rules.map(|rules| (&rules.get().0, Moment { now, domain }));
+        let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
         let found = py.detach(|| search::rank(pool, &self.signals, self.missing, &weights, facts))?;
         Ok(Ranking::new(names, found))
     }

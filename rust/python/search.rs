@@ -17,7 +17,7 @@ use super::terms::{Frequencies, SpellingIndex, TermIndex};
 use super::{Pieces, Vector, count};
 use crate::search;
 
-/// Cut a question into the terms of a full-text search.
+/// Cut a query into the terms of a full-text search.
 #[pyfunction]
 pub(super) fn query_terms<'py>(
     py: Python<'py>,

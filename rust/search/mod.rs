@@ -17,6 +17,6 @@ pub use corpus::{Corpus, FullText, Space};
 pub use labels::{Labels, NameTable};
 pub use pool::Pool;
 pub use query::{Terms, query_terms};
-pub use rank::{FactRules, Fixed, Moment, Placed, Ranking, rank};
+pub use rank::{FactRules, Fixed, Placed, QueryFacts, Ranking, rank};
 pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
 pub use selection::Selection;

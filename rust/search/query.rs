@@ -1,4 +1,4 @@
-//! From a question to the terms of a full-text search.
+//! From a query to the terms of a full-text search.
 
 use rustc_hash::FxHashSet;
 
@@ -10,7 +10,7 @@ const LEAST_CHARS: usize = 2;
 /// The terms of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Lower-case words and grams in the order of the question; repeated words stand again.
+    /// Lower-case words and grams in the order of the query; repeated words stand again.
     pub terms: Vec<String>,
     /// How many terms were left out because the query is too long.
     pub cut: usize,
@@ -18,7 +18,7 @@ pub struct Terms {
     pub has_phrase: bool,
 }
 
-/// Cut a question into terms by the documented steps.
+/// Cut a query into terms by the documented steps.
 ///
 /// Words of under two characters are dropped, unless none would be left; stop words likewise, if `drop_stop_words`; grams
 /// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut.

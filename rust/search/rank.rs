@@ -28,7 +28,7 @@ impl FactRules {
 
 /// When, and for whom, facts are judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment<'a> {
+pub struct QueryFacts<'a> {
     /// Epoch seconds.
     pub now: f64,
     /// The domain that was asked for; None leaves the signal unknown.
@@ -89,7 +89,7 @@ pub fn rank(
     signals: &[Expression],
     missing: Missing,
     weights: &[f64],
-    facts: Option<(&FactRules, Moment<'_>)>,
+    facts: Option<(&FactRules, QueryFacts<'_>)>,
 ) -> Result<Ranking> {
     let pool = match facts {
         Some((rules, at)) if !pool.is_empty() => with_facts(pool, rules, at)?,
@@ -99,7 +99,7 @@ pub fn rank(
     Ok(Ranking { pool, scored })
 }
 
-fn with_facts(pool: &Pool, rules: &FactRules, at: Moment<'_>) -> Result<Pool> {
+fn with_facts(pool: &Pool, rules: &FactRules, at: QueryFacts<'_>) -> Result<Pool> {
     let time = |name| pool.column(name).ok_or(Error::Missing { what: "the times of candidates" });
     let times = Times {
         created: time("created_at")?,
@@ -147,7 +147,7 @@ mod tests {
         let rules = FactRules::new([("critical".to_owned(), 1.0), ("warning".to_owned(), 0.7)], 10.0, 0.25);
         let pool = pool(&["warning", "critical", "odd"], &["a", "b", "a"]);
         let signals = [column("severity"), column("domain"), column("decay")];
-        let at = Moment { now: 10.0, domain: Some("a") };
+        let at = QueryFacts { now: 10.0, domain: Some("a") };
         let found = rank(&pool, &signals, Missing::Zero, &[1.0, 1.0, 1.0], Some((&rules, at))).unwrap();
         assert_eq!(found.scored.signals[..3], [0.7, 1.0, 0.7]);
         assert_eq!(found.scored.signals[3..6], [1.0, 0.0, 1.0]);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_query_without_a_domain_leaves_the_signal_unknown() {
         let rules = FactRules::new([], 10.0, 0.25);
-        let at = Moment { now: 1.0, domain: None };
+        let at = QueryFacts { now: 1.0, domain: None };
         let found = rank(&pool(&["x"], &["a"]), &[column("domain")], Missing::Share, &[1.0], Some((&rules, at)));
         assert!(found.unwrap().scored.signals[0].is_nan());
     }

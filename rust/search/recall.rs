@@ -17,7 +17,7 @@ const BATCH: usize = 128;
 /// One query, as the legs read it.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The question, for the comparison of spelling and for TF-IDF.
+    /// The query, for the comparison of spelling and for TF-IDF.
     pub text: &'a str,
     /// The terms of full text; none when it is not searched.
     pub terms: &'a [String],

@@ -57,7 +57,7 @@ def with_query_vectors(plan: Plan, tiers: Mapping[str, Embeddings], pool: Execut
             notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
         embeddings_of[name] = QueryEmbedding(space, answer)
-    return plan._replace(asked=embeddings_of, notes=(*plan.notes, *notes))
+    return plan._replace(embeddings=embeddings_of, notes=(*plan.notes, *notes))
 
 
 def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:

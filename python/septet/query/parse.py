@@ -1,4 +1,4 @@
-"""From a question to terms, and from terms to an FTS5 expression that cannot go wrong."""
+"""From a query to terms, and from terms to an FTS5 expression that cannot go wrong."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class TextQuery(NamedTuple):
     """What the text leg asks for.
 
     Attributes:
-        terms: lower-case words and grams, in the order of the question; repeated words count again in BM25.
-        cut: how many terms were dropped because the question is too long.
-        grams: whether the table of grams is asked as well.
+        terms: lower-case words and grams, in the order of the query; repeated words count again in BM25.
+        cut: how many terms were dropped because the query is too long.
+        grams: whether the table of grams is searched as well.
         has_phrase: whether FTS5 cuts a term into several tokens; only FTS5 ranks such a query.
     """
 
@@ -35,7 +35,7 @@ class TextQuery(NamedTuple):
 
 
 def parse(text: str, rules: TextRules) -> TextQuery:
-    """Turn a question into terms by the documented steps.
+    """Turn a query into terms by the documented steps.
 
     Split on everything that is no letter, digit or combining mark, lower-case, drop terms under two characters (unless
     none would be left), optionally drop stop words (likewise), and add grams for what ``unicode61`` cannot cut.

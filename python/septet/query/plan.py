@@ -1,4 +1,4 @@
-"""Plan: one search, fully decided before any tier is asked."""
+"""Plan: one search, fully decided before any tier is searched."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ MOST_THREADS = 256
 
 
 class QueryEmbedding(NamedTuple):
-    """A tier's space, and the question as a vector of its model."""
+    """A tier's space, and the query as a vector of its model."""
 
     space: Space
     vector: QueryVector
 
 
 class Plan(NamedTuple):
-    """What every tier is asked.
+    """What every tier is searched for.
 
     Attributes:
         limit: as the caller named it, None for the profile's default.
         candidates: how many each leg of each tier takes.
         filters: by name; every candidate passes all of them, whichever leg found it.
         now: the moment validity and decay are judged at, epoch seconds.
-        vector: the question as a vector, or None.
+        vector: the query as a vector, or None.
         space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
-        asked: by tier, the question as an embedder gave it.
-        notes: what there is to say before any tier is asked.
+        embeddings: by tier, the query as an embedder gave it.
+        notes: what there is to say before any tier is searched.
         corpus_columns: the columns that the profile reads and a tier fills.
-        comparable: several tiers are asked, so that corpus scores must be brought to one scale.
+        comparable: several tiers are searched, so that corpus scores must be brought to one scale.
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
     """
 
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
     vector: QueryVector | None = None
     model: str | None = None
     space: Space | None = None
-    asked: Mapping[str, QueryEmbedding] = MappingProxyType({})
+    embeddings: Mapping[str, QueryEmbedding] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     min_score: float | None = None
     max_tokens: int | None = None
@@ -92,10 +92,10 @@ class Plan(NamedTuple):
         return "vector" in self.legs and self.vector is not None
 
     def of_tier(self, name: str) -> Plan:
-        """Return the plan as a tier reads it: with its own query vector, if the question was embedded for it."""
-        if not self.asked or (own := self.asked.get(name)) is None:
+        """Return the plan as a tier reads it: with its own query vector, if the query was embedded for it."""
+        if not self.embeddings or (own := self.embeddings.get(name)) is None:
             return self
-        return self._replace(vector=own.vector, model=own.space.model, space=own.space, asked={})
+        return self._replace(vector=own.vector, model=own.space.model, space=own.space, embeddings={})
 
     def of_query(self, query: str, vector: ArrayLike | None) -> Plan:
         """Return the same plan for another query.
@@ -121,7 +121,7 @@ def make_plan(
     """Check a search's arguments (see `septet.Vault.search`) and decide what to ask.
 
     Args:
-        embeds: whether the question will be embedded, so that vectors alone may be asked without one.
+        embeds: whether the query will be embedded, so that vectors alone may be searched without one.
 
     Raises:
         QueryError: an argument that cannot be understood.

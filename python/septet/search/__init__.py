@@ -1,1 +1,1 @@
-"""The path of a search: tiers asked together, candidates merged, scored, cut and read."""
+"""The path of a search: tiers searched together, candidates merged, scored, cut and read."""

@@ -33,10 +33,10 @@ class RowIndex(NamedTuple):
         slots = np.flatnonzero(alive)
         return cls(*_by_row(rows[slots], slots), _NONE, _NONE)
 
-    def find(self, asked: Slots) -> Slots:
+    def find(self, queried: Slots) -> Slots:
         """Return the slot of each row ``(m,)``, -1 for rows that are not there."""
-        found = _find(self.rows, self.slots, asked, -1)
-        return _find(self.late_rows, self.late_slots, asked, found) if len(self.late_rows) else found
+        found = _find(self.rows, self.slots, queried, -1)
+        return _find(self.late_rows, self.late_slots, queried, found) if len(self.late_rows) else found
 
     def moved(self, rows: Slots, slots: Slots) -> RowIndex:
         """Return the index after rows ``(m,)``, sorted, got other slots ``(m,)``, -1 for rows that were deleted."""
@@ -48,11 +48,11 @@ class RowIndex(NamedTuple):
         return RowIndex(whole[there], at[there], _NONE, _NONE)
 
 
-def _find(rows: Slots, slots: Slots, asked: Slots, otherwise: Slots | int) -> Slots:
+def _find(rows: Slots, slots: Slots, queried: Slots, otherwise: Slots | int) -> Slots:
     if not len(rows):
-        return np.full(len(asked), otherwise, dtype=np.int64)
-    where = np.minimum(rows.searchsorted(asked), len(rows) - 1)
-    found: Slots = np.where(rows[where] == asked, slots[where], otherwise)
+        return np.full(len(queried), otherwise, dtype=np.int64)
+    where = np.minimum(rows.searchsorted(queried), len(rows) - 1)
+    found: Slots = np.where(rows[where] == queried, slots[where], otherwise)
     return found
 
 

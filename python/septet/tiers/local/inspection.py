@@ -43,9 +43,9 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     if not plan.query.terms:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
     rank, of, score = fulltext.rank_of(read, plan, candidate.row)
-    asked = list(dict.fromkeys(plan.query.terms))
-    hit = [t for t in asked if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
-    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(asked)}"
+    terms = list(dict.fromkeys(plan.query.terms))
+    hit = [t for t in terms if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
+    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 

@@ -35,7 +35,7 @@ class LocalTier(NamedTuple):
 
     def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
-        plans = [plan.of_tier(self.name) if plan.asked else plan for plan in plans]
+        plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
         try:
             return LocalSession(self, place, open_read_view(self.store, self.manager, *plans))
         except sqlite3.Error as fault:
