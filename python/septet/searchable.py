@@ -115,7 +115,8 @@ class Searchable(ABC):
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         plans = [self._asked(base.of_query(text, vector)) for text, vector in zip(texts, vectors)]
-        share = min(MOST_AT_ONCE, -(-len(plans) // workers))
+        # At least two shares a thread: hits of one are made while candidates of another are recalled.
+        share = min(MOST_AT_ONCE, -(-len(plans) // (1 if workers == 1 else 2 * workers)))
         parts = [plans[start : start + share] for start in range(0, len(plans), share)]
 
         def search(part: Sequence[Plan]) -> list[Results]:
