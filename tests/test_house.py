@@ -22,6 +22,7 @@ MAX_LINES = 400
 #: The border is one page, however much crosses it.
 MAX_STUB_LINES = 900
 MAX_FUNCTION_LINES = 60
+MAX_ARCHITECTURE_LINES = 300
 
 #: From the ground up; a module may import from its own floor and from those before it, types included.
 FLOORS = (
@@ -325,3 +326,7 @@ def test_ranking_numbers_live_in_profiles_only(path):
     # Documented constants of the model: defaults of a node, the half in the adaptive formula, units, "nothing",
     # FTS5's k1 and least IDF.
     assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 1e-6)]
+
+
+def test_the_architecture_has_at_most_300_lines():
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= MAX_ARCHITECTURE_LINES
