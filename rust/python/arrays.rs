@@ -121,13 +121,13 @@ impl ArrayFile {
 
 /// A file of arrays in the making.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct ArrayWriter(Mutex<Option<arrays::ArrayWriter>>);
+pub(super) struct ArrayWriter(Mutex<Option<Box<arrays::ArrayWriter>>>);
 
 #[pymethods]
 impl ArrayWriter {
     #[new]
     fn new(py: Python<'_>, path: PathBuf, stamp: &[u8]) -> PyResult<Self> {
-        Ok(Self(Mutex::new(Some(py.detach(|| arrays::ArrayWriter::create(&path, stamp))?))))
+        Ok(Self(Mutex::new(Some(Box::new(py.detach(|| arrays::ArrayWriter::create(&path, stamp))?)))))
     }
 
     /// Write a column of items of so many bytes, given in pieces of bytes.

@@ -140,6 +140,32 @@ fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
     }
 }
 
+/// Python allocates its objects at multiples of sixteen bytes: what needs more must stand behind a pointer.
+const fn python_can_hold<T>() {
+    assert!(align_of::<T>() <= 16);
+}
+
+const _: () = {
+    python_can_hold::<arrays::ArrayFile>();
+    python_can_hold::<arrays::ArrayWriter>();
+    python_can_hold::<arrays::FileRows>();
+    python_can_hold::<codes::Codes>();
+    python_can_hold::<encoder::Encoder>();
+    python_can_hold::<fts::Statistics>();
+    python_can_hold::<fts::TextIndex>();
+    python_can_hold::<fusion::Formula>();
+    python_can_hold::<pool::Pool>();
+    python_can_hold::<ranking::FactRules>();
+    python_can_hold::<ranking::Ranking>();
+    python_can_hold::<search::Corpus>();
+    python_can_hold::<search::NameTable>();
+    python_can_hold::<search::Selection>();
+    python_can_hold::<terms::Frequencies>();
+    python_can_hold::<terms::SpellingIndex>();
+    python_can_hold::<terms::TermIndex>();
+    python_can_hold::<terms::TfidfVectorizer>();
+};
+
 /// Kernels of Septet.
 #[pymodule(gil_used = false)]
 mod _core {
