@@ -57,6 +57,7 @@ mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list w
 	# Works on a copy of the sources. 2 says that mutants survived, 3 that some ran out of time.
 	cargo mutants $(foreach file,$(wildcard $(MUTATED)),--file $(file)) --profile mutants --timeout 300 --no-shuffle \
 	  --output target/mutants -- --lib || [ $$? -eq 2 ] || [ $$? -eq 3 ]
+	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python tests/mutants.py
 	@echo "Survivors in Rust: target/mutants/mutants.out/missed.txt"; cat target/mutants/mutants.out/missed.txt
 
