@@ -114,20 +114,20 @@ class Searchable(ABC):
         workers = min(thread_count(threads), len(texts))
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
-        plans = [self._asked(base.of_query(text, vector)) for text, vector in zip(texts, vectors)]
-        # At least two shares a thread: hits of one are made while candidates of another are recalled.
-        share = min(MOST_AT_ONCE, -(-len(plans) // (1 if workers == 1 else 2 * workers)))
-        parts = [plans[start : start + share] for start in range(0, len(plans), share)]
+        embeds = self._embeds()
+        plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
+        found: list[Results | None] = [None] * len(plans)
 
-        def search(part: Sequence[Plan]) -> list[Results]:
-            return run(self._tiers(), part, self._executor())
+        def search(part: Sequence[int]) -> None:
+            results = run(self._tiers(), [plans[i] for i in part], self._executor())
+            for i, one in zip(part, results):
+                found[i] = one
 
-        if workers == 1:
-            return [results for part in parts for results in search(part)]
-        from concurrent.futures import ThreadPoolExecutor
+        # Loads what single searches do without.
+        from septet.threads import in_threads
 
-        with ThreadPoolExecutor(workers, thread_name_prefix="septet-search") as threads_:
-            return [results for found in threads_.map(search, parts) for results in found]
+        in_threads(search, _parts(plans, workers), workers)
+        return [one for one in found if one is not None]
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
@@ -211,3 +211,13 @@ class Searchable(ABC):
         from septet.embedding.attach import with_query_vectors
 
         return with_query_vectors(plan, self._embeddings_of(), self._executor())
+
+
+def _parts(plans: Sequence[Plan], workers: int) -> list[list[int]]:
+    """Cut queries into parts that are searched together: each has vectors of one dimension, or none."""
+    alike: dict[object, list[int]] = {}
+    for i, plan in enumerate(plans):
+        alike.setdefault((None if plan.vector is None else plan.vector.scan.size, bool(plan.embeddings)), []).append(i)
+    # At least two parts a thread: hits of one are made while candidates of another are recalled.
+    size = min(MOST_AT_ONCE, -(-len(plans) // (1 if workers == 1 else 2 * workers)))
+    return [same[start : start + size] for same in alike.values() for start in range(0, len(same), size)]

@@ -87,6 +87,38 @@ def test_a_query_may_come_without_a_vector_beside_others_that_have_one():
         assert [seen(r) for r in vault.search_many(QUERIES, query_vectors=vectors)] == [seen(r) for r in alone]
 
 
+@pytest.mark.parametrize("threads", [1, 2, 9])
+def test_vectors_of_several_dimensions_and_models_find_their_own_spaces(threads):
+    with Vault(":memory:", clock=lambda: NOW) as one, Vault(":memory:", clock=lambda: NOW) as other:
+        one.add(id="a", title="alpha", vector=[1, 0, 0], model="m")
+        one.add(id="b", title="beta", vector=[1, 0], model="k")
+        one.add(id="c", title="gamma", vector=[0, 1], model="l")
+        other.add(id="d", title="delta", vector=[1, 0], model="k")
+        queries, vectors = ["alpha", "beta", "gamma", "delta"], [[1, 0, 0], [1, 0], None, [0, 1]]
+        with Federation({"agent": one, "team": other}) as federation:
+            for searched in (one, federation):
+                alone = [searched.search(q, query_vector=v) for q, v in zip(queries, vectors)]
+                found = searched.search_many(queries, query_vectors=vectors, threads=threads)
+                assert [seen(r) for r in found] == [seen(r) for r in alone]
+        with pytest.raises(VectorError):
+            other.search_many(["delta", "delta"], query_vectors=[[1, 0], [1, 0, 0]], threads=threads)
+
+
+@pytest.mark.parametrize("vectors", [[None, [1.0] * 8], [[1.0] * 8, None]])
+def test_vectors_alone_need_a_vector_for_every_query(vectors):
+    with filled() as vault, pytest.raises(QueryError, match="vectors alone"):
+        vault.search_many(["alpha", "beta"], query_vectors=vectors, legs="vector")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_in_one_part_is_raised_and_the_vault_goes_on(threads):
+    with filled() as vault:
+        vectors = [*vectors_of(QUERIES), [1.0, 2.0]]
+        with pytest.raises(VectorError):
+            vault.search_many([*QUERIES, "alpha"], query_vectors=vectors, threads=threads)
+        assert len(vault.search("alpha")) > 0
+
+
 def test_before_full_text_is_in_memory_fts5_answers_each_query(tmp_path):
     with filled(tmp_path / "v.db") as vault:
         found = vault.search_many(QUERIES, threads=1)

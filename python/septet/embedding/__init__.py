@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from septet.embedding.embedder import Embedder as Embedder, Kind as Kind, space_name as space_name
+from septet.embedding.embedder import (
+    Embedder as Embedder,
+    Kind as Kind,
+    SpaceIdentity as SpaceIdentity,
+    space_name as space_name,
+)
 
 if TYPE_CHECKING:
     # What type checkers and editors see; the table below holds the same names, and a test says so.
@@ -42,7 +47,7 @@ else:
         "cache": "CacheNamespace",
         "choose": "embedder_from",
         "config": "EmbeddingConfig",
-        "embedder": "Embedder Kind space_name",
+        "embedder": "Embedder Kind SpaceIdentity space_name",
         "fallback": "FallbackEmbedder",
         "function": "CallableEmbedder",
         "local.embedder": "LocalEmbedder local_models",

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from septet.embedding.embedder import Kind
 from septet.embedding.rows import finish, matrix_of
-from septet.embedding.threads import call_within
 from septet.errors import EmbeddingError, EmbeddingUnavailable
+from septet.threads import call_within
 
 __all__ = ["CallableEmbedder", "Function"]
 

@@ -15,13 +15,13 @@ from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector
-from septet.embedding.threads import call_uninterrupted
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
 from septet.spaces import Space
 from septet.storage.forks import background
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims, jobs, texts
+from septet.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -28,6 +29,7 @@ __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_coun
 LEGS: tuple[Leg, ...] = ("text", "vector")
 BOTH_LEGS: frozenset[str] = frozenset(LEGS)
 MEMORY = "memory"
+NO_VECTOR = "legs asks for vectors alone, and there is neither a query_vector nor an embedder"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
 #: More threads than this are not started.
@@ -97,15 +99,20 @@ class Plan(NamedTuple):
             return self
         return self._replace(vector=own.vector, model=own.space.model, space=own.space, embeddings={})
 
-    def of_query(self, query: str, vector: ArrayLike | None) -> Plan:
+    def of_query(self, query: str, vector: ArrayLike | None, embeds: bool) -> Plan:
         """Return the same plan for another query.
 
+        Args:
+            embeds: whether the query will be embedded.
+
         Raises:
-            QueryError: the query is no text.
+            QueryError: the query is no text, or vectors alone are searched and there is none.
             VectorError: the vector is not one-dimensional, or has NaN, infinite or only zero components.
         """
         if not isinstance(query, str):
             raise QueryError(f"a query is {type(query).__name__}: wanted text")
+        if vector is None and "text" not in self.legs and not embeds:
+            raise QueryError(NO_VECTOR)
         parsed = parse(query, self.profile.text)
         return self._replace(query=parsed, vector=None if vector is None else query_vector(vector))
 
@@ -137,8 +144,8 @@ def make_plan(
     if mode not in ("full", "scan"):
         raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
     min_score = options["min_score"]
-    if min_score is not None and not (isinstance(min_score, (int, float)) and min_score == min_score):
-        raise QueryError(f"min_score is {min_score!r}: wanted a number")
+    if min_score is not None:
+        min_score = _score(min_score)
     for name in ("include_expired", "include_memories"):
         if not isinstance(options[name], bool):
             raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
@@ -186,6 +193,15 @@ def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Fi
     return out
 
 
+def _score(value: object) -> float:
+    if not isinstance(value, (int, float)) or value != value:
+        raise QueryError(f"min_score is {value!r}: wanted a number")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _kinds(kinds: object) -> tuple[str, ...]:
     listed = _texts("kinds", (kinds,) if isinstance(kinds, str) else kinds)
     if not listed:
@@ -199,7 +215,7 @@ def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
     if not wanted or wanted - frozenset(LEGS):
         raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
     if wanted == {"vector"} and options["query_vector"] is None and not embeds:
-        raise QueryError("legs asks for vectors alone, and there is neither a query_vector nor an embedder")
+        raise QueryError(NO_VECTOR)
     return wanted
 
 

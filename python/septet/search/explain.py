@@ -62,7 +62,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         weights=one.ranking.named_weights(),
         filters=own.filters,
         legs=tuple(own.legs),
-        notes=(*one.notes, *search.notes),
+        notes=(*one.notes, *search.notes(0, one.mismatches)),
     )
 
 

@@ -44,7 +44,6 @@ class FederatedSearch:
     Attributes:
         plans: one for each query; they differ in query and query vector only.
         answers: of the tiers that answered, in their order.
-        notes: what there is to say of the tiers.
     """
 
     def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
@@ -58,7 +57,9 @@ class FederatedSearch:
             plans = [p._replace(comparable=compare and p.asks_text, needs_ids=True) for p in plans]
         self.tiers, self.plans, self.plan = tiers, plans, plans[0]
         self.answers: list[Answer] = []
-        self.notes: list[Note] = []
+        #: What there is to say, in the order in which it came up: of a tier that answered, what it says itself.
+        self._events: list[Note | Answer] = []
+        self._recalled = 0
         self._sessions: dict[int, Session] = {}
         self._took_ms: dict[int, float] = {}
         self._failures: list[SeptetError] = []
@@ -105,8 +106,10 @@ class FederatedSearch:
                 self._fail(place, outcome)
                 continue
             standing = self.or_degrade(place, sessions[place].standing, UNKNOWN)
-            self.answers.append(Answer(place, sessions[place], outcome, standing))
-            self.notes += outcome[0].notes
+            answer = Answer(place, sessions[place], outcome, standing)
+            self.answers.append(answer)
+            self._events.append(answer)
+        self._recalled = len(self._events)
         if not self.answers:
             raise self._failures[0]
 
@@ -133,6 +136,18 @@ class FederatedSearch:
                 total[action] = total.get(action, 0) + count
         return total
 
+    def notes(self, query: int, mismatches: Sequence[Note] = ()) -> list[Note]:
+        """Return what there is to say of the tiers about a query.
+
+        Args:
+            mismatches: about its vector; they come behind what recall says.
+        """
+        notes: list[Note] = []
+        for event in self._events[: self._recalled]:
+            notes += (event,) if isinstance(event, Note) else event.recalled[query].notes
+        later = [event for event in self._events[self._recalled :] if isinstance(event, Note)]
+        return [*notes, *mismatches, *later]
+
     def reports(self, query: int) -> tuple[TierReport, ...]:
         """Return what each tier did for a query."""
         answered = {answer.place: answer for answer in self.answers}
@@ -150,4 +165,4 @@ class FederatedSearch:
     def _fail(self, place: int, fault: SeptetError) -> None:
         self._failures.append(fault)
         self._errors[place] = str(fault)
-        self.notes.append(Note("tier_failed", str(fault), "the other tiers answered", self.tiers[place].name))
+        self._events.append(Note("tier_failed", str(fault), "the other tiers answered", self.tiers[place].name))

@@ -32,6 +32,7 @@ class Ranked(NamedTuple):
         best: the candidates that are left after floor, guard and limit, best first; memories have position -1, -2, …
         memories: the memories with the place of their tier.
         notes: what there is to say of the query.
+        mismatches: what there is to say of its vector.
     """
 
     query: int
@@ -40,6 +41,7 @@ class Ranked(NamedTuple):
     best: Sequence[Placed]
     memories: Sequence[tuple[int, Candidate]]
     notes: Sequence[Note]
+    mismatches: Sequence[Note]
 
     def tier(self, placed: Placed) -> int:
         """Return the place of the tier of a candidate."""
@@ -100,8 +102,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         memories=len(memories),
         memory_score=plan.profile.memory_score,
     )
-    notes = [*_query_notes(plan), *_mismatches(search, query, mode)]
-    return Ranked(query, plan, ranking, best, memories, notes)
+    return Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
 
 
 def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[tuple[int, int], Candidate]:
@@ -190,7 +191,7 @@ def _results(
         profile=plan.profile.name,
         mode=plan.mode,
         weights=one.ranking.named_weights(),
-        notes=(*one.notes, *search.notes),
+        notes=(*one.notes, *search.notes(one.query, one.mismatches)),
         tiers=search.reports(one.query),
         took_ms=(time.perf_counter() - started) * 1e3,
     )

@@ -37,20 +37,22 @@ class Writing(NamedTuple):
 
 
 class ReadTransaction:
-    """A read transaction until it is ended.
+    """A read transaction until it is ended, at the latest when nothing refers to it any more.
 
     Attributes:
         reading: what is read.
     """
 
-    __slots__ = ("_store", "reading")
+    # A generator, because Python closes one that an interrupt leaves behind.
+    __slots__ = ("_held", "reading")
 
-    def __init__(self, store: Store, reading: Reading) -> None:
-        self._store, self.reading = store, reading
+    def __init__(self, held: Iterator[Reading]) -> None:
+        self._held = held
+        self.reading = next(held)
 
     def end(self) -> None:
         """Give the connection back."""
-        self._store._end_reading(self.reading.sql)
+        self._held.close()  # type: ignore[attr-defined]
 
 
 class Store:
@@ -129,32 +131,22 @@ class Store:
     def begin_reading(self) -> ReadTransaction:
         """Begin a read transaction, to be ended by the same thread; see `reading`."""
         try:
-            if self.in_memory:
-                return self._begin_in_memory()
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN")
-                return ReadTransaction(self, Reading(connection, _generation(connection)))
-            except BaseException:
-                self._give_back(connection)
-                raise
+            return ReadTransaction(self._reading())
         except sqlite3.Error as fault:
             raise store_error(fault, self._file) from fault
 
-    def _begin_in_memory(self) -> ReadTransaction:
-        # A database in memory belongs to its connection, so readers and the writer take turns on it.
-        self._write_lock.acquire()
+    def _reading(self) -> Iterator[Reading]:
+        if self.path == MEMORY:
+            # A database in memory belongs to its connection, so readers and the writer take turns on it.
+            with self._write_lock:
+                self._open_or_raise()
+                yield Reading(self._writer, _generation(self._writer))
+            return
+        connection = self._borrow()
         try:
-            self._open_or_raise()
-            return ReadTransaction(self, Reading(self._writer, _generation(self._writer)))
-        except BaseException:
-            self._write_lock.release()
-            raise
-
-    def _end_reading(self, connection: sqlite3.Connection) -> None:
-        if self.in_memory:
-            self._write_lock.release()
-        else:
+            connection.execute("BEGIN")
+            yield Reading(connection, _generation(connection))
+        finally:
             self._give_back(connection)
 
     @contextmanager
@@ -188,8 +180,9 @@ class Store:
                 raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
             sql = self._writer
             with translated(self._file):
-                sql.execute("BEGIN IMMEDIATE")
                 try:
+                    # Inside, so that an interrupt just behind it ends the transaction.
+                    sql.execute("BEGIN IMMEDIATE")
                     yield sql
                     sql.execute("COMMIT")
                 except BaseException:

@@ -23,7 +23,6 @@ from septet.embedding.fallback import FallbackEmbedder
 from septet.embedding.pipeline import MAX_FAILURES, Pipeline, Progress
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
-from septet.embedding.threads import call_uninterrupted
 from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import Garbled, parsed
@@ -32,6 +31,7 @@ from septet.results import Note
 from septet.storage.forks import background
 from septet.storage.tables import claims, jobs, texts
 from septet.storage.tables.jobs import Job
+from septet.threads import call_uninterrupted
 
 __all__ = ["BatchJobs", "batch_jobs_of"]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.options import EmbeddingOptions
-from septet.embedding.threads import call_on_thread
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, VectorError
 from septet.results import Note
 from septet.storage.forks import renew_in_children
+from septet.threads import call_on_thread
 from septet.vector import QueryVector, query_vector
 
 __all__ = ["QUERY_TIMEOUT_S", "QueryEmbedder"]

@@ -36,6 +36,7 @@ class ReadView:
     Attributes:
         space: the vectors that query vectors are compared with; None without any.
         mismatch: why there are none, when the store has vectors of other models or dimensions only.
+        fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class ReadView:
         self.transaction, self.read = transaction, transaction.reading
         self.manager, self.snapshot = manager, snapshot
         self.space, self.mismatch = space, mismatch
+        self.fallbacks: set[int] = set()
 
     def __enter__(self) -> ReadView:
         return self
@@ -127,11 +129,8 @@ class ReadView:
 
         hits = fulltext.recall(self.read, plan, self._look(plan))
         if hits.fallback:
-            self.fallback = True
+            self.fallbacks.add(id(plan))
         return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64)
-
-    #: Whether ``bm25()`` was missing, and FTS5's default rank stood in.
-    fallback = False
 
     def _look(self, plan: Plan) -> int:
         # To know whether the small-corpus guard fires, look far enough to count.

@@ -102,7 +102,7 @@ class LocalSession:
                 view.mismatch,
                 self._memories(plan) if plan.include_memories else (),
                 self._counts(plan) if plan.comparable else None,
-                notes,
+                notes if id(plan) not in view.fallbacks else [self._no_bm25(), *notes],
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
@@ -169,12 +169,13 @@ class LocalSession:
 
         return fulltext.counts(self.view.read, plan)
 
+    def _no_bm25(self) -> Note:
+        cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
+        return Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.tier.name)
+
     def _notes(self) -> list[Note]:
         name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
         notes = []
-        if view.fallback:
-            cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
-            notes.append(Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", name))
         if manager.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))

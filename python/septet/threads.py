@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["call_on_thread", "call_uninterrupted", "call_within"]
+__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "in_threads"]
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
-THREAD_NAME = "septet-embedding"
+THREAD_NAME = "septet-worker"
 
 
 def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Future[Result]:
@@ -28,6 +31,38 @@ def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Futur
     thread, future = _prepared(work, name)
     thread.start()
     return future
+
+
+def in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> None:
+    """Do the work for each item on so many threads; the first error, or an interrupt, leaves the rest undone.
+
+    Raises:
+        Exception: what the work raised.
+    """
+    if threads == 1:
+        for item in items:
+            work(item)
+        return
+    waiting: SimpleQueue[Item] = SimpleQueue()
+    for item in items:
+        waiting.put(item)
+
+    def drain() -> None:
+        try:
+            while True:
+                work(waiting.get_nowait())
+        except Empty:
+            return
+
+    futures = [call_on_thread(drain) for _ in range(min(threads, waiting.qsize()))]
+    try:
+        for future in futures:
+            future.result()
+    finally:
+        # After an error the other threads find nothing more to do.
+        with suppress(Empty):
+            while True:
+                waiting.get_nowait()
 
 
 def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:
