@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.ranking.pool import searched_text
-from septet.ranking.profile import ColumnWeights
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.arrays import Mask, Slots
 from septet.storage.store import Reading
@@ -32,16 +30,6 @@ class Postings(NamedTuple):
     grams: _core.TextIndex
     gram_rows: _core.Statistics
     spelling: _core.SpellingIndex
-
-    def parts(
-        self, weights: ColumnWeights, *, grams: bool
-    ) -> list[tuple[_core.TextIndex, _core.Statistics, NDArray[np.float64]]]:
-        """Return what `_core.bm25_top_k` ranks over: the entries, and the grams if a query needs them."""
-        w = np.array([weights.id, weights.title, weights.description, weights.context, weights.tags], dtype=np.float64)
-        found = [(self.entries, self.entry_rows, w)]
-        if grams and self.gram_rows.rows:
-            found.append((self.grams, self.gram_rows, np.ones(1)))
-        return found
 
     def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
         """Return the postings after slots were added and others died.
