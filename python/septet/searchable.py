@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from septet.entry import Entry
 from septet.errors import QueryError
@@ -13,7 +13,8 @@ from septet.query.options import DEFAULTS, SearchOptions, takes_options, unexpec
 from septet.query.plan import Plan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
-from septet.search.run import run
+from septet.search.federated import FederatedSearch
+from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
 
 if TYPE_CHECKING:
@@ -83,13 +84,13 @@ class Searchable(ABC):
     ) -> list[Results]:
         """Search for many queries at once; the results equal those of single searches.
 
-        Every thread takes a share of the queries: one native call recalls the candidates of up to 64 of them, without
-        the interpreter lock and with one pass over the codes, while another thread makes hits of what it found.
+        Threads recall the candidates ahead of the caller: one native call for up to 64 queries, without the interpreter
+        lock and with one pass over the codes, while this thread ranks and reads what was found before.
 
         Args:
             queries: as for `search`.
             query_vectors: a vector for each query: shape ``(q, d)``, or a sequence with None for a query without one.
-            threads: how many threads work on the queries, at least 1; None takes a thread per core.
+            threads: how many threads recall, at least 1; None takes one per core. A vault in memory takes one.
             **options: those of `search`, for all queries; ``query_vector`` is not one of them.
 
         Returns:
@@ -116,18 +117,23 @@ class Searchable(ABC):
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         embeds = self._embeds()
         plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
-        found: list[Results | None] = [None] * len(plans)
+        tiers, found = self._tiers(), cast("list[Results]", [None] * len(plans))
+        if not all(tier.crosses_threads for tier in tiers):
+            workers = 1
+        parts = _parts(plans, workers)
 
-        def search(part: Sequence[int]) -> None:
-            results = run(self._tiers(), [plans[i] for i in part], self._executor())
-            for i, one in zip(part, results):
-                found[i] = one
+        def recall(search: FederatedSearch) -> FederatedSearch:
+            return recalled(search, self._executor())
 
+        # Opened by this thread, so that the others need the interpreter's lock but once.
+        opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
         # Loads what single searches do without.
-        from septet.threads import in_threads
+        from septet.threads import made_ahead
 
-        in_threads(search, _parts(plans, workers), workers)
-        return [one for one in found if one is not None]
+        for part, search in zip(parts, made_ahead(recall, opened, workers, discard=FederatedSearch.close)):
+            for i, results in zip(part, results_of(search)):
+                found[i] = results
+        return found
 
     @takes_options
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import suppress
-from queue import Empty, SimpleQueue
+from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "in_threads"]
+__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "made_ahead"]
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")
@@ -33,36 +34,35 @@ def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Futur
     return future
 
 
-def in_threads(work: Callable[[Item], None], items: Iterable[Item], threads: int) -> None:
-    """Do the work for each item on so many threads; the first error, or an interrupt, leaves the rest undone.
+def made_ahead(
+    make: Callable[[Item], Result], items: Iterable[Item], threads: int, *, discard: Callable[[Result], object]
+) -> Iterator[Result]:
+    """Yield what is made of each item, in order; threads make that of the next items while the caller goes on.
+
+    Args:
+        threads: how many make things at a time; with 1, the caller's thread makes each when it is wanted.
+        discard: called with what was made and is not wanted any more, after an error or an interrupt.
 
     Raises:
-        Exception: what the work raised.
+        Exception: what making raised.
     """
     if threads == 1:
-        for item in items:
-            work(item)
+        yield from map(make, items)
         return
-    waiting: SimpleQueue[Item] = SimpleQueue()
-    for item in items:
-        waiting.put(item)
+    coming, rest = deque[Future[Result]](), iter(items)
 
-    def drain() -> None:
-        try:
-            while True:
-                work(waiting.get_nowait())
-        except Empty:
-            return
+    def go_on(count: int) -> None:
+        coming.extend(call_on_thread(partial(make, item)) for item in islice(rest, count))
 
-    futures = [call_on_thread(drain) for _ in range(min(threads, waiting.qsize()))]
     try:
-        for future in futures:
-            future.result()
+        go_on(threads)
+        while coming:
+            made = coming.popleft().result()
+            go_on(1)
+            yield made
     finally:
-        # After an error the other threads find nothing more to do.
-        with suppress(Empty):
-            while True:
-                waiting.get_nowait()
+        for future in coming:
+            future.add_done_callback(lambda done: None if done.exception() else discard(done.result()))
 
 
 def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:

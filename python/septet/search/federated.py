@@ -51,6 +51,8 @@ class FederatedSearch:
 
         A tier that cannot be opened is noted and left out.
         """
+        #: When the search began, by `time.perf_counter`.
+        self.started = time.perf_counter()
         if len(tiers) > 1:
             plan = plans[0]
             compare = "bm25" in plan.corpus_columns

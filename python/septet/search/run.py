@@ -22,7 +22,7 @@ from septet.tiers.protocol import Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["Ranked", "parts", "ranked", "read", "run", "shown"]
+__all__ = ["Ranked", "parts", "ranked", "read", "recalled", "results_of", "run", "shown"]
 
 
 class Ranked(NamedTuple):
@@ -60,13 +60,25 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = No
         SeptetError: every tier failed; with at least one answer, failures become notes.
         VectorError: a query vector fits no tier.
     """
-    started = time.perf_counter()
-    search = FederatedSearch(tiers, plans)
+    return results_of(recalled(FederatedSearch(tiers, plans), pool))
+
+
+def recalled(search: FederatedSearch, pool: Executor | None = None) -> FederatedSearch:
+    """Return the search with the candidates of every tier, the first half of `run`; after an error it is closed."""
     try:
         search.recall(pool)
+    except BaseException:
+        search.close()
+        raise
+    return search
+
+
+def results_of(search: FederatedSearch) -> list[Results]:
+    """Rank what was recalled, read what is returned, and close the search: the second half of `run`."""
+    try:
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
         candidates = read(search, all_ranked)
-        return [_results(search, one, candidates, started) for one in all_ranked]
+        return [_results(search, one, candidates) for one in all_ranked]
     finally:
         search.close()
 
@@ -173,9 +185,7 @@ def _query_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _results(
-    search: FederatedSearch, one: Ranked, candidates: Mapping[tuple[int, int], Candidate], started: float
-) -> Results:
+def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[tuple[int, int], Candidate]) -> Results:
     plan, tiers = one.plan, search.tiers
     whole = shown(one, candidates)
     scored = []
@@ -193,5 +203,5 @@ def _results(
         weights=one.ranking.named_weights(),
         notes=(*one.notes, *search.notes(one.query, one.mismatches)),
         tiers=search.reports(one.query),
-        took_ms=(time.perf_counter() - started) * 1e3,
+        took_ms=(time.perf_counter() - search.started) * 1e3,
     )

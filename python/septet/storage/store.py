@@ -129,7 +129,7 @@ class Store:
             transaction.end()
 
     def begin_reading(self) -> ReadTransaction:
-        """Begin a read transaction, to be ended by the same thread; see `reading`."""
+        """Begin a read transaction, see `reading`; of a store in memory, the same thread must end it."""
         try:
             return ReadTransaction(self._reading())
         except sqlite3.Error as fault:
@@ -142,12 +142,14 @@ class Store:
                 self._open_or_raise()
                 yield Reading(self._writer, _generation(self._writer))
             return
-        connection = self._borrow()
+        # Whoever ends the transaction may be another thread.
+        reader = threading.get_ident()
+        connection = self._borrow(reader)
         try:
             connection.execute("BEGIN")
             yield Reading(connection, _generation(connection))
         finally:
-            self._give_back(connection)
+            self._give_back(connection, reader)
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -232,8 +234,7 @@ class Store:
             self._process = os.getpid()
             self._writer = self._connect(writer=True)
 
-    def _borrow(self) -> sqlite3.Connection:
-        reader = threading.get_ident()
+    def _borrow(self, reader: int) -> sqlite3.Connection:
         with self._pool_lock:
             if self._closed or self._process != os.getpid():
                 self._open_or_raise()
@@ -246,7 +247,7 @@ class Store:
                 self._leave(reader)
             raise
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
+    def _give_back(self, connection: sqlite3.Connection, reader: int) -> None:
         kept = False
         try:
             if connection.in_transaction:
@@ -254,7 +255,7 @@ class Store:
             kept = True
         finally:
             with self._pool_lock:
-                self._leave(threading.get_ident())
+                self._leave(reader)
                 kept = kept and not self._closed and len(self._idle) < IDLE_READERS
                 if kept:
                     self._idle.append(connection)

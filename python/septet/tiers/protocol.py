@@ -116,6 +116,10 @@ class Tier(Protocol):
     def priority(self) -> float:
         """Of entries with the same id, the one of the tier with the highest priority wins."""
 
+    @property
+    def crosses_threads(self) -> bool:
+        """Whether a session may be used by one thread after another."""
+
     def open(self, plans: Sequence[Plan], place: int) -> Session:
         """Begin a search.
 

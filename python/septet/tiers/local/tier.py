@@ -33,6 +33,11 @@ class LocalTier(NamedTuple):
     store: Store
     manager: SnapshotManager
 
+    @property
+    def crosses_threads(self) -> bool:
+        """Whether a session may be used by one thread after another: in memory, a transaction holds a lock."""
+        return not self.store.in_memory
+
     def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
