@@ -94,7 +94,8 @@ class Searchable(ABC):
             **options: those of `search`, for all queries; ``query_vector`` is not one of them.
 
         Returns:
-            The results in the order of the queries; ``took_ms`` is the time since the call began.
+            The results in the order of the queries; ``took_ms`` counts from the start of the share
+            that a query is in.
 
         Raises:
             QueryError: an argument cannot be understood, or there is not one vector for each query.
@@ -122,8 +123,11 @@ class Searchable(ABC):
             workers = 1
         parts = _parts(plans, workers)
 
+        # Asked for once: threads that make it at the same time would each make one.
+        executor = self._executor()
+
         def recall(search: FederatedSearch) -> FederatedSearch:
-            return recalled(search, self._executor())
+            return recalled(search, executor)
 
         # Opened by this thread, so that the others need the interpreter's lock but once.
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
