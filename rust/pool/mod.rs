@@ -4,6 +4,7 @@
 //! that wakes late finds nothing to do, and one that loses its core holds nobody up.
 
 mod fold;
+mod turn;
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 pub(crate) use fold::fold;
+pub(crate) use turn::turn;
 
 /// Helpers that are never exceeded, whatever a caller asks for.
 const MOST_HELPERS: usize = 63;
@@ -29,6 +31,7 @@ struct Pool {
     process: u32,
     shared: Arc<Shared>,
     helpers: Mutex<usize>,
+    turns: turn::Turns,
 }
 
 #[derive(Default)]
@@ -66,7 +69,14 @@ impl Pool {
         let process = std::process::id();
         POOLS
             .iter()
-            .map(|slot| slot.get_or_init(|| Self { process, shared: Arc::default(), helpers: Mutex::new(0) }))
+            .map(|slot| {
+                slot.get_or_init(|| Self {
+                    process,
+                    shared: Arc::default(),
+                    helpers: Mutex::new(0),
+                    turns: turn::Turns::default(),
+                })
+            })
             .find(|pool| pool.process == process)
     }
 

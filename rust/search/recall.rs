@@ -9,6 +9,7 @@ use super::selection::Selection;
 use crate::error::{Error, Result};
 use crate::fts::{self, Wanted};
 use crate::fuse;
+use crate::pool;
 use crate::vectors::{self, Level, Rows};
 
 /// Vector queries that pass over the codes together.
@@ -99,7 +100,9 @@ pub fn recall(
     request: &Request<'_>,
     queries: &[Query<'_>],
 ) -> Result<Vec<Recalled>> {
-    let nearest = nearest(space, request, queries)?;
+    let turn = pool::turn();
+    let threads = if queries.len() > 1 { Some(1) } else { turn.threads() };
+    let nearest = nearest(space, request, queries, threads)?;
     queries.iter().zip(&nearest).map(|(query, nearest)| one(corpus, space, request, query, nearest)).collect()
 }
 
@@ -153,17 +156,16 @@ fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Res
 }
 
 /// By query the slots of the nearest vectors; nothing for a query without a vector.
-fn nearest(space: Option<&Space<'_>>, request: &Request<'_>, queries: &[Query<'_>]) -> Result<Vec<Vec<i64>>> {
+fn nearest(
+    space: Option<&Space<'_>>,
+    request: &Request<'_>,
+    queries: &[Query<'_>],
+    threads: Option<usize>,
+) -> Result<Vec<Vec<i64>>> {
     let mut found = vec![Vec::new(); queries.len()];
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
-    let how = vectors::Request {
-        k: request.k,
-        mask: mask.as_deref(),
-        level: Level::best(),
-        threads: (queries.len() > 1).then_some(1),
-        front: None,
-    };
+    let how = vectors::Request { k: request.k, mask: mask.as_deref(), level: Level::best(), threads, front: None };
     let asked: Vec<(usize, &[f32])> =
         queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
     for batch in asked.chunks(BATCH) {
