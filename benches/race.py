@@ -47,13 +47,16 @@ def race(
     """Return everyone's times in milliseconds.
 
     In each round all answer the same question, one after the other, so that a busy machine slows them alike. Each is
-    asked ``warm`` other questions before: its caches hold what it left there itself. A first round does not count.
-    Answers go to ``check``, outside of what is timed.
+    asked ``warm`` other questions before: its caches hold what it left there itself. Who begins changes from round to
+    round: the first to answer a question brings what is read for it into the caches of all. A first round does not
+    count. Answers go to ``check``, outside of what is timed.
     """
     times: dict[str, list[float]] = {one.name: [] for one in who}
     for turn in range(-1, rounds):
         question = questions[turn % len(questions)]
-        for one in who:
+        # Questions come again: each time another one begins with them.
+        first = (turn + turn // len(questions)) % len(who)
+        for one in (*who[first:], *who[:first]):
             for other in range(warm):
                 one.ask(questions[(turn + 1 + other) % len(questions)])
             took, answer = timed(lambda one=one, question=question: one.ask(question))

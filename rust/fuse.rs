@@ -116,6 +116,8 @@ mod tests {
     #[test]
     fn a_rank_that_divides_by_zero_is_refused() {
         assert!(rrf(&[&[1]], &[1.0], 0.0, 0).is_err());
+        assert!(rrf(&[&[1]], &[1.0], 1.0, -1).is_err());
+        assert!(rrf(&[&[1]], &[1.0], -1.0, 2).is_ok());
         assert!(rrf(&[&[1]], &[1.0], f64::NAN, 1).is_err());
         assert!(rrf(&[&[1]], &[], 60.0, 1).is_err());
         assert!(rrf(&[], &[], 60.0, 1).is_ok());
