@@ -33,6 +33,13 @@ def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
         ValueError: a component is NaN or infinite, or a row has length 0; the message names the row.
     """
 
+def query_vector(value: object) -> tuple[NDArray[np.float64], NDArray[np.float32]] | None:
+    """Return a query ``(d,)`` in float64, and rounded to float32 and scaled to length 1 as by `unit_rows`.
+
+    None for what is no array of float32 or float64 as this module takes them, has no direction, or has a component that
+    is NaN or beyond the range of float32.
+    """
+
 def top_k(
     query: NDArray[np.float32],
     rows: NDArray[np.float32],

@@ -193,7 +193,7 @@ mod _core {
         trigrams, words,
     };
     #[pymodule_export]
-    use super::vectors::{cosine_at, kernel, kernels, top_k, unit_rows};
+    use super::vectors::{cosine_at, kernel, kernels, query_vector, top_k, unit_rows};
     use pyo3::prelude::*;
 
     /// The stub lists the names; a second list would have to be kept equal to it.

@@ -1,7 +1,7 @@
 //! Vectors: unit rows, exact top-k, cosines.
 
-use numpy::PyArray2;
 use numpy::prelude::*;
+use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, count, integers};
@@ -25,6 +25,21 @@ pub(super) fn unit_rows<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyAr
     let (py, rows) = (rows.py(), rows.rows()?);
     let scaled = py.detach(|| vectors::unit_rows(rows))?;
     array(py, scaled).reshape([rows.n(), rows.d()])
+}
+
+/// A query `(d,)` in float64, and in float32 scaled to length 1.
+type Query<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f32>>);
+
+/// Return a query in both forms; None unless it is an array that needs no repair.
+#[pyfunction]
+pub(super) fn query_vector<'py>(value: &Bound<'py, PyAny>) -> Option<Query<'py>> {
+    let py = value.py();
+    let exact = match value.cast::<PyArray1<f32>>() {
+        Ok(row) => row.try_readonly().ok()?.as_slice().ok()?.iter().map(|&x| f64::from(x)).collect(),
+        Err(_) => value.cast::<PyArray1<f64>>().ok()?.try_readonly().ok()?.as_slice().ok()?.to_vec(),
+    };
+    let scan = vectors::unit_query(&exact)?;
+    Some((array(py, exact), array(py, scan)))
 }
 
 /// Find the `k` rows with the largest dot product, exactly.

@@ -24,7 +24,7 @@ pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded}
 pub use cosine::cosine_at;
 pub use dot::dot;
 pub use pieces::{FileRows, Pieces};
-pub use rows::{Rows, unit_rows};
+pub use rows::{Rows, unit_query, unit_rows};
 pub use top_k::{Hits, Mask, top_k};
 
 pub use crate::simd::Level;

@@ -102,6 +102,17 @@ pub fn unit_rows(rows: Rows<'_>) -> Result<Vec<f32>> {
     Ok(scaled)
 }
 
+/// Round a query to float32 and scale it to length 1; None if it has no direction, or a component float32 cannot hold.
+pub fn unit_query(query: &[f64]) -> Option<Vec<f32>> {
+    // The comparison is false for NaN.
+    let fits = |x: &f64| x.abs() <= f64::from(f32::MAX);
+    if !query.iter().all(fits) {
+        return None;
+    }
+    let row: Vec<f32> = query.iter().map(|&x| x as f32).collect();
+    unit_rows(Rows::new(&row, 1, row.len()).ok()?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +123,22 @@ mod tests {
         let unit = unit_rows(Rows::new(&data, 3, 2).unwrap()).unwrap();
         let half = 0.5_f32.sqrt();
         assert_eq!(unit, [0.6, 0.8, 1.0, 0.0, half, half]);
+    }
+
+    #[test]
+    fn a_query_is_rounded_before_it_gets_length_one() {
+        assert_eq!(unit_query(&[3.0, 4.0]).unwrap(), [0.6, 0.8]);
+        let rounded = unit_rows(Rows::new(&[0.1, 0.7], 1, 2).unwrap()).unwrap();
+        assert_eq!(unit_query(&[0.1, 0.7]).unwrap(), rounded);
+    }
+
+    #[test]
+    fn a_query_without_a_direction_or_beyond_float32_is_none() {
+        let above = f64::from(f32::MAX) * (1.0 + f64::EPSILON);
+        for query in [&[][..], &[0.0, 0.0], &[1.0, f64::NAN], &[f64::INFINITY], &[above], &[-above], &[1e-50]] {
+            assert_eq!(unit_query(query), None, "{query:?}");
+        }
+        assert_eq!(unit_query(&[f64::from(f32::MAX)]).unwrap(), [1.0]);
     }
 
     #[test]
