@@ -117,25 +117,27 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     return Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
 
 
-def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[tuple[int, int], Candidate]:
+def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, Mapping[int, Candidate]]:
     """Return the candidates that were ranked, whole, by place of tier and row."""
     rows: dict[int, dict[int, None]] = {}
     for one in all_ranked:
-        for at, tier, row, *_ in one.best:
+        for at, tier, row, _, _, _ in one.best:
             if at >= 0:
-                rows.setdefault(tier, {})[row] = None
+                if tier not in rows:
+                    rows[tier] = {}
+                rows[tier][row] = None
     found = {}
     for answer in search.answers:
-        if wanted := list(rows.get(answer.place, ())):
-            for row, candidate in zip(wanted, answer.session.read(wanted)):
-                found[answer.place, row] = candidate
+        if answer.place in rows:
+            wanted = list(rows[answer.place])
+            found[answer.place] = dict(zip(wanted, answer.session.read(wanted)))
     return found
 
 
-def shown(one: Ranked, candidates: Mapping[tuple[int, int], Candidate]) -> list[Candidate]:
+def shown(one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> list[Candidate]:
     """Return the candidates that are returned: those that were read, cut by the token budget."""
     memories = one.memories
-    whole = [candidates[tier, row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
+    whole = [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
     if one.plan.max_tokens is not None and whole:
         whole = whole[: budgeted(one.plan.profile.cuts, whole, one.best[0][3], one.plan.max_tokens)]
     return whole
@@ -185,7 +187,7 @@ def _query_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[tuple[int, int], Candidate]) -> Results:
+def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:
     plan, tiers = one.plan, search.tiers
     whole = shown(one, candidates)
     scored = []
