@@ -31,6 +31,7 @@ __all__ = ["Searchable"]
 
 #: Queries that are searched in one native call and one read transaction.
 MOST_AT_ONCE = 64
+PARTS_A_THREAD = 3
 
 
 class Searchable(ABC):
@@ -84,13 +85,13 @@ class Searchable(ABC):
     ) -> list[Results]:
         """Search for many queries at once; the results equal those of single searches.
 
-        Threads recall the candidates ahead of the caller: one native call for up to 64 queries, without the interpreter
-        lock and with one pass over the codes, while this thread ranks and reads what was found before.
+        Threads recall candidates ahead: one native call for up to 64 queries, without the interpreter lock and with one
+        pass over the codes. This thread ranks and reads what was found, and recalls too while nothing is ready for it.
 
         Args:
             queries: as for `search`.
             query_vectors: a vector for each query: shape ``(q, d)``, or a sequence with None for a query without one.
-            threads: how many threads recall, at least 1; None takes one per core. A vault in memory takes one.
+            threads: how many threads work, this one among them; None takes one per core. A vault in memory takes one.
             **options: those of `search`, for all queries; ``query_vector`` is not one of them.
 
         Returns:
@@ -129,7 +130,6 @@ class Searchable(ABC):
         def recall(search: FederatedSearch) -> FederatedSearch:
             return recalled(search, executor)
 
-        # Opened by this thread, so that the others need the interpreter's lock but once.
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
         # Loads what single searches do without.
         from septet.threads import made_ahead
@@ -228,6 +228,6 @@ def _parts(plans: Sequence[Plan], workers: int) -> list[list[int]]:
     alike: dict[object, list[int]] = {}
     for i, plan in enumerate(plans):
         alike.setdefault((None if plan.vector is None else plan.vector.scan.size, bool(plan.embeddings)), []).append(i)
-    # At least two parts a thread: hits of one are made while candidates of another are recalled.
-    size = min(MOST_AT_ONCE, -(-len(plans) // (1 if workers == 1 else 2 * workers)))
+    # Several parts a thread: hits of one are made while candidates of another are recalled.
+    size = min(MOST_AT_ONCE, -(-len(plans) // (1 if workers == 1 else PARTS_A_THREAD * workers)))
     return [same[start : start + size] for same in alike.values() for start in range(0, len(same), size)]

@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from functools import partial
-from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from septet.errors import EmbeddingUnavailable
 
@@ -39,30 +38,89 @@ def made_ahead(
 ) -> Iterator[Result]:
     """Yield what is made of each item, in order; threads make that of the next items while the caller goes on.
 
+    The caller makes things too while what it wants next is under way, so that no more threads work than `threads`.
+
     Args:
-        threads: how many make things at a time; with 1, the caller's thread makes each when it is wanted.
+        items: the next one is taken by whichever thread is free, one thread at a time.
+        threads: how many make things, the caller's one of them.
         discard: called with what was made and is not wanted any more, after an error or an interrupt.
 
     Raises:
-        Exception: what making raised.
+        Exception: what making raised, or `items`.
     """
     if threads == 1:
         yield from map(make, items)
         return
-    coming, rest = deque[Future[Result]](), iter(items)
-
-    def go_on(count: int) -> None:
-        coming.extend(call_on_thread(partial(make, item)) for item in islice(rest, count))
-
+    work = _Ahead(make, iter(items), threads)
     try:
-        go_on(threads)
-        while coming:
-            made = coming.popleft().result()
-            go_on(1)
-            yield made
+        for _ in range(threads - 1):
+            call_on_thread(work.run)
+        while (future := work.next()) is not None:
+            yield future.result()
     finally:
-        for future in coming:
+        for future in work.stop():
             future.add_done_callback(lambda done: None if done.exception() else discard(done.result()))
+
+
+class _Ahead(Generic[Item, Result]):
+    """Items that several threads turn into futures, in order, a few ahead of the caller."""
+
+    def __init__(self, make: Callable[[Item], Result], items: Iterator[Item], threads: int) -> None:
+        self._make, self._items, self._threads = make, items, threads
+        self._lock, self._room = threading.Lock(), threading.Semaphore(2 * threads)
+        self._coming: deque[Future[Result]] = deque()
+        self._ended = False
+
+    def run(self) -> None:
+        """Make things until none are left, waiting while enough are ahead."""
+        while self._room.acquire() and self._make_one():
+            pass
+
+    def next(self) -> Future[Result] | None:
+        """Return the future of the next thing, which is done; None behind the last."""
+        while not (self._coming and self._coming[0].done()):
+            if not self._room.acquire(blocking=False) or (made := self._make_one()) is None:
+                break
+            if isinstance(fault := made.exception(), BaseException) and not isinstance(fault, Exception):
+                # An interrupt of the caller does not wait for what comes before.
+                raise fault
+        if not self._coming:
+            return None
+        future = self._coming[0]
+        # Waits, and leaves the future to `stop` if that is interrupted.
+        future.exception()
+        self._coming.popleft()
+        self._room.release()
+        return future
+
+    def stop(self) -> list[Future[Result]]:
+        """Take no more items, let waiting threads go, and return what was not handed out."""
+        with self._lock:
+            self._end()
+            return list(self._coming)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._room.release(self._threads)
+
+    def _make_one(self) -> Future[Result] | None:
+        """Make the next thing and return its future; None if none is left."""
+        future: Future[Result] = Future()
+        with self._lock:
+            if self._ended:
+                return None
+            try:
+                item = next(self._items)
+            except StopIteration:
+                self._end()
+                return None
+            except BaseException as fault:  # noqa: BLE001 - raised again where the result is awaited
+                self._end()
+                future.set_exception(fault)
+            self._coming.append(future)
+        if not future.done():
+            _fulfil(future, partial(self._make, item))
+        return future
 
 
 def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:
@@ -104,13 +162,14 @@ def call_uninterrupted(work: Callable[[], Result]) -> Result:
 def _prepared(work: Callable[[], Result], name: str) -> tuple[threading.Thread, Future[Result]]:
     future: Future[Result] = Future()
 
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    context = contextvars.copy_context()
+    context, run = contextvars.copy_context(), partial(_fulfil, future, work)
     return threading.Thread(target=context.run, args=(run,), name=name, daemon=True), future
+
+
+def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        result = work()
+    except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+        future.set_exception(error)
+    else:
+        future.set_result(result)
