@@ -222,10 +222,8 @@ mod tests {
     #[track_caller]
     fn gives(expression: &Expression, wanted: [f64; 2]) {
         let found = expression.values(&Two).unwrap();
-        assert!(
-            found.iter().zip(wanted).all(|(&x, w)| x == w || (x.is_nan() && w.is_nan())),
-            "{expression:?}: {found:?}"
-        );
+        let same = found.iter().zip(wanted).all(|(&x, w)| x == w || (x.is_nan() && w.is_nan()));
+        assert!(found.len() == wanted.len() && same, "{expression:?}: {found:?}");
     }
 
     #[test]
@@ -245,6 +243,31 @@ mod tests {
     #[test]
     fn scaling_never_gives_less_than_0() {
         gives(&Expression::Scale(Box::new(column("mixed")), 0.0), [1.0, 0.0]);
+        // The best is 0 exactly, and divides nothing.
+        gives(&Expression::Scale(Box::new(column("a")), -4.0), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn no_candidates_get_no_scores() {
+        struct Nobody;
+
+        impl Candidates for Nobody {
+            fn count(&self) -> usize {
+                0
+            }
+
+            fn column(&self, _: &str) -> Option<&[f64]> {
+                Some(&[])
+            }
+
+            fn is_kind(&self, _: usize, _: &str) -> bool {
+                unreachable!("there is nobody to ask about")
+            }
+        }
+
+        let signals = [column("a"), Expression::Sum(vec![term(1.0, "a")], Missing::Share)];
+        let found = score(&signals, Missing::Share, &Nobody, &[0.5, 0.5]).unwrap();
+        assert_eq!((found.scores, found.order, found.signals), (vec![], vec![], vec![]));
     }
 
     #[test]
