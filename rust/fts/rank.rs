@@ -181,6 +181,41 @@ mod tests {
         (0..words).map(word).collect::<Vec<_>>().join(" ")
     }
 
+    #[test]
+    fn each_fault_says_what_is_wrong() {
+        let index = TextIndex::new(2).unwrap();
+        index.append(&[["red", "fox"], ["owl", ""], ["red", ""]]).unwrap();
+        let statistics = index.statistics(&[0, 1, 2]).unwrap();
+        let ask = |weights: &[f64], ties: Option<&[i64]>| {
+            let part = Part { index: &index, statistics: &statistics, weights };
+            bm25_top_k(&[part], &["red"], Wanted { k: 3, mask: None, ties })
+        };
+        // A weight may be 0, and there may be a tie for each row and no more.
+        assert_eq!(ask(&[0.0, 1.0], Some(&[9, 8, 7])).unwrap().slots, [2, 0]);
+        assert_eq!(ask(&[1.0, 1.0], Some(&[0, 0])), Err(Error::Length { what: "ties", got: 2, wanted: 3 }));
+        assert_eq!(ask(&[1.0], None), Err(Error::Length { what: "weights", got: 1, wanted: 2 }));
+        for bad in [-1e-9, f64::INFINITY, f64::NAN] {
+            let fault = ask(&[1.0, bad], None).unwrap_err();
+            assert!(matches!(fault, Error::Parameter { what: "a weight", got, .. } if got.to_bits() == bad.to_bits()));
+        }
+        let part = |index| [Part { index, statistics: &statistics, weights: &[1.0, 1.0] }];
+        let phrase = bm25_at(&part(&index), &["red-fox"], &[0]).unwrap_err();
+        assert_eq!(phrase, Error::Phrase { term: "red-fox".to_owned() });
+        let other = TextIndex::new(2).unwrap();
+        assert_eq!(bm25_at(&part(&other), &["red"], &[]), Err(Error::ForeignStatistics));
+    }
+
+    #[test]
+    fn the_same_table_twice_counts_twice() {
+        let index = TextIndex::new(2).unwrap();
+        index.append(&[["red", "fox"], ["owl", ""]]).unwrap();
+        let statistics = index.statistics(&[0, 1]).unwrap();
+        let part = Part { index: &index, statistics: &statistics, weights: &[1.0, 2.0] };
+        let one = bm25_at(&[part], &["red", "fox"], &[0]).unwrap();
+        let two = bm25_at(&[part, part], &["red", "fox"], &[0]).unwrap();
+        assert_eq!(two, [2.0 * one[0]]);
+    }
+
     proptest! {
         #![proptest_config(crate::seeded(60))]
 

@@ -56,6 +56,17 @@ def test_scaling_divides_by_the_best_and_keeps_the_unknown():
     same(column({"scale": {"col": "a"}, "shift": 1}, a=[1, -1, 0]), [1, 0, 0.5])
 
 
+def test_a_part_of_a_sum_may_weigh_nothing_but_not_all_of_them():
+    same(column({"sum": [term(1, "a"), term(0, "b")]}, a=[1, 2, 3], b=[9, 9, 9]), [1, 2, 3])
+    with pytest.raises(ValueError, match="all weights of the sum are 0"):
+        parsed({"sum": [term(0, "a"), term(0, "b")]})
+
+
+def test_reciprocal_ranks_begin_at_61_unless_k_is_given():
+    # Cormack, Clarke and Buettcher 2009: k = 60.
+    same(column({"rrf": [term(1, "a")]}, a=[3, 1, 2]), [1 / 61, 1 / 63, 1 / 62])
+
+
 def test_scaling_what_is_nowhere_positive_gives_zero():
     same(column({"scale": {"col": "a"}}, a=[-4, NAN, 0]), [0, NAN, 0])
     same(column({"scale": {"col": "a"}}, a=[NAN] * 3), [NAN] * 3)

@@ -7,6 +7,7 @@ import pytest
 
 from septet import Entry, Hit
 from septet.entry import Span, entries_of
+from septet.ranking.pool import searched_text
 from septet.results import hits_of
 
 ENTRY = Entry(
@@ -52,6 +53,13 @@ def test_every_field_is_filled_in(cls):
 def test_tags_with_escapes_come_back_as_they_were_given():
     row = (*ROW[:9], '["a\\"b","c\\\\d"]', *ROW[10:])
     assert entries_of([row])[0].tags == ('a"b', "c\\d")
+
+
+def test_the_text_legs_see_a_tags_words_and_not_how_json_writes_them():
+    stored = '["line\\nbreak","say \\"hi\\""]'
+    assert searched_text("t", "d", "c", stored) == 't d c line\nbreak say "hi"'
+    # What nothing is escaped in stays as it is: punctuation separates words as well as blanks do.
+    assert searched_text("t", "d", "c", '["one","two"]') == 't d c ["one","two"]'
 
 
 def test_a_row_with_a_field_too_few_or_too_many_is_an_error():
