@@ -43,6 +43,15 @@ def test_the_higher_copy_stands_in_when_only_the_lower_one_has_the_words():
         assert federation.load(["k"])[0].description == hit.entry.description
 
 
+@pytest.mark.parametrize("lower", [[], [{"id": "other", "title": "kubernetes"}]], ids=["empty", "with a match"])
+def test_the_highest_copy_stands_in_for_one_in_the_middle_of_three_tiers(lower):
+    agent = vault_of({"id": "k", "title": "deploy", "description": "use blue green"})
+    project = vault_of({"id": "k", "title": "deploy", "description": "use kubernetes rollout"})
+    with Federation({"agent": agent, "project": project, "team": vault_of(*lower)}) as federation:
+        found = {hit.id: hit.tier for hit in federation.search("kubernetes")}
+        assert found == {"k": "agent", **{entry["id"]: "team" for entry in lower}}
+
+
 def test_a_higher_copy_that_fails_the_filters_takes_the_lower_one_with_it():
     agent = vault_of({"id": "k", "title": "kubernetes", "domain": "cooking"})
     project = vault_of({"id": "k", "title": "kubernetes", "domain": "deployment"})

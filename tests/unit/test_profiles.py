@@ -87,6 +87,90 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
     assert resolve({"extends": "septet"}).name == "septet (changed)"
 
 
+def test_what_a_profile_leaves_out_has_the_documented_values():
+    signals = {"semantic": {"col": "bm25"}}
+    weights = {"text": {"semantic": 1.0}, "hybrid": {"semantic": 1.0}}
+    assert Profile(name="least", signals=signals, weights=weights).to_dict() == {
+        "name": "least",
+        "description": "",
+        "text": {
+            "stop_words": "keep",
+            "grams": True,
+            "max_terms": 256,
+            "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
+        },
+        "signals": signals,
+        "weights": weights,
+        "missing": "zero",
+        "facts": {
+            "severity": {"critical": 1.0, "warning": 0.7, "suggestion": 0.4},
+            "half_life_days": 365.0,
+            "ramp": 0.25,
+        },
+        "graph": {"anchors": 5, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
+        "cuts": {
+            "limit": 10,
+            "factor": 3,
+            "minimum": 30,
+            "guard_below": 50,
+            "confident_score": None,
+            "confident_limit": 3,
+        },
+        "adaptive": {
+            "min_rows": 30,
+            "span": 0.15,
+            "values": {"accepted": 1.0, "modified": 0.5, "dismissed": 0.0},
+            "text": ["semantic"],
+            "hybrid": ["semantic"],
+            "fixed": [],
+        },
+        "vectors": "one",
+        "memory_score": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("room", "field", "least", "under", "most", "over"),
+    [
+        ("facts", "ramp", 1e-9, 0.0, 1.0, 1.001),
+        ("facts", "half_life_days", 1e-9, 0.0, 1e9, None),
+        ("adaptive", "span", 0.0, -0.001, 1.0, 1.001),
+        ("adaptive", "min_rows", 1, 0, 10**6, None),
+        ("graph", "anchors", 0, -1, 10**6, None),
+        ("graph", "most_pulled", 0, -1, 10**6, None),
+        ("cuts", "factor", 1, 0, 10**6, None),
+        ("cuts", "guard_below", 0, -1, 10**6, None),
+        ("text", "max_terms", 1, 0, 4096, 4097),
+    ],
+)
+def test_a_number_may_be_at_the_ends_of_its_range_and_not_beyond(room, field, least, under, most, over):
+    for fits in (least, most):
+        assert getattr(getattr(resolve({"extends": "septet", room: {field: fits}}), room), field) == fits
+    for beyond in (under, over):
+        if beyond is not None:
+            with pytest.raises(ProfileError, match=f"{room}.{field}"):
+                resolve({"extends": "septet", room: {field: beyond}})
+
+
+def test_a_column_may_weigh_nothing_but_not_less():
+    assert resolve({"extends": "septet", "text": {"weights": {"tags": 0}}}).text.weights.tags == 0
+    with pytest.raises(ProfileError, match=r"text\.weights\.tags"):
+        resolve({"extends": "septet", "text": {"weights": {"tags": -0.001}}})
+
+
+def test_of_several_unknown_columns_the_first_by_name_is_named():
+    two = {"sum": [{"weight": 1, "of": {"col": "smell"}}, {"weight": 1, "of": {"col": "colour"}}]}
+    with pytest.raises(ProfileError, match="unknown column 'colour'"):
+        resolve({"extends": "septet", "signals": {"semantic": two}})
+
+
+def test_after_a_half_life_an_entry_has_half_the_signal(vault):
+    now, days = 1e9, BUILTIN["seven-signals"].facts.half_life_days
+    vault.add(id="old", title="alpha gamma", created_at=now - days * 86_400, updated_at=now - days * 86_400)
+    (hit,) = (hit for hit in vault.search("alpha gamma", profile="seven-signals") if hit.id == "old")
+    assert hit.signals["temporal_decay"] == pytest.approx(0.5, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", list(BUILTIN))
 def test_a_profile_survives_being_written_down(name):
     written = json.loads(json.dumps(BUILTIN[name].to_dict()))
