@@ -104,4 +104,11 @@ mod tests {
         assert!(!best.rules_out(rounded) && !best.rules_out(0.7));
         assert!(best.rules_out(0.7 * (1.0 - 1e-8)), "bounds must still rule out what is clearly below");
     }
+
+    #[test]
+    fn where_all_weights_are_0_a_score_of_0_may_still_come_first_by_its_key() {
+        let mut best = TopCandidates::new(1);
+        best.push(Candidate { score: 0.0, key: 7, slot: 0 });
+        assert!(!best.rules_out(0.0));
+    }
 }
