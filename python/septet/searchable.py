@@ -127,16 +127,21 @@ class Searchable(ABC):
         # Asked for once: threads that make it at the same time would each make one.
         executor = self._executor()
 
-        def recall(search: FederatedSearch) -> FederatedSearch:
-            return recalled(search, executor)
+        def recall(search: FederatedSearch) -> None:
+            recalled(search, executor)
 
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
         # Loads what single searches do without.
-        from septet.threads import made_ahead
+        from septet.threads import worked_ahead
 
-        for part, search in zip(parts, made_ahead(recall, opened, workers, discard=FederatedSearch.close)):
-            for i, results in zip(part, results_of(search)):
-                found[i] = results
+        ahead = worked_ahead(recall, opened, workers, discard=FederatedSearch.close)
+        try:
+            # In this order, so that the last step of `ahead` is taken here.
+            for search, part in zip(ahead, parts):
+                for i, results in zip(part, results_of(search)):
+                    found[i] = results
+        finally:
+            ahead.close()
         return found
 
     @takes_options

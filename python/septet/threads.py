@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from _thread import start_new_thread
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import partial
-from typing import Generic, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
 
 from septet.errors import EmbeddingUnavailable
 
-__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "made_ahead"]
+__all__ = ["call_on_thread", "call_uninterrupted", "call_within", "worked_ahead"]
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 
 THREAD_NAME = "septet-worker"
+#: At most so many items wait beside those that threads work on: each may hold files open.
+MOST_WAITING = 4
+#: A thread that gets nothing to do for so long ends; the caller works on what comes then.
+IDLE_S = 1.0
 
 
 def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Future[Result]:
@@ -33,94 +40,161 @@ def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Futur
     return future
 
 
-def made_ahead(
-    make: Callable[[Item], Result], items: Iterable[Item], threads: int, *, discard: Callable[[Result], object]
-) -> Iterator[Result]:
-    """Yield what is made of each item, in order; threads make that of the next items while the caller goes on.
+def worked_ahead(
+    work: Callable[[Item], object], items: Iterable[Item], threads: int, *, discard: Callable[[Item], object]
+) -> Generator[Item, None, None]:
+    """Yield each item when `work` was done on it, in order; threads work on the next items while the caller goes on.
 
-    The caller makes things too while what it wants next is under way, so that no more threads work than `threads`.
+    The caller works too while what it wants next is not done, so that no more threads work than `threads`. An interrupt
+    of the caller leaves no thread and no item behind: nothing here holds a lock that Python code takes.
 
     Args:
-        items: the next one is taken by whichever thread is free, one thread at a time.
-        threads: how many make things, the caller's one of them.
-        discard: called with what was made and is not wanted any more, after an error or an interrupt.
+        work: cleans up after itself when it raises.
+        items: taken by the caller's thread, a few ahead.
+        threads: how many work, the caller's one of them.
+        discard: called with an item that is not wanted any more, after an error or an interrupt.
 
     Raises:
-        Exception: what making raised, or `items`.
+        Exception: what `work` raised, or `items`, where its item would have come.
     """
     if threads == 1:
-        yield from map(make, items)
+        for item in items:
+            work(item)
+            yield item
         return
-    work = _Ahead(make, iter(items), threads)
+    queue, rest = _WorkQueue(work, discard, threads - 1), iter(items)
+    coming: deque[_Task[Item]] = deque()
+    most = threads + min(threads, MOST_WAITING)
     try:
-        for _ in range(threads - 1):
-            call_on_thread(work.run)
-        while (future := work.next()) is not None:
-            yield future.result()
+        queue.feed(rest, coming, most)
+        for _ in range(min(threads, len(coming)) - 1):
+            # `threading.Thread` waits for its thread to begin by a lock that an interrupt may leave held for ever.
+            start_new_thread(contextvars.copy_context().run, (queue.serve,))
+        while coming:
+            task = coming[0]
+            while task.ready.locked() and queue.work_on_next():
+                pass
+            task.ready.acquire()
+            coming.popleft()
+            if task.fault is not None:
+                try:
+                    raise task.fault
+                finally:
+                    # The error's traceback holds this frame, and the task holds the error.
+                    del task
+            queue.feed(rest, coming, most)
+            yield task.item
     finally:
-        for future in work.stop():
-            future.add_done_callback(lambda done: None if done.exception() else discard(done.result()))
+        queue.close(coming)
 
 
-class _Ahead(Generic[Item, Result]):
-    """Items that several threads turn into futures, in order, a few ahead of the caller."""
+class _Task(Generic[Item]):
+    """An item on its way through work."""
 
-    def __init__(self, make: Callable[[Item], Result], items: Iterator[Item], threads: int) -> None:
-        self._make, self._items, self._threads = make, items, threads
-        self._lock, self._room = threading.Lock(), threading.Semaphore(2 * threads)
-        self._coming: deque[Future[Result]] = deque()
+    __slots__ = ("_discards", "fault", "item", "ready", "unwanted")
+
+    def __init__(self, item: Item, discard: Callable[[Item], object]) -> None:
+        self.item = item
+        #: Why the work failed, or the item could not be taken.
+        self.fault: BaseException | None = None
+        #: Nobody will ask for the item.
+        self.unwanted = False
+        #: Held until the work is done.
+        self.ready = threading.Lock()
+        self.ready.acquire()
+        self._discards = [discard]
+
+    def discard(self) -> None:
+        """Discard the item; once, whoever comes first."""
+        with suppress(IndexError):
+            self._discards.pop()(self.item)
+
+
+class _WorkQueue(Generic[Item]):
+    """Items that wait for a thread."""
+
+    def __init__(self, work: Callable[[Item], object], discard: Callable[[Item], object], workers: int) -> None:
+        self._work, self._discard, self._workers = work, discard, workers
+        #: None ends a worker.
+        self._waiting: SimpleQueue[_Task[Item] | None] = SimpleQueue()
         self._ended = False
 
-    def run(self) -> None:
-        """Make things until none are left, waiting while enough are ahead."""
-        while self._room.acquire() and self._make_one():
-            pass
+    def feed(self, items: Iterator[Item], coming: deque[_Task[Any]], most: int) -> None:
+        """Take items, until so many are on their way."""
+        while len(coming) < most and not self._ended:
+            try:
+                task = _Task(next(items), self._discard)
+            except StopIteration:
+                self._end()
+            except Exception as fault:  # noqa: BLE001 - raised where the item would have come
+                coming.append(_failed(fault))
+                self._end()
+            else:
+                coming.append(task)
+                self._waiting.put(task)
 
-    def next(self) -> Future[Result] | None:
-        """Return the future of the next thing, which is done; None behind the last."""
-        while not (self._coming and self._coming[0].done()):
-            if not self._room.acquire(blocking=False) or (made := self._make_one()) is None:
-                break
-            if isinstance(fault := made.exception(), BaseException) and not isinstance(fault, Exception):
-                # An interrupt of the caller does not wait for what comes before.
-                raise fault
-        if not self._coming:
-            return None
-        future = self._coming[0]
-        # Waits, and leaves the future to `stop` if that is interrupted.
-        future.exception()
-        self._coming.popleft()
-        self._room.release()
-        return future
+    def serve(self) -> None:
+        """Work on items as they come, until no more will."""
+        # The caller works on what comes when nobody waits, so that nothing depends on how long one does.
+        with suppress(Empty):
+            while (task := self._waiting.get(timeout=IDLE_S)) is not None:
+                try:
+                    self._work(task.item)
+                except BaseException as fault:  # noqa: BLE001 - raised again where the item is wanted
+                    task.fault = fault
+                task.ready.release()
+                if task.unwanted:
+                    task.discard()
+                # Not to be held while waiting.
+                del task
 
-    def stop(self) -> list[Future[Result]]:
-        """Take no more items, let waiting threads go, and return what was not handed out."""
-        with self._lock:
-            self._end()
-            return list(self._coming)
+    def work_on_next(self) -> bool:
+        """Work on the next item that no thread has begun; return whether there was one."""
+        try:
+            task = self._waiting.get_nowait()
+        except Empty:
+            return False
+        if task is None:
+            self._waiting.put(None)
+            return False
+        try:
+            self._work(task.item)
+        except Exception as fault:  # noqa: BLE001 - raised again where the item is wanted
+            task.fault = fault
+        except BaseException:
+            task.discard()
+            raise
+        finally:
+            task.ready.release()
+            # As in `worked_ahead`.
+            del task
+        return True
+
+    def close(self, coming: deque[_Task[Any]]) -> None:
+        """Discard items that nobody will ask for: at once, or when the thread that works on one has done so."""
+        for task in coming:
+            task.unwanted = True
+        with suppress(Empty):
+            while True:
+                if (waiting := self._waiting.get_nowait()) is not None:
+                    waiting.discard()
+        self._end()
+        for task in coming:
+            if not task.ready.locked():
+                task.discard()
+        coming.clear()
 
     def _end(self) -> None:
         self._ended = True
-        self._room.release(self._threads)
+        for _ in range(self._workers):
+            self._waiting.put(None)
 
-    def _make_one(self) -> Future[Result] | None:
-        """Make the next thing and return its future; None if none is left."""
-        future: Future[Result] = Future()
-        with self._lock:
-            if self._ended:
-                return None
-            try:
-                item = next(self._items)
-            except StopIteration:
-                self._end()
-                return None
-            except BaseException as fault:  # noqa: BLE001 - raised again where the result is awaited
-                self._end()
-                future.set_exception(fault)
-            self._coming.append(future)
-        if not future.done():
-            _fulfil(future, partial(self._make, item))
-        return future
+
+def _failed(fault: Exception) -> _Task[None]:
+    task = _Task(None, lambda _: None)
+    task.fault = fault
+    task.ready.release()
+    return task
 
 
 def call_within(timeout_s: float, work: Callable[[], Result], provider: str) -> Result:
@@ -173,3 +247,6 @@ def _fulfil(future: Future[Result], work: Callable[[], Result]) -> None:
         future.set_exception(error)
     else:
         future.set_result(result)
+    finally:
+        # The traceback of an error holds this frame, and the future holds the error.
+        del future, work
