@@ -1,8 +1,12 @@
 """Several vaults as one: who wins, who may fail, what is said about it."""
 
+import time
+
 import pytest
 
-from septet import Closed, EntryNotFound, Federation, TierError, Vault, VectorError
+from septet import Closed, EntryNotFound, Federation, StoreError, TierError, Vault, VectorError
+from septet.profiles import BUILTIN
+from septet.tiers.local.tier import LocalSession
 
 NOW = 1_700_000_000.0
 
@@ -63,10 +67,66 @@ def test_a_failed_tier_is_a_note_and_the_others_answer(vaults, mind):
     assert [bool(t.error) for t in results.tiers] == [False, False, True]
 
 
-def test_when_every_tier_fails_the_search_raises(vaults, mind):
+def test_of_a_tier_that_could_not_be_opened_nothing_is_reported_but_why(vaults, mind):
+    vaults["agent"].add(id="a", title="alpha")
+    vaults["team"].close()
+    agent, _, team = mind.search("alpha").tiers
+    assert (agent.candidates, agent.generation, agent.error) == (1, 1, "")
+    assert (team.candidates, team.generation, team.took_ms) == (0, 0, 0.0)
+
+
+@pytest.mark.parametrize("name", ["agent", "project", "team"])
+def test_a_tier_that_fails_while_it_searches_is_a_note_wherever_it_stands(vaults, mind, name, monkeypatch):
+    for tier, vault in vaults.items():
+        vault.add(id=tier, title="alpha")
+    recall = LocalSession.recall
+
+    def failing(session):
+        if session.tier.name == name:
+            raise StoreError("the cable was pulled")
+        return recall(session)
+
+    monkeypatch.setattr(LocalSession, "recall", failing)
+    results = mind.search("alpha")
+    assert set(results.ids) == vaults.keys() - {name}
+    assert [(n.code, n.tier, n.cause) for n in results.notes] == [("tier_failed", name, "the cable was pulled")]
+    assert [t.error for t in results.tiers] == ["the cable was pulled" if t.name == name else "" for t in results.tiers]
+
+
+def test_a_search_says_how_long_it_took_and_each_of_its_tiers(vaults, mind, monkeypatch):
+    vaults["agent"].add(id="a", title="alpha")
+    recall = LocalSession.recall
+    monkeypatch.setattr(LocalSession, "recall", lambda session: time.sleep(0.02) or recall(session))
+    started = time.perf_counter()
+    results = mind.search("alpha")
+    passed_ms = (time.perf_counter() - started) * 1e3
+    assert 20 <= results.took_ms <= passed_ms
+    assert all(20 <= tier.took_ms <= results.took_ms for tier in results.tiers)
+
+
+def test_feedback_of_all_tiers_moves_the_weights_of_a_search(vaults, mind):
+    for name in ("agent", "team"):
+        vaults[name].add(id=name, title="alpha")
+        for _ in range(20):
+            vaults[name].feedback("alpha", name, "accepted")
+    ask = {"query": "alpha", "profile": "seven-signals"}
+    alone, together = vaults["agent"].search(**ask).weights, mind.search(**ask).weights
+    assert alone == BUILTIN["seven-signals"].weights["text"]
+    assert together["semantic"] > alone["semantic"]
+    assert together == pytest.approx(mind.weights(profile="seven-signals", vectors=False).values)
+
+
+def test_each_memory_comes_from_its_own_tier(vaults, mind):
+    for name, vault in vaults.items():
+        vault.remember("alpha in general", id=f"memory of {name}")
+    hits = mind.search("alpha", include_memories=True)
+    assert {hit.id: hit.tier for hit in hits} == {f"memory of {name}": name for name in vaults}
+
+
+def test_when_every_tier_fails_the_search_raises_what_the_highest_said(vaults, mind):
     for vault in vaults.values():
         vault.close()
-    with pytest.raises(Closed):
+    with pytest.raises(Closed, match=r"agent\.db"):
         mind.search("alpha")
 
 

@@ -14,6 +14,11 @@ from septet.tiers.local.read_view import open_read_view
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta epsilon zeta getUserName Straße 数据库 索引 naïve running the of".split()
+NEAREST_FIRST = {
+    "name": "nearest first",
+    "signals": {"words": {"col": "bm25"}, "near": {"col": "cosine"}},
+    "weights": {"text": {"words": 1, "near": 0}, "hybrid": {"words": 1e-6, "near": 1}},
+}
 QUERIES = ["alpha", "beta beta gamma", "user name", "strasse", "数据库索引", "runs the", "naive zeta delta", "absent"]
 
 
@@ -121,6 +126,21 @@ def test_a_word_that_fts5_takes_for_a_phrase_is_still_found(vault):
     vault.add(id="hindi", title="हिन्दी खोज")
     built(vault)
     assert vault.search("हिन्दी").ids == ["hindi"]
+
+
+@pytest.mark.parametrize("in_memory", [False, True], ids=["before postings", "with postings"])
+@pytest.mark.parametrize("query", ["हिन्दी", "खोज"], ids=["phrase", "word"])
+def test_what_only_vectors_find_has_the_score_of_its_words_whichever_ranks_them(query, in_memory):
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        vault.add_many({"id": f"e{i}", "title": "हिन्दी खोज", "vector": [1.0, 0.0]} for i in range(60))
+        # The words weigh less in so long a text: thirty others come before it.
+        vault.add(id="far", title="हिन्दी खोज", description="and much else " * 20, vector=[0.0, 1.0])
+        if in_memory:
+            built(vault)
+        ask = {"query_vector": [0.0, 1.0], "profile": NEAREST_FIRST}
+        (few,) = (hit for hit in vault.search(query, limit=3, **ask) if hit.id == "far")
+        (all_found,) = (hit for hit in vault.search(query, limit=100, **ask) if hit.id == "far")
+        assert few.signals["words"] == all_found.signals["words"] > 0
 
 
 def test_a_vault_can_be_closed_while_its_postings_are_built(tmp_path):
