@@ -231,6 +231,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_bound_is_that_of_the_proof_and_infinite_where_a_sum_may_have_overflowed() {
+        let bound = |square_lost: f64, query_norm: f64| Bound {
+            relative: 3.0,
+            tiny: 5.0,
+            query_norm,
+            square_factor: 2.0,
+            square_lost,
+        };
+        // The row's length is 3, the root of 4 * 2 + 1.
+        assert_eq!(bound(1.0, 7.0).error(4.0), 3.0 * 3.0 + 5.0 * (1.0 + 3.0 + 7.0));
+        assert_eq!(bound(1e38, 1.0).error(0.0), f64::INFINITY);
+        assert_eq!(bound(1.0, 1e38).error(0.0), f64::INFINITY);
+        assert!(bound(1e37, 1.0).error(0.0).is_finite() && bound(1.0, 1e37).error(0.0).is_finite());
+    }
+
+    #[test]
+    fn gamma_is_highams() {
+        assert_eq!(gamma(3, 0.125), 0.375 / 0.625);
+        assert_eq!(gamma(4, 0.125), f64::INFINITY);
+    }
+
     /// Two rows whose every sum is rounded the same way, one's down and the other's up: what is lost in each of a
     /// thousand additions is nearly half a unit in the last place.
     #[test]
