@@ -49,21 +49,23 @@ def race(
     In each round all answer the same question, one after the other, so that a busy machine slows them alike. Each is
     asked ``warm`` other questions before: its caches hold what it left there itself. Who begins changes from round to
     round: the first to answer a question brings what is read for it into the caches of all. A first round does not
-    count. Answers go to ``check``, outside of what is timed.
+    count. After each round the answers go to ``check``, in the order of ``who``.
     """
     times: dict[str, list[float]] = {one.name: [] for one in who}
     for turn in range(-1, rounds):
         question = questions[turn % len(questions)]
         # Questions come again: each time another one begins with them.
         first = (turn + turn // len(questions)) % len(who)
+        answers = {}
         for one in (*who[first:], *who[:first]):
             for other in range(warm):
                 one.ask(questions[(turn + 1 + other) % len(questions)])
-            took, answer = timed(lambda one=one, question=question: one.ask(question))
+            took, answers[one.name] = timed(lambda one=one, question=question: one.ask(question))
             if turn >= 0:
                 times[one.name].append(took)
-            if check is not None:
-                check(question, one.name, answer)
+        if check is not None:
+            for one in who:
+                check(question, one.name, answers[one.name])
     return times
 
 

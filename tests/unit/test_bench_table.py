@@ -51,12 +51,15 @@ def test_the_report_counts_what_was_reached(benches):
 
 def test_in_a_race_all_answer_the_same_question_each_begins_in_turn_and_every_answer_is_checked(benches):
     race, _ = benches
-    checked = []
-    who = [race.Competitor("one", lambda q: q + 1), race.Competitor("two", lambda q: q + 2)]
-    times = race.race(who, [10, 20], 3, check=lambda q, name, answer: checked.append((q, name, answer)))
+    asked, checked = [], []
+
+    def answering(name, more):
+        return race.Competitor(name, lambda q: asked.append((q, name)) or q + more)
+
+    who = [answering("one", 1), answering("two", 2)]
+    times = race.race(who, [10, 20], 3, warm=0, check=lambda q, name, answer: checked.append((q, name, answer)))
     assert {name: len(values) for name, values in times.items()} == {"one": 3, "two": 3}
-    # The first round does not count, but is checked too.
-    one_begins, two_begins = (("one", 1), ("two", 2)), (("two", 2), ("one", 1))
-    # Each question comes twice; the second time the other begins.
-    asked = [(20, one_begins), (10, one_begins), (20, two_begins), (10, two_begins)]
-    assert checked == [(q, name, q + more) for q, who_asks in asked for name, more in who_asks]
+    # The first round does not count, but is checked too. Each question comes twice; the second time the other begins.
+    rounds = [(20, "one", "two"), (10, "one", "two"), (20, "two", "one"), (10, "two", "one")]
+    assert asked == [(q, name) for q, *order in rounds for name in order]
+    assert checked == [(q, name, q + more) for q, *_ in rounds for name, more in (("one", 1), ("two", 2))]
