@@ -146,8 +146,13 @@ class Store:
         reader = threading.get_ident()
         connection = self._borrow(reader)
         try:
-            connection.execute("BEGIN")
-            yield Reading(connection, _generation(connection))
+            # The transaction lasts as long as this statement has a row left. BEGIN and ROLLBACK would each give the
+            # interpreter's lock away twice, and other threads wait for it.
+            lasting = connection.execute(_GENERATION_AND_MORE)
+            try:
+                yield Reading(connection, int(lasting.fetchone()[0]))
+            finally:
+                lasting.close()
         finally:
             self._give_back(connection, reader)
 
@@ -248,19 +253,13 @@ class Store:
             raise
 
     def _give_back(self, connection: sqlite3.Connection, reader: int) -> None:
-        kept = False
-        try:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            kept = True
-        finally:
-            with self._pool_lock:
-                self._leave(reader)
-                kept = kept and not self._closed and len(self._idle) < IDLE_READERS
-                if kept:
-                    self._idle.append(connection)
-            if not kept:
-                connection.close()
+        with self._pool_lock:
+            self._leave(reader)
+            kept = not self._closed and len(self._idle) < IDLE_READERS
+            if kept:
+                self._idle.append(connection)
+        if not kept:
+            connection.close()
 
     def _leave(self, reader: int) -> None:
         """Take note that a thread reads less; the pool's lock is held."""
@@ -272,8 +271,13 @@ class Store:
             self._returned.notify_all()
 
 
+_GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
+#: One row more than is fetched.
+_GENERATION_AND_MORE = f"{_GENERATION} UNION ALL SELECT NULL"
+
+
 def _generation(sql: sqlite3.Connection) -> int:
-    return int(sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0])
+    return int(sql.execute(_GENERATION).fetchone()[0])
 
 
 def store_id(read: Reading) -> str:
