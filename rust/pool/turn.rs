@@ -1,7 +1,7 @@
-//! Turns: no more threads do long work at once than there are cores.
+//! Turns: hardly more threads do long work at once than there are cores.
 //!
-//! More would take the cores from each other, and from the one thread that holds the interpreter's lock, for which all
-//! others wait.
+//! Many more would take the cores from each other, and from the one thread that holds the interpreter's lock, for which
+//! all others wait. One more keeps a core busy while the next thread wakes.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -20,9 +20,9 @@ pub(crate) struct Turn<'a> {
     alone: bool,
 }
 
-/// Wait until a core is free. Who has a turn must not ask for another, nor for the interpreter's lock.
+/// Wait until a core is free, or will be soon. Who has a turn must not ask for another, nor for the interpreter's lock.
 pub(crate) fn turn() -> Turn<'static> {
-    Pool::here().map_or(Turn { turns: None, alone: true }, |pool| pool.turns.take(cores()))
+    Pool::here().map_or(Turn { turns: None, alone: true }, |pool| pool.turns.take(cores() + 1))
 }
 
 impl Turns {
