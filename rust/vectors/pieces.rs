@@ -97,6 +97,11 @@ impl<'a> Pieces<'a> {
         self.more.d()
     }
 
+    /// Whether every row lies in memory.
+    pub(super) fn are_in_memory(self) -> bool {
+        matches!(self.base, Base::Memory(_))
+    }
+
     /// Row `i`, where it lies in memory; None in a file.
     ///
     /// # Panics

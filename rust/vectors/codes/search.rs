@@ -103,8 +103,9 @@ pub(super) fn search_with_room<'a>(
     ));
     let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
-    let alone = queries.n() == 1 && k <= MOST_LEARNT;
-    let learn = &mut |query: usize, fresh: &[Kept]| if alone { best[query].learn(fresh) } else { f32::NEG_INFINITY };
+    // To read a row from a file takes longer than what its score spares the scan.
+    let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
+    let learn = &mut |query: usize, fresh: &[Kept]| if learns { best[query].learn(fresh) } else { f32::NEG_INFINITY };
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
     let found = work.finish(learn);
     let each = best.into_iter().zip(found).enumerate();

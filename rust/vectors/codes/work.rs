@@ -1,6 +1,6 @@
 //! One search cut into small units that any thread may take.
 //!
-//! The thread that owns the search has the float32 rows, and learns from what each of its units leaves over: exact
+//! The thread that owns the search has the float32 rows, and may learn from what its units leave over: exact
 //! scores, which raise the floor for everybody. What is kept until the end has a bound, whatever the rows are.
 
 use std::ops::Range;
