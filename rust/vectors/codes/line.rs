@@ -1,5 +1,7 @@
 //! The units of storage: cache lines of nibbles for rows, of bytes for queries.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 /// Bytes of a line.
@@ -64,6 +66,14 @@ impl At<'_> {
         match self {
             Self::Run(first) => first + j,
             Self::List(at) => at[j] as usize,
+        }
+    }
+
+    /// As many rows behind the last of `len`, of `n` rows; none where rows are listed.
+    pub(super) fn behind(self, len: usize, n: usize) -> Range<usize> {
+        match self {
+            Self::Run(first) => (first + len).min(n)..(first + 2 * len).min(n),
+            Self::List(_) => 0..0,
         }
     }
 

@@ -190,8 +190,16 @@ impl Task {
     ) {
         let (planes, len) = (segment.planes(), block.fine.scales.len());
         let mut products = [[0; BLOCK]; FOUR];
-        self.kernel.lay_out(planes, queries[0].lines.len() / 2, block.at, len, tile);
+        let lines = queries[0].lines.len() / 2;
+        self.kernel.lay_out(planes, lines, block.at, len, tile);
+        // Memory brings the next block while this one is compared.
+        let mut next = block.at.behind(len, planes.high.len() / lines);
+        let step = next.len().div_ceil(queries.len().div_ceil(FOUR)).max(1);
         for ((queries, asked), keeps) in queries.chunks(FOUR).zip(asked.chunks(FOUR)).zip(keeps.chunks_mut(FOUR)) {
+            let now = next.start * lines..next.end.min(next.start + step) * lines;
+            self.kernel.fetch(&planes.high[now.clone()]);
+            self.kernel.fetch(&planes.low[now]);
+            next.start = next.end.min(next.start + step);
             // Fewer than four are filled up with the last one again.
             let four = [0, 1, 2, 3].map(|i| &queries[i.min(queries.len() - 1)]);
             self.kernel.of_four(&four, (planes, block.at, len), tile, &mut products);
