@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from septet import Federation, QueryError, Vault, VectorError
+from septet import Federation, QueryError, Vault, VectorError, searchable
 
 NOW = 1_760_000_000.0
 WORDS = "alpha beta gamma delta kiwi plum quince retry policy token cache index".split()
@@ -170,3 +170,25 @@ def test_no_queries_give_no_results():
 def test_arguments_that_cannot_be_understood_are_refused(arguments, error, says):
     with filled() as vault, pytest.raises(error, match=says):
         vault.search_many(**arguments)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 8])
+@pytest.mark.parametrize("count", [1, 7, 64, 65, 200, 1_000])
+def test_queries_are_cut_into_parts_of_at_most_64_that_get_smaller_and_keep_every_thread_busy(count, workers):
+    workers = min(workers, count)
+    plans = [Vault(":memory:")._plan(QUERIES[0], {})] * count
+    parts = searchable._parts(plans, workers)
+    assert [i for part in parts for i in part] == list(range(count))
+    sizes = [len(part) for part in parts]
+    assert max(sizes) <= searchable.MOST_AT_ONCE
+    assert len(sizes) >= workers
+    # With one thread nothing waits for another, and few large parts cost least.
+    assert sizes == sorted(sizes, reverse=True)
+    assert workers > 1 or len(sizes) == -(-count // searchable.MOST_AT_ONCE)
+    assert workers == 1 or sizes[-1] <= searchable.LEAST_AT_ONCE
+
+
+def test_queries_with_vectors_of_different_dimensions_are_in_different_parts():
+    vault = filled()
+    plans = [vault._plan("alpha", {"query_vector": v}) for v in ([1.0] * 8, None, [1.0] * 4, [1.0] * 8, None)]
+    assert searchable._parts(plans, 1) == [[0, 3], [1, 4], [2]]
