@@ -22,7 +22,8 @@ ABOUT = (
 )
 THREADS = 4
 CORES = 2
-SEARCHES = 500
+#: Searches of each thread in a round, and rounds.
+SEARCHES, ROUNDS = 200, 9
 ENTRIES = 100_000
 
 
@@ -52,7 +53,7 @@ def rows(run: Run) -> Iterator[Row]:
                 assert search(vault, asked[at]) == wanted[at]
 
         rates: dict[int, list[float]] = {1: [], THREADS: [], MANY: []}
-        for _ in range(3):
+        for _ in range(ROUNDS):
             for threads, found in rates.items():
                 # One thread on one core: its scans must not borrow the other.
                 with every_thread_on(1 if threads == 1 else on), ThreadPoolExecutor(threads) as pool:
