@@ -93,6 +93,7 @@ impl<T: Pod> Deref for Array<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{ArrayFile, ArrayWriter, folder::Folder};
     use super::*;
 
     #[test]
@@ -101,5 +102,31 @@ mod tests {
         assert_eq!(array.part(1..3).unwrap()[..], [2, 3]);
         assert_eq!(array.part(4..4).unwrap().len(), 0);
         assert!(array.part(3..5).is_none());
+    }
+
+    #[test]
+    fn a_part_of_a_mapped_array_is_a_view_of_its_items() {
+        let folder = Folder::new("parts of arrays");
+        let path = folder.file("a");
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        writer.column::<u32>("before", &[7; 100]).unwrap();
+        writer.column::<u32>("numbers", &(0..1_000).collect::<Vec<_>>()).unwrap();
+        writer.finish().unwrap();
+        let numbers = ArrayFile::open(&path).unwrap().column::<u32>("numbers").unwrap();
+        let part = numbers.part(10..20).unwrap();
+        assert_eq!(part[..], (10..20).collect::<Vec<_>>());
+        assert_eq!((&part.part(2..4).unwrap()[..], part.owned_bytes()), (&[12, 13][..], 0));
+        assert!(numbers.part(999..1_001).is_none() && part.part(9..11).is_none());
+    }
+
+    #[test]
+    fn an_array_that_is_full_grows_by_an_eighth_or_by_what_is_added() {
+        let mut array: Array<u32> = vec![0; 800].into();
+        array.extend(&[1]);
+        assert_eq!((array.len(), array[800], array.owned_bytes()), (801, 1, 900 * 4));
+        array.extend(&[2; 99]);
+        assert_eq!((array.len(), array[899], array.owned_bytes()), (900, 2, 900 * 4));
+        array.extend(&[3; 500]);
+        assert_eq!((array.len(), array[1_399], array.owned_bytes()), (1_400, 3, 1_400 * 4));
     }
 }

@@ -244,6 +244,7 @@ mod tests {
         assert_eq!(bound(1.0, 7.0).error(4.0), 3.0 * 3.0 + 5.0 * (1.0 + 3.0 + 7.0));
         assert_eq!(bound(1e38, 1.0).error(0.0), f64::INFINITY);
         assert_eq!(bound(1.0, 1e38).error(0.0), f64::INFINITY);
+        assert_eq!(bound(1e20, 1e30).error(0.0), f64::INFINITY);
         assert!(bound(1e37, 1.0).error(0.0).is_finite() && bound(1.0, 1e37).error(0.0).is_finite());
     }
 
