@@ -259,4 +259,40 @@ mod tests {
             assert!(found.is_err() || (at >= HEAD_BYTES && padding(at)), "flipped at {at}");
         }
     }
+
+    #[test]
+    fn a_file_shorter_than_a_head_is_damaged_and_says_so() {
+        let folder = Folder::new("short");
+        let path = folder.file("a");
+        for (length, what) in [(0, "the length"), (63, "the length"), (64, "the magic number")] {
+            std::fs::write(&path, vec![0; length]).unwrap();
+            assert_eq!(ArrayFile::open(&path).unwrap_err(), Error::Damaged { what }, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_in_its_column_wherever_it_is() {
+        let folder = Folder::new("large");
+        let (path, other) = (folder.file("a"), folder.file("b"));
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        writer.column::<u8>("small", &[1, 2, 3]).unwrap();
+        // Two whole buffers and a part of one.
+        let large = 2 * BUFFER_BYTES + 100;
+        writer.column::<u8>("large", &(0..large).map(|i| (i % 251) as u8).collect::<Vec<_>>()).unwrap();
+        writer.finish().unwrap();
+        let content = std::fs::read(&path).unwrap();
+        let file = ArrayFile::open(&path).unwrap();
+        assert_eq!(file.size_bytes(), content.len());
+        file.verify().unwrap();
+        let first = file.range("large").unwrap().start;
+        for at in [0, BUFFER_BYTES - 1, BUFFER_BYTES, 2 * BUFFER_BYTES, large - 1] {
+            let mut flipped = content.clone();
+            flipped[first + at] ^= 1;
+            std::fs::write(&other, &flipped).unwrap();
+            let found = ArrayFile::open(&other).unwrap();
+            assert_eq!(found.verify_column("small"), Ok(()));
+            assert_eq!(found.verify_column("large"), Err(Error::Damaged { what: "the content of a column" }), "{at}");
+        }
+        assert_eq!(file.verify_column("none"), Err(Error::Damaged { what: "a column's name" }));
+    }
 }
