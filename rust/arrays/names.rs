@@ -101,3 +101,55 @@ impl Names {
 fn bucket(name: &[u8]) -> usize {
     xxh3_64(name) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::folder::Folder;
+    use super::*;
+
+    fn written(folder: &Folder, name: &str, names: &[&[u8]]) -> ArrayFile {
+        let path = folder.file(name);
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        Names::write(names, &mut writer, "x_").unwrap();
+        writer.finish().unwrap();
+        ArrayFile::open(&path).unwrap()
+    }
+
+    #[test]
+    fn names_are_found_by_number_and_by_name() {
+        let folder = Folder::new("names");
+        for count in [0_usize, 1, 2, 3, 4, 100, 1_000] {
+            let texts: Vec<String> = (0..count).map(|i| format!("name {i}")).collect();
+            let given: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            let file = written(&folder, &count.to_string(), &given);
+            let names = Names::open(&file, "x_").unwrap();
+            assert_eq!((names.len(), names.is_empty()), (count, count == 0));
+            assert_eq!(names.iter().collect::<Vec<_>>(), given);
+            for (number, name) in (0..).zip(&given) {
+                assert_eq!((names.find(name), names.get(number)), (Some(number), *name));
+            }
+            assert_eq!((names.find(b"another"), names.get(count as u32)), (None, &[][..]));
+            // Half of the buckets at least are empty, so that a search that finds nothing is short.
+            assert!(names.buckets.len() >= 2 * count && names.buckets.iter().filter(|&&b| b != EMPTY).count() == count);
+        }
+    }
+
+    #[test]
+    fn a_table_of_buckets_that_no_mask_fits_is_damaged() {
+        let folder = Folder::new("buckets");
+        let open = |name: &str, buckets: &[u32]| {
+            let path = folder.file(name);
+            let mut writer = ArrayWriter::create(&path, b"").unwrap();
+            writer.column::<u32>("x_buckets", buckets).unwrap();
+            writer.column::<u8>("x_names", b"a").unwrap();
+            writer.column::<u64>("x_name_ends", &[1]).unwrap();
+            writer.finish().unwrap();
+            Names::open(&ArrayFile::open(&path).unwrap(), "x_").map(|names| names.find(b"a"))
+        };
+        let damaged = Err(Error::Damaged { what: "the number of names" });
+        assert_eq!((open("three", &[0, EMPTY, EMPTY]), open("none", &[])), (damaged.clone(), damaged));
+        assert_eq!(open("full", &[0, 0]), Ok(Some(0)));
+        // A number that no name has is passed over, and a table without an empty bucket ends the search.
+        assert_eq!(open("foreign", &[9, 9]), Ok(None));
+    }
+}
