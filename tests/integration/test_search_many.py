@@ -176,7 +176,8 @@ def test_arguments_that_cannot_be_understood_are_refused(arguments, error, says)
 @pytest.mark.parametrize("count", [1, 7, 64, 65, 200, 1_000])
 def test_queries_are_cut_into_parts_of_at_most_64_that_get_smaller_and_keep_every_thread_busy(count, workers):
     workers = min(workers, count)
-    plans = [Vault(":memory:")._plan(QUERIES[0], {})] * count
+    with Vault(":memory:") as vault:
+        plans = [vault._plan(QUERIES[0], {})] * count
     parts = searchable._parts(plans, workers)
     assert [i for part in parts for i in part] == list(range(count))
     sizes = [len(part) for part in parts]
@@ -189,6 +190,7 @@ def test_queries_are_cut_into_parts_of_at_most_64_that_get_smaller_and_keep_ever
 
 
 def test_queries_with_vectors_of_different_dimensions_are_in_different_parts():
-    vault = filled()
-    plans = [vault._plan("alpha", {"query_vector": v}) for v in ([1.0] * 8, None, [1.0] * 4, [1.0] * 8, None)]
+    vectors = [[1.0] * 8, None, [1.0] * 4, [1.0] * 8, None]
+    with filled() as vault:
+        plans = [vault._plan("alpha", {"query_vector": vector}) for vector in vectors]
     assert searchable._parts(plans, 1) == [[0, 3], [1, 4], [2]]
