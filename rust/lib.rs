@@ -1,5 +1,5 @@
 //! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion,
-//! the forward pass of sentence models.
+//! the forward pass of sentence models, long texts cut into windows.
 //!
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
@@ -17,6 +17,7 @@ mod pool;
 pub mod search;
 pub mod simd;
 pub mod terms;
+pub mod text;
 pub mod vectors;
 
 #[cfg(feature = "python")]

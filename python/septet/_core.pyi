@@ -807,6 +807,12 @@ def decay(
     ``remaining / (ramp * window)``.
     """
 
+def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
+    """Cut a text into windows of at most ``words`` words, at ends of paragraphs, lines or sentences if there are any.
+
+    Each is its first character, the one behind its last, and the lines, from 1, of its first and last word.
+    """
+
 # -- arrays in files -------------------------------------------------------------------------------------------------
 
 @final

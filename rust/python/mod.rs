@@ -19,6 +19,7 @@ mod pool;
 mod ranking;
 mod search;
 mod terms;
+mod text;
 mod vectors;
 
 type Doubles<'py> = Bound<'py, PyArray1<f64>>;
@@ -192,6 +193,8 @@ mod _core {
         Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,
         trigrams, words,
     };
+    #[pymodule_export]
+    use super::text::windows;
     #[pymodule_export]
     use super::vectors::{cosine_at, kernel, kernels, query_vector, top_k, unit_rows};
     use pyo3::prelude::*;

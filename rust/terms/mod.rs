@@ -25,6 +25,7 @@ pub use fold::fold;
 pub use frequencies::Frequencies;
 pub use grams::{gram_text, grams, query_grams};
 pub use index::TermIndex;
+pub(crate) use scripts::is_unspaced;
 pub use spelling::SpellingIndex;
 pub use stop_words::{STOP_WORDS, is_stop_word};
 pub use tfidf::{Csr, TfidfVectorizer};

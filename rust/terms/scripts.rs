@@ -96,6 +96,11 @@ pub(super) fn spacing(c: char) -> Spacing {
     }
 }
 
+/// Whether a character is of a script without blanks between words.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    spacing(c) == Spacing::Unspaced
+}
+
 /// Whether a character is a Han character, a word by itself often enough.
 pub(super) fn is_han(c: char) -> bool {
     within(c, HAN)
