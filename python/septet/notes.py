@@ -24,6 +24,7 @@ Codes, with what each means:
 ``no_vectors``              no entry has a vector; searched without vectors
 ``not_all``                 texts are left that another process embeds, or that were just written
 ``other_model``             the vectors are of a model that no embedder at hand has
+``over_budget``             results were left out, because ``max_tokens`` has no room for them
 ``provider_refuses``        the provider refuses every request; the run ended early
 ``query_cut``               the query is too long; its last terms were left out
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
@@ -64,6 +65,7 @@ NoteCode: TypeAlias = Literal[
     "no_vectors",
     "not_all",
     "other_model",
+    "over_budget",
     "provider_refuses",
     "query_cut",
     "sidecar_damaged",

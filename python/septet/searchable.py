@@ -62,8 +62,10 @@ class Searchable(ABC):
             include_memories: also search memories; each has the fixed score 0.5.
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.
-            max_tokens: stop before the results exceed this many tokens, estimated as (characters of the whole entry
-                and its tags) / 4; the first result is always kept.
+            max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note
+                ``over_budget`` says what was left out. A result takes (characters of the whole entry and its tags) / 4
+                tokens, in mode ``scan`` (characters of `Hit.to_dict` as JSON) / 4. The documented profiles stop there
+                instead, and always keep the first.
             query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: the model whose vectors to compare with, when there are several.
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.

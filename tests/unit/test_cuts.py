@@ -1,7 +1,6 @@
 """What is cut off a ranking: limit, small-corpus guard, floor, token budget."""
 
 import math
-from itertools import accumulate
 
 import pytest
 
@@ -65,21 +64,10 @@ def test_a_floor_keeps_exactly_what_reaches_it():
         assert vault.search("alpha", limit=10, min_score=-math.inf).ids == everything.ids
 
 
-@pytest.mark.parametrize(("budget", "returned"), [(1, 1), (25, 1), (49, 1), (50, 2), (100_000, 4)])
-def test_a_token_budget_stops_before_it_is_exceeded_but_keeps_one(budget, returned):
-    with filled(4, description="d" * 90) as vault:  # 97 characters and "[]": 25 tokens each
-        assert len(vault.search("alpha", max_tokens=budget)) == min(returned, 4)
-
-
-def expected_of(budget, costs):
-    """How many of the costs fit a budget, one in any case."""
-    return max(1, sum(total <= budget for total in accumulate(costs)))
-
-
 @pytest.mark.parametrize("budget", range(1, 160, 6))
 def test_along_all_budgets_as_many_come_back_as_fit(budget):
-    with filled(6, description="d" * 90) as vault:
-        assert len(vault.search("alpha", max_tokens=budget)) == expected_of(budget, [25] * 6)
+    with filled(6, description="d" * 90) as vault:  # 97 characters and "[]": 25 tokens each
+        assert len(vault.search("alpha", max_tokens=budget)) == min(budget // 25, 6)
 
 
 @pytest.mark.parametrize("chars", [0, 1, 3, 4, 5, 40, 400])
@@ -91,16 +79,8 @@ def test_a_token_budget_counts_the_tags_of_every_entry(chars, tags):
         cost = math.ceil((7 + 2 + sum(len(t) + 2 for t in given) + tags - 1) / 4)
         for fit in (1, 2, 3):
             assert len(vault.search("alpha", max_tokens=fit * cost)) == fit
-            assert len(vault.search("alpha", max_tokens=fit * cost - 1)) == max(1, fit - 1)
-
-
-def test_each_entry_is_charged_what_it_costs_itself():
-    with filled(0) as vault:
-        vault.add_many({"id": f"e{i}", "title": "alpha", "description": "d" * (i * 40)} for i in range(5))
-        ranked = vault.search("alpha", limit=9)
-        costs = [math.ceil((h.entry.text_chars + 2) / 4) for h in ranked]
-        for budget in range(1, sum(costs) + 2, 3):
-            assert len(vault.search("alpha", limit=9, max_tokens=budget)) == expected_of(budget, costs)
+            if fit * cost > 1:
+                assert len(vault.search("alpha", max_tokens=fit * cost - 1)) == fit - 1
 
 
 def test_a_budget_and_a_limit_both_hold():
@@ -131,7 +111,7 @@ def test_a_confident_score_reached_exactly_keeps_only_so_many(keep):
 
 def test_a_confident_answer_is_cut_by_its_budget_too():
     with filled(9, description="d" * 90) as vault:
-        for budget, returned in [(1, 1), (49, 1), (50, 2), (74, 2), (75, 3), (10_000, 3)]:
+        for budget, returned in [(1, 0), (49, 1), (50, 2), (74, 2), (75, 3), (10_000, 3)]:
             assert len(vault.search("alpha", profile=confident(0.0, 3), max_tokens=budget)) == returned
 
 

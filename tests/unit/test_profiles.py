@@ -113,6 +113,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
             "factor": 3,
             "minimum": 30,
             "guard_below": 50,
+            "budget": "skip",
             "confident_score": None,
             "confident_limit": 3,
         },

@@ -53,7 +53,7 @@ SEVEN_SIGNALS = Profile.known(
         },
     },
     missing="zero",
-    cuts=Cuts.known(confident_score=0.8),
+    cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
 )
 
@@ -82,7 +82,7 @@ SIX_SIGNALS = Profile.known(
         },
     },
     missing="zero",
-    cuts=Cuts.known(confident_score=0.8),
+    cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
     vectors="per-model",
 )

@@ -46,7 +46,7 @@ class SearchOptions(TypedDict, total=False):
     include_memories: Annotated[bool, Option(False, "Search memories too.")]
     include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
     min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
-    max_tokens: Annotated[int | None, Option(None, "Stop before the results cost more tokens.")]
+    max_tokens: Annotated[int | None, Option(None, "Leave out results that would cost more tokens.")]
     query_vector: Annotated["ArrayLike | None", Option(None, "The query as a vector.")]
     model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]

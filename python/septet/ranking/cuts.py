@@ -29,13 +29,33 @@ def tokens_of(candidate: Candidate) -> int:
     return math.ceil((candidate.to_entry().text_chars + len(candidate.tags_json)) / CHARS_A_TOKEN)
 
 
-def budgeted(cuts: Cuts, ranked: Sequence[Candidate], best: float, max_tokens: int) -> int:
-    """Return how many of the ranked candidates fit a token budget; at least one, even when it alone is too large."""
-    if cuts.confident_score is not None and best >= cuts.confident_score:
-        ranked = ranked[: cuts.confident_limit]
-    spent = 0
-    for place, candidate in enumerate(ranked):
-        spent += tokens_of(candidate)
-        if spent > max_tokens and place > 0:
-            return place
-    return len(ranked)
+def budgeted(cuts: Cuts, costs: Sequence[int], scores: Sequence[float], max_tokens: int) -> tuple[list[int], list[int]]:
+    """Cut ranked results by a token budget.
+
+    Args:
+        costs: what each result takes, best first, in tokens.
+        scores: their scores.
+
+    Returns:
+        The places that are kept, and those that the budget left out. What a confident best made unnecessary is neither.
+    """
+    kept: list[int] = []
+    left_out: list[int] = []
+    spent, stopped = 0, False
+    for place, cost in enumerate(costs):
+        if kept and (place if cuts.budget == "stop" else len(kept)) >= _most(cuts, scores[kept[0]]):
+            break
+        fits = not stopped and spent + cost <= max_tokens
+        if fits or (cuts.budget == "stop" and not kept):
+            kept.append(place)
+            spent += cost
+        else:
+            left_out.append(place)
+            stopped = cuts.budget == "stop"
+    return kept, left_out
+
+
+def _most(cuts: Cuts, best: float) -> float:
+    """Return how many results are enough when the first of them has this score."""
+    confident = cuts.confident_score is not None and best >= cuts.confident_score
+    return cuts.confident_limit if confident else math.inf

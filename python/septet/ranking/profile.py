@@ -103,6 +103,8 @@ class Cuts(Checked):
         factor, minimum: each leg of each tier takes ``max(factor * limit, minimum)`` candidates.
         guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
             of them about to be dropped, every result is returned; 0 turns it off.
+        budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with
+            the next; ``stop`` ends the results there, but always keeps the first, however large.
         confident_score, confident_limit: with a token budget, a best score of at least this keeps so many at most.
     """
 
@@ -110,6 +112,7 @@ class Cuts(Checked):
     factor: AtLeastOne = 3
     minimum: AtLeastOne = 30
     guard_below: Count = 50
+    budget: Literal["skip", "stop"] = "skip"
     confident_score: float | None = None
     confident_limit: AtLeastOne = 3
 

@@ -9,8 +9,9 @@ from septet.errors import EntryNotFound, SeptetError
 from septet.explanation import Explanation, LegReport
 from septet.query.plan import Plan
 from septet.ranking.score import Placed
+from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
-from septet.search.run import Ranked, parts, ranked, read, shown
+from septet.search.run import Ranked, budget_of, parts, ranked, read
 from septet.tiers.protocol import Inspected, Tier
 
 __all__ = ["explain"]
@@ -27,7 +28,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     try:
         search.recall()
         one = ranked(search, 0)
-        returned = len(shown(one, read(search, [one])))
+        left = budget_of(search, one, read(search, [one]))
         inspected: dict[int, Inspected] = {}
         for answer in search.answers:
             # A tier that fails is in the search's notes already.
@@ -48,21 +49,22 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         tier = one.tier(placed)
         own = inspected.get(tier, own)
     breakdown, signals = ({}, {}) if placed is None else parts(one, placed)
+    cut = () if left is None else left.notes
     return Explanation(
         id=entry_id,
         query=plan.query.text,
-        found=rank is not None and rank < returned,
+        found=rank is not None and rank in _returned(one, left),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
         score=None if placed is None else placed[3],
-        reason=_reason(entry_id, one, everyone, rank, returned, own),
+        reason=_reason(entry_id, one, everyone, rank, left, own),
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
         weights=one.ranking.named_weights(),
         filters=own.filters,
         legs=tuple(own.legs),
-        notes=(*one.notes, *search.notes(0, one.mismatches)),
+        notes=(*one.notes, *search.notes(0, one.mismatches), *cut),
     )
 
 
@@ -76,25 +78,31 @@ def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, In
     return None
 
 
+def _returned(one: Ranked, left: Budgeted | None) -> Sequence[int]:
+    """Return the ranks of what comes back, from 0."""
+    return range(len(one.best)) if left is None else left.places
+
+
 def _reason(
-    entry_id: str, one: Ranked, everyone: Sequence[Placed], rank: int | None, returned: int, own: Inspected
+    entry_id: str, one: Ranked, everyone: Sequence[Placed], rank: int | None, left: Budgeted | None, own: Inspected
 ) -> str:
     if rank is None:
         return f"{entry_id} did not come back: {_why_no_candidate(one.plan, own)}."
     score, plan = everyone[rank][3], one.plan
     where = f"{entry_id} ranks {rank + 1} of {len(everyone)} candidates with {score:.4f}"
-    if rank < returned:
+    returned = _returned(one, left)
+    if rank in returned:
         breakdown, _ = parts(one, everyone[rank])
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
-    cuts = plan.profile.cuts
-    if plan.max_tokens is not None and cuts.confident_score is not None and returned == cuts.confident_limit:
-        return f"{where}, after the {returned} that are enough when the best is as good as this (confident_score)."
-    if plan.max_tokens is not None and rank < plan.most_hits:
-        return f"{where}, but the results before it used up max_tokens {plan.max_tokens}."
-    return f"{where}, after the {returned} that were returned."
+    if left is None or rank >= len(left.costs):
+        return f"{where}, after the {len(returned)} that were returned."
+    if rank in left.left_out:
+        spent = sum(left.costs[at] for at in returned if at < rank)
+        return f"{where}, but it takes {left.costs[rank]} of max_tokens {plan.max_tokens}, and those before it {spent}."
+    return f"{where}, after the {len(returned)} that are enough when the best is as good as this (confident_score)."
 
 
 def _why_no_candidate(plan: Plan, own: Inspected) -> str:

@@ -10,11 +10,11 @@ from septet._core import Ranking
 from septet.entry import entries_of
 from septet.query.plan import Plan
 from septet.ranking.adaptive import weights_of
-from septet.ranking.cuts import budgeted, guarded
+from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
-from septet.results import Note, Results, hits_of
+from septet.results import Hit, Note, Results, hits_of
 from septet.search.federated import FederatedSearch
 from septet.search.merge import merged
 from septet.tiers.protocol import Tier
@@ -22,7 +22,12 @@ from septet.tiers.protocol import Tier
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["Ranked", "parts", "ranked", "read", "recalled", "results_of", "run", "shown"]
+    from septet.search.budget import Budgeted
+
+__all__ = ["Ranked", "budget_of", "parts", "ranked", "read", "recalled", "results_of", "run"]
+
+
+NOTHING: Sequence[Note] = ()
 
 
 class Ranked(NamedTuple):
@@ -134,13 +139,21 @@ def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, 
     return found
 
 
-def shown(one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> list[Candidate]:
-    """Return the candidates that are returned: those that were read, cut by the token budget."""
-    memories = one.memories
-    whole = [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
-    if one.plan.max_tokens is not None and whole:
-        whole = whole[: budgeted(one.plan.profile.cuts, whole, one.best[0][3], one.plan.max_tokens)]
-    return whole
+def budget_of(
+    search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]
+) -> Budgeted | None:
+    """Return what the token budget leaves of the best candidates; None without a budget."""
+    plan = one.plan
+    if plan.max_tokens is None:
+        return None
+    # Most searches have no budget.
+    from septet.search.budget import cost_of_scan, within_budget
+
+    whole = _whole(one, candidates)
+    scores = [placed[3] for placed in one.best]
+    if plan.mode == "scan":
+        return within_budget(plan, [cost_of_scan(hit) for hit in _hits(search, one, one.best, whole)], scores)
+    return within_budget(plan, [tokens_of(candidate) for candidate in whole], scores)
 
 
 def parts(one: Ranked, placed: Placed) -> tuple[dict[str, float], dict[str, float | None]]:
@@ -187,23 +200,35 @@ def _query_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:
-    plan, tiers = one.plan, search.tiers
-    whole = shown(one, candidates)
+def _whole(one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> list[Candidate]:
+    memories = one.memories
+    return [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
+
+
+def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: Sequence[Candidate]) -> tuple[Hit, ...]:
+    tiers = search.tiers
     scored = []
-    for placed in one.best[: len(whole)]:
+    for placed in best:
         _, tier, _, score, breakdown, signals = placed
         if breakdown is None or signals is None:
             tier = one.tier(placed)
             breakdown, signals = parts(one, placed)
         scored.append((score, tiers[tier].name, breakdown, signals))
+    return hits_of(entries_of(whole), scored, full=one.plan.mode == "full")
+
+
+def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:
+    plan = one.plan
+    best, whole, cut = one.best, _whole(one, candidates), NOTHING
+    if plan.max_tokens is not None and (left := budget_of(search, one, candidates)) is not None:
+        best, whole, cut = [best[at] for at in left.places], [whole[at] for at in left.places], left.notes
     return Results(
-        hits=hits_of(entries_of(whole), scored, full=plan.mode == "full"),
+        hits=_hits(search, one, best, whole),
         query=plan.query.text,
         profile=plan.profile.name,
         mode=plan.mode,
         weights=one.ranking.named_weights(),
-        notes=(*one.notes, *search.notes(one.query, one.mismatches)),
+        notes=(*one.notes, *search.notes(one.query, one.mismatches), *cut),
         tiers=search.reports(one.query),
         took_ms=(time.perf_counter() - search.started) * 1e3,
     )
