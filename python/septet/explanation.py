@@ -41,6 +41,9 @@ class Explanation:
     Attributes:
         found: whether the search returns it.
         rank: its place among all candidates, from 1, even beyond the limit; None if it is not a candidate.
+        limit: the most results of the search.
+        candidates: how many each leg takes, by the limit: with another limit other entries are compared, so the order
+            may change too.
         reason: the answer in one sentence.
         filters: each filter of the search, and whether the entry passes it.
     """
@@ -50,6 +53,7 @@ class Explanation:
     found: bool
     rank: int | None
     limit: int
+    candidates: int
     score: float | None
     reason: str
     tier: str
@@ -73,11 +77,14 @@ class Explanation:
         for leg in self.legs:
             where = f"rank {leg.rank} of {leg.of}, {leg.taken} taken" if leg.rank else "no match"
             lines.append(f"  leg {leg.leg}: {where}" + (f"; {leg.detail}" if leg.detail else ""))
+        lines.append(
+            f"  limit {self.limit}: each leg takes {self.candidates} candidates; another limit may rank otherwise"
+        )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        names = ("id", "query", "found", "rank", "limit", "score", "reason", "tier")
+        names = ("id", "query", "found", "rank", "limit", "candidates", "score", "reason", "tier")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("breakdown", "signals", "weights", "filters"):
             out[name] = dict(getattr(self, name))

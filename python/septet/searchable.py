@@ -49,7 +49,9 @@ class Searchable(ABC):
         Args:
             query: a question or keywords, in any language; no character has a special meaning.
             limit: the most results to return. None takes the profile's default (10), or returns every match when fewer
-                than 50 entries match and the default would drop more than half of them (small-corpus guard).
+                than 50 entries match and the default would drop more than half of them (small-corpus guard). It also
+                decides how many candidates each leg takes (three times the limit, at least 30), and so may change
+                the order.
             mode: ``full`` returns whole entries, ``scan`` light results to choose from; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
             type: only this type.

@@ -124,3 +124,28 @@ def test_each_leg_can_be_asked_alone(vault):
     vector = vault.search("omega", legs=["vector"], query_vector=[0, 1], limit=5)
     assert "other" not in vector.ids and vector.ids[0] == "e59"
     assert all(h.signals["semantic"] is None for h in vector)
+
+
+@pytest.mark.parametrize(("limit", "candidates"), [(None, 30), (1, 30), (10, 30), (11, 33), (100, 300)])
+def test_the_limit_decides_how_many_candidates_there_are_and_explain_says_so(vault, limit, candidates):
+    told = vault.explain("alpha", "e05", limit=limit)
+    assert (told.candidates, told.to_dict()["candidates"]) == (candidates, candidates)
+    assert f"limit {limit or 10}: each leg takes {candidates} candidates" in str(told)
+
+
+def test_what_is_beyond_the_candidates_of_a_limit_hears_how_many_there_are():
+    with Vault(":memory:", clock=lambda: 1e9) as vault:
+        vault.add_many({"id": f"e{i:02d}", "title": "alpha " + "beta " * i} for i in range(60))
+        profile = {"extends": "septet", "cuts": {"factor": 2, "minimum": 7}}
+        told = vault.explain("alpha", "e20", limit=5, profile=profile)
+        assert "only the first 10 become candidates (2 x limit, at least 7)" in told.reason
+        assert vault.explain("alpha", "e20", limit=11, profile=profile).rank == 21
+
+
+def test_a_larger_limit_may_change_the_order_as_the_documentation_says():
+    profile = {"extends": "septet", "cuts": {"factor": 1, "minimum": 1, "guard_below": 0}}
+    with Vault(":memory:", clock=lambda: 1e9) as vault:
+        vault.add(id="words", title="alpha", created_at=0)
+        vault.add(id="facts", title="alpha beta", severity="critical")
+        assert vault.search("alpha", limit=1, profile=profile).ids == ["words"]
+        assert vault.search("alpha", limit=2, profile=profile).ids == ["facts", "words"]

@@ -56,6 +56,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         found=rank is not None and rank in _returned(one, left),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
+        candidates=plan.candidates,
         score=None if placed is None else placed[3],
         reason=_reason(entry_id, one, everyone, rank, left, own),
         tier=tiers[tier].name,
@@ -109,12 +110,14 @@ def _why_no_candidate(plan: Plan, own: Inspected) -> str:
     failed = [name for name, ok in own.filters.items() if not ok]
     if failed:
         return f"it does not pass the filter {' nor '.join(failed)}"
-    return "; ".join(_leg_reason(leg) for leg in own.legs)
+    return "; ".join(_leg_reason(plan, leg) for leg in own.legs)
 
 
-def _leg_reason(leg: LegReport) -> str:
+def _leg_reason(plan: Plan, leg: LegReport) -> str:
     if leg.rank is None:
         return f"{leg.leg} leg: {leg.detail}"
     if leg.rank > leg.taken:
-        return f"{leg.leg} leg: rank {leg.rank} of {leg.of}, and only the first {leg.taken} become candidates"
+        cuts = plan.profile.cuts
+        taken = f"only the first {leg.taken} become candidates ({cuts.factor} x limit, at least {cuts.minimum})"
+        return f"{leg.leg} leg: rank {leg.rank} of {leg.of}, and {taken}"
     return f"{leg.leg} leg: rank {leg.rank} of {leg.of}"
