@@ -511,6 +511,9 @@ class Corpus:
             OSError: a vector cannot be read from its file.
         """
 
+    def term_counts(self, terms: Sequence[str], grams: bool) -> tuple[int, list[int]] | None:
+        """Return the entries and how many hold each term, in grams too if asked; None if no full text is given."""
+
     def candidates_at(
         self,
         query: _Query,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -15,6 +13,7 @@ from septet.entry import Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
+from septet.search.tier_threads import TierThreads
 from septet.searchable import Searchable
 from septet.tiers import LocalTier
 from septet.vault import Vault
@@ -31,7 +30,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Federation(Searchable):
-    """Several vaults, each a tier with a priority, searched in parallel.
+    """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
     anything is cut, even if only a lower tier's copy matches; copies outside their validity do not count. Equal scores
@@ -60,8 +59,7 @@ class Federation(Searchable):
         self._given_clock = clock
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
-        self._threads: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
+        self._threads = TierThreads()
         given = dict(weights or {})
         for name, vault in tiers.items():
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
@@ -83,9 +81,7 @@ class Federation(Searchable):
 
     def close(self) -> None:
         """Stop the threads that search the tiers. The vaults stay open: they belong to the caller."""
-        if self._threads is not None:
-            self._threads.shutdown()
-            self._threads = None
+        self._threads.close()
 
     def connect(self, name: str, vault: Vault, priority: float = CONNECTED_PRIORITY) -> None:
         """Add a vault as a tier.
@@ -190,9 +186,5 @@ class Federation(Searchable):
                 total.update(vault._feedback_counts())
         return total
 
-    def _executor(self) -> Executor:
-        if self._threads is None or self._process != os.getpid():
-            # Threads do not survive a fork.
-            self._process = os.getpid()
-            self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="septet-tier")
+    def _tier_threads(self) -> TierThreads:
         return self._threads

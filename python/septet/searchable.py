@@ -18,13 +18,12 @@ from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
     from septet.embedding.embeddings import Embeddings
     from septet.explanation import Explanation
+    from septet.search.tier_threads import TierThreads
 
 __all__ = ["Searchable"]
 
@@ -79,7 +78,7 @@ class Searchable(ABC):
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
         plan = self._plan(query, options)
-        return run(self._tiers(), [self._asked(plan)], self._executor())[0]
+        return run(self._tiers(), [self._asked(plan)], self._tier_threads())[0]
 
     @takes_options
     def search_many(
@@ -131,11 +130,10 @@ class Searchable(ABC):
             workers = 1
         parts = _parts(plans, workers)
 
-        # Asked for once: threads that make it at the same time would each make one.
-        executor = self._executor()
+        tier_threads = self._tier_threads()
 
         def recall(search: FederatedSearch) -> None:
-            recalled(search, executor)
+            recalled(search, tier_threads)
 
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
         # Loads what single searches do without.
@@ -209,7 +207,7 @@ class Searchable(ABC):
     @abstractmethod
     def _clock(self) -> float: ...
 
-    def _executor(self) -> Executor | None:
+    def _tier_threads(self) -> TierThreads | None:
         return None
 
     def _answering(self) -> bool:
@@ -232,7 +230,8 @@ class Searchable(ABC):
             return plan
         from septet.embedding.attach import with_query_vectors
 
-        return with_query_vectors(plan, self._embeddings_of(), self._executor())
+        threads = self._tier_threads()
+        return with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
 
 
 def _parts(plans: Sequence[Plan], workers: int) -> list[list[int]]:

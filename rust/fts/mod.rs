@@ -2,7 +2,7 @@
 //!
 //! - [`index_terms`]: the terms that FTS5 with `porter unicode61 remove_diacritics 2` makes of a text;
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
-//! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots.
+//! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`].
 
 mod base;
 mod column_counts;
@@ -26,6 +26,6 @@ mod unicode61;
 mod write;
 
 pub use index::TextIndex;
-pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k};
+pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k, rows_holding};
 pub use statistics::Statistics;
 pub use tokens::index_terms;

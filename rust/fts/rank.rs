@@ -90,6 +90,30 @@ pub fn bm25_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64]) ->
     })
 }
 
+/// Return for each term how many rows of any part hold it, for one that FTS5 makes no term of 0.
+///
+/// # Errors
+/// As [`bm25_top_k`].
+pub fn rows_holding<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T]) -> Result<Vec<usize>> {
+    let single: Vec<Vec<Vec<u8>>> = terms.iter().map(|term| single_terms(&[term])).collect::<Result<_>>()?;
+    with_scorers(parts, |scorers| {
+        // Made when a term is in two tables: then a row that is in both counts once.
+        let mut rows = None;
+        let mut count = |term: &[Vec<u8>]| {
+            let name = term.first()?;
+            let in_part =
+                |scorer: &Scorer<'_>| scorer.contents.term(name).map(|number| scorer.statistics.count(number));
+            let counts: Vec<u32> = scorers.iter().filter_map(in_part).filter(|&count| count > 0).collect();
+            match counts[..] {
+                [] => None,
+                [one] => Some(one as usize),
+                _ => Some(Query::new(scorers, rows.get_or_insert_with(|| allowed(scorers, None)), term).matches()),
+            }
+        };
+        Ok(single.iter().map(|term| count(term).unwrap_or(0)).collect())
+    })
+}
+
 /// The one index term of each query term; those without any match nothing and add nothing.
 fn single_terms<T: AsRef<str>>(terms: &[T]) -> Result<Vec<Vec<u8>>> {
     let mut single = Vec::with_capacity(terms.len());

@@ -156,6 +156,11 @@ impl Corpus {
         Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text)).collect())
     }
 
+    /// Return the number of entries and how many of them hold each term; None without full text.
+    fn term_counts(&self, py: Python<'_>, terms: Vec<String>, grams: bool) -> PyResult<Option<(u64, Vec<usize>)>> {
+        self.with(py, |corpus| Ok(py.detach(|| corpus.text.map(|text| text.counts(&terms, grams)).transpose())?))
+    }
+
     /// Return given slots as candidates of a query, every column filled.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     #[pyo3(signature = (query, slots, *, tier, weights, columns, space=None))]

@@ -1,7 +1,7 @@
 //! The arrays of a snapshot, borrowed for as long as a search reads them.
 
 use crate::error::{Error, Result};
-use crate::fts::{Part, Statistics, TextIndex};
+use crate::fts::{self, Part, Statistics, TextIndex};
 use crate::terms::{Frequencies, SpellingIndex, TermIndex};
 use crate::vectors::{Codes, Pieces};
 
@@ -97,8 +97,20 @@ impl<'a> Corpus<'a> {
 }
 
 impl<'a> FullText<'a> {
+    /// Return the number of entries, and how many of them hold each term.
+    ///
+    /// # Errors
+    /// Those of [`fts::rows_holding`].
+    pub fn counts(&self, terms: &[String], grams: bool) -> Result<(u64, Vec<usize>)> {
+        let weights = [1.0; 5];
+        Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, grams), terms)?))
+    }
+
     /// What a query ranks over: the entries, and the grams if they are asked and there are any.
-    pub(super) fn parts(&self, weights: &'a [f64], grams: bool) -> Vec<Part<'a>> {
+    pub(super) fn parts<'w>(&self, weights: &'w [f64], grams: bool) -> Vec<Part<'w>>
+    where
+        'a: 'w,
+    {
         let mut parts = vec![Part { index: self.entries.0, statistics: self.entries.1, weights }];
         if grams && self.grams.1.rows() > 0 {
             parts.push(Part { index: self.grams.0, statistics: self.grams.1, weights: &[1.0] });

@@ -12,7 +12,7 @@ from septet.results import Note, TierReport
 from septet.tiers.protocol import Recalled, Session, Standing, Tier
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from septet.search.tier_threads import TierThreads
 
 __all__ = ["Answer", "FederatedSearch"]
 
@@ -82,11 +82,11 @@ class FederatedSearch:
         for session in reversed(sessions):
             session.close()
 
-    def recall(self, pool: Executor | None = None) -> None:
+    def recall(self, threads: TierThreads | None = None) -> None:
         """Search the tiers, each for itself.
 
         Args:
-            pool: searches the tiers in parallel; None searches one after the other.
+            threads: search slow tiers side by side; None searches one after the other.
 
         Raises:
             SeptetError: no tier answered.
@@ -102,8 +102,13 @@ class FederatedSearch:
             finally:
                 self._took_ms[place] = (time.perf_counter() - started) * 1e3
 
-        outcomes = map(timed, sessions) if pool is None or len(sessions) < 2 else pool.map(timed, sessions)
-        for place, outcome in zip(sessions, outcomes):
+        places = list(sessions)
+        if threads is None or len(places) < 2:
+            outcomes = [timed(place) for place in places]
+        else:
+            names = [self.tiers[place].name for place in places]
+            outcomes = threads.each(lambda i: timed(places[i]), names, len(self.plans))
+        for place, outcome in zip(places, outcomes):
             if isinstance(outcome, SeptetError):
                 self._fail(place, outcome)
                 continue

@@ -28,7 +28,7 @@ def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
         if not lower:
             continue
         over = search.or_degrade(answer.place, partial(answer.session.overrides, query, lower), None)
-        if over is not None:
+        if over is not None and over.ids:
             kept[i] = Pool.united([kept[i], _scaled(scales, i, over.pool)])
             kept[i + 1 :] = [_without(pool, over.ids) for pool in kept[i + 1 :]]
     return Pool.united(kept)

@@ -20,7 +20,7 @@ from septet.search.merge import merged
 from septet.tiers.protocol import Tier
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from septet.search.tier_threads import TierThreads
 
     from septet.search.budget import Budgeted
 
@@ -53,25 +53,25 @@ class Ranked(NamedTuple):
         return placed[1] if placed[0] >= 0 else self.memories[-placed[0] - 1][0]
 
 
-def run(tiers: Sequence[Tier], plans: Sequence[Plan], pool: Executor | None = None) -> list[Results]:
+def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | None = None) -> list[Results]:
     """Search the tiers for each query and return the results of each.
 
     Args:
         tiers: from the highest priority to the lowest.
         plans: one for each query; they differ in query, query vector and notes only.
-        pool: searches the tiers in parallel; None searches one after the other.
+        threads: search slow tiers side by side; None searches one after the other.
 
     Raises:
         SeptetError: every tier failed; with at least one answer, failures become notes.
         VectorError: a query vector fits no tier.
     """
-    return results_of(recalled(FederatedSearch(tiers, plans), pool))
+    return results_of(recalled(FederatedSearch(tiers, plans), threads))
 
 
-def recalled(search: FederatedSearch, pool: Executor | None = None) -> FederatedSearch:
+def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:
     """Return the search with the candidates of every tier, the first half of `run`; after an error it is closed."""
     try:
-        search.recall(pool)
+        search.recall(threads)
     except BaseException:
         search.close()
         raise

@@ -11,12 +11,13 @@ from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.cuts import guarded
 from septet.ranking.profile import ColumnWeights
 from septet.storage.store import Reading
-from septet.storage.tables import entries
+from septet.storage.tables import indexing
 from septet.storage.tables.conditions import conditions, conjunction
 
 __all__ = ["FtsRows", "Rank", "candidate_count", "counts", "rank_of", "recall", "recall_memories", "score_rows"]
 
-
+#: So many counts of terms are remembered.
+MOST_COUNTS = 10_000
 #: SQLite's errors when a build has no `bm25()` or its host forbids it.
 _MISSING = ("no such function: bm25", "not authorized to use function: bm25")
 
@@ -81,21 +82,33 @@ def candidate_count(plan: Plan, matches: int) -> int:
     return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(plan.candidates, matches)
 
 
-def counts(read: Reading, plan: Plan) -> TermCounts:
-    """Count the entries of the store, and those that hold each term of the query."""
-    holding = {}
+def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> TermCounts:
+    """Count the entries of the store, and those that hold each term of the query.
+
+    Args:
+        known: what was counted at this generation before, to which this adds; threads may share it.
+    """
+    holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
-        found = f'"{term}"'
-        sql = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?"
-        given: tuple[str, ...] = (found,)
-        if plan.query.grams:
-            sql = (
-                "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
-                "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
-            )
-            given = (found, found)
-        holding[term] = int(read.sql.execute(sql, given).fetchone()[0])
-    return TermCounts(entries.count_searchable(read), holding)
+        found = known.get((term, grams))
+        if found is None:
+            if len(known) >= MOST_COUNTS:
+                known.clear()
+            found = known[term, grams] = _rows_holding(read, term, grams)
+        holding[term] = found
+    return TermCounts(indexing.totals(read, "entries_fts").rows, holding)
+
+
+def _rows_holding(read: Reading, term: str, grams: bool) -> int:
+    match = f'"{term}"'
+    sql, given = "SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?", [match]
+    if grams:
+        sql = (
+            "SELECT count(*) FROM (SELECT rowid FROM entries_fts WHERE entries_fts MATCH ? "
+            "UNION SELECT rowid FROM grams_fts WHERE grams_fts MATCH ?)"
+        )
+        given = [match, match]
+    return int(read.sql.execute(sql, given).fetchone()[0])
 
 
 def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:

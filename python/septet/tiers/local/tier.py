@@ -138,6 +138,8 @@ class LocalSession:
 
         read, plan = self.view.read, self.view.plans[query]
         held = candidates.valid_ids(read, plan, ids)
+        if not held:
+            return Overrides(held, EMPTY)
         passing = candidates.passing_rows(read, plan, [i for i in ids if i in held])
         return Overrides(held, self._pool(query, passing))
 
@@ -170,9 +172,12 @@ class LocalSession:
         return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
 
     def _counts(self, plan: Plan) -> TermCounts:
+        view, terms = self.view, plan.query.terms
+        if not view.needs_fts5(plan) and (found := view.snapshot.corpus.term_counts(terms, plan.query.grams)):
+            return TermCounts(found[0], dict(zip(terms, found[1])))
         from septet.storage.tables import fulltext
 
-        return fulltext.counts(self.view.read, plan)
+        return fulltext.counts(view.read, plan, view.remembered("term counts", dict[tuple[str, bool], int]))
 
     def _no_bm25(self) -> Note:
         cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
