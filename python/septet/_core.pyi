@@ -2,8 +2,8 @@
 
 Shapes: ``n`` rows, ``d`` dimensions, ``m`` candidates, ``c`` columns, ``k`` wanted. Every array argument must be
 C-contiguous and of the dtype written here; anything else raises ``TypeError`` (dtype, dimensions, layout) or
-``ValueError`` (lengths that do not fit, non-finite input where finite input is required). Functions that grow with the
-corpus release the GIL.
+``ValueError`` (lengths that do not fit, slots out of range, non-finite input where finite input is required). Functions
+that grow with the corpus release the GIL.
 """
 
 import os
@@ -234,11 +234,7 @@ class SpellingIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
 
     def cosines(self, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return `trigrams` of the query and the texts of the slots ``(m,)``, in any order: the same doubles.
-
-        Raises:
-            ValueError: a slot out of range.
-        """
+        """Return `trigrams` of the query and the texts of the slots ``(m,)``, in any order: the same doubles."""
 
 @final
 class TermIndex:
@@ -339,11 +335,7 @@ class TextIndex:
         """The number of texts a row has."""
 
     def append(self, rows: Sequence[Sequence[str]]) -> int:
-        """Cut the rows' texts into terms, in order, into new slots and return the first new slot.
-
-        Raises:
-            ValueError: a row has not one text for each column; nothing is added then.
-        """
+        """Cut the rows' texts, one for each column, into terms, into new slots; return the first: all rows, or none."""
 
     def frozen(self) -> TextIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
@@ -367,11 +359,7 @@ class Statistics:
         """The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``."""
 
     def moved(self, index: TextIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Statistics:
-        """Return new statistics with slots removed and added; equal to counting from scratch, at the cost of the rows.
-
-        Raises:
-            ValueError: a slot to add is counted already, or one to remove is not.
-        """
+        """Return new statistics with slots removed, which count now, and added, which do not: as from scratch."""
 
     def document_frequency(self, term: bytes) -> int:
         """Return the number of rows that hold an index term in any column."""
@@ -413,11 +401,7 @@ def bm25_at(
     terms: Sequence[str],
     slots: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the scores ``(m,)`` that `bm25_top_k` gives these slots; NaN for those that hold no term or do not count.
-
-    Raises:
-        ValueError: as `bm25_top_k`; a slot out of range.
-    """
+    """Return the scores ``(m,)`` that `bm25_top_k` gives these slots; NaN for those that hold no term or do not count."""
 
 # -- search ----------------------------------------------------------------------------------------------------------
 
@@ -470,10 +454,7 @@ class Corpus:
         terms: tuple[TermIndex, Frequencies] | None = None,
     ) -> Corpus:
         """Take the columns ``rows``, ``created_at``, ``updated_at``, ``valid_from``, ``valid_until``, ``kind``,
-        ``severity`` and ``domain``, which must not be written to any more.
-
-        Raises:
-            ValueError: a column is missing, or has another length.
+        ``severity`` and ``domain``, all of one length, which must not be written to any more.
         """
 
     def recall(
@@ -524,11 +505,7 @@ class Corpus:
         columns: Set[str],
         space: _SpaceParts | None = None,
     ) -> Pool:
-        """Return slots ``(m,)`` as candidates of a query, with every column filled as `recall` fills it.
-
-        Raises:
-            ValueError: as `recall`; a slot out of range.
-        """
+        """Return slots ``(m,)`` as candidates of a query, with every column filled as `recall` fills it."""
 
 @final
 class Pool:
@@ -579,12 +556,9 @@ class Pool:
 
     @staticmethod
     def united(pools: Sequence[Pool]) -> Pool:
-        """Join pools given from the highest priority to the lowest: of equal ids the first one stays.
+        """Join pools with ids, given from the highest priority to the lowest: of equal ids the first one stays.
 
         A column that a pool lacks is NaN for its candidates.
-
-        Raises:
-            ValueError: a pool without ids beside others.
         """
 
 @final

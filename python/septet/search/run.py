@@ -20,9 +20,8 @@ from septet.search.merge import merged
 from septet.tiers.protocol import Tier
 
 if TYPE_CHECKING:
-    from septet.search.tier_threads import TierThreads
-
     from septet.search.budget import Budgeted
+    from septet.search.tier_threads import TierThreads
 
 __all__ = ["Ranked", "budget_of", "parts", "ranked", "read", "recalled", "results_of", "run"]
 
