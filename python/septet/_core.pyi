@@ -401,7 +401,7 @@ def bm25_at(
     terms: Sequence[str],
     slots: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the scores ``(m,)`` that `bm25_top_k` gives these slots; NaN for those that hold no term or do not count."""
+    """Return the scores ``(m,)`` that `bm25_top_k` gives slots; NaN for those that hold no term or do not count."""
 
 # -- search ----------------------------------------------------------------------------------------------------------
 
