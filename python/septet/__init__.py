@@ -89,7 +89,12 @@ if TYPE_CHECKING:
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.portable import Imported as Imported
     from septet.profiles.load import ProfileLike as ProfileLike
-    from septet.query.options import Leg as Leg, Mode as Mode, SearchOptions as SearchOptions
+    from septet.query.options import (
+        Leg as Leg,
+        Mode as Mode,
+        RecallOptions as RecallOptions,
+        SearchOptions as SearchOptions,
+    )
     from septet.ranking.adaptive import Weights as Weights
     from septet.ranking.profile import Profile as Profile
     from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
@@ -138,7 +143,7 @@ else:
         "notes": "Note NoteCode",
         "portable": "Imported",
         "profiles.load": "ProfileLike",
-        "query.options": "Leg Mode SearchOptions",
+        "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
         "ranking.profile": "Profile",
         "results": "Hit Results TierReport",

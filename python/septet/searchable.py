@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike, resolve
-from septet.query.options import DEFAULTS, SearchOptions, takes_options, unexpected
-from septet.query.plan import Plan, make_plan, thread_count
+from septet.query.options import (
+    DEFAULTS,
+    RECALL_OPTIONS,
+    RecallOptions,
+    SearchOptions,
+    takes_options,
+    takes_recall_options,
+    unexpected,
+)
+from septet.query.plan import MEMORY, Plan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
 from septet.results import Results
 from septet.search.federated import FederatedSearch
@@ -56,11 +64,9 @@ class Searchable(ABC):
             type: only this type.
             severity: only this severity.
             tags: feeds the signal ``tag_overlap``; to *filter* by tags use ``where={"tags": {"$in": [...]}}``.
-            kinds: only these kinds of entries.
             where: filter on any field, applied before ranking: ``{"attrs.team": "core", "updated_at": {"$gte": t}}``;
                 operators ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains``, ``$and $or $nor $not``.
             profile: a built-in name, a dict, a `Profile`, or a file; None for the vault's own (``septet``).
-            include_memories: also search memories; each has the fixed score 0.5.
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.
             max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note
@@ -70,6 +76,8 @@ class Searchable(ABC):
             query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: the model whose vectors to compare with, when there are several.
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
+            kinds: only these kinds of entries.
+            include_memories: also search memories; each has the fixed score 0.5.
 
         Raises:
             QueryError: an argument cannot be understood.
@@ -79,6 +87,25 @@ class Searchable(ABC):
         """
         plan = self._plan(query, options)
         return run(self._tiers(), [self._asked(plan)], self._tier_threads())[0]
+
+    @takes_recall_options
+    def recall(self, query: str, limit: int | None = None, **options: Unpack[RecallOptions]) -> Results:
+        """Find the memories that answer a query, best first: what `Vault.remember` stored, and nothing else.
+
+        Args:
+            query: as for `search`.
+            limit: as for `search`.
+            **options: the other options of `search`, apart from ``kinds`` and ``include_memories``.
+
+        Raises:
+            QueryError: as for `search`.
+            ProfileError: as for `search`.
+            VectorError: as for `search`.
+            StoreError: as for `search`.
+        """
+        if not options.keys() <= RECALL_OPTIONS:
+            raise unexpected("recall", options, RECALL_OPTIONS)
+        return self.search(query, limit=limit, kinds=MEMORY, **options)
 
     @takes_options
     def search_many(

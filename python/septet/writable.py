@@ -184,24 +184,29 @@ class Writable(ABC):
 
     def remember(
         self,
-        context: str,
-        summary: str = "",
+        text: str | None = None,
+        details: str = "",
         topics: Strings = (),
         *,
+        context: str | None = None,
+        summary: str | None = None,
         id: str | None = None,
         vector: VectorLike | None = None,
         model: str | None = None,
         **fields: Unpack[MemoryFields],
     ) -> str:
-        """Store a memory (a session, a lesson, a preference) and return its id.
+        """Store a memory (a fact, a lesson, a preference, a session) and return its id.
 
-        A memory is an entry of the kind ``memory``; searches find it with ``include_memories=True``.
+        A memory is an entry of the kind ``memory``. `recall` finds memories; searches find them among entries, with
+        ``include_memories=True``. `forget` deletes them.
 
         Args:
-            context: what it is about; the title of the entry.
-            summary: what to remember; the description of the entry.
-            topics: the tags of the entry.
-            id: made from context and summary if missing.
+            text: what to remember, such as "Bob owns the billing service"; the title of the entry.
+            details: more about it; the description of the entry.
+            topics: what it is about, in single words; the tags of the entry.
+            context: another name of ``text``.
+            summary: another name of ``details``.
+            id: made from text and details if missing.
             vector: as for `add`.
             model: as for `add`.
             **fields: the other fields of `add`.
@@ -210,10 +215,22 @@ class Writable(ABC):
             EntryError: a field cannot be stored; nothing was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
+            TypeError: there is no text, or both names of an argument were given.
         """
-        named = {"title": context, "description": summary, "tags": topics, "kind": "memory", "type": "session"}
+        if (text is None) == (context is None) or (details and summary):
+            raise TypeError("remember() takes text (or context, its other name) and details (or summary), each once")
+        title, more = context if text is None else text, details or summary or ""
+        named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
         return self.add(vector=vector, model=model, **whole)
+
+    def forget(self, *ids: str | Iterable[str]) -> int:
+        """Delete memories by id, as `delete` does; return how many existed.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
+        return self.delete(*ids)
 
     def delete(self, *ids: str | Iterable[str]) -> int:
         """Delete entries, their links and the vectors given with them; return how many entries existed.

@@ -35,6 +35,7 @@ from septet import (
     NoteCode,
     Optimized,
     Profile,
+    RecallOptions,
     Results,
     SearchOptions,
     Severity,
@@ -112,6 +113,11 @@ def write(vault: Vault, folder: Path) -> None:
     changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"))
     assert changed.severity == "critical"
     vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
+    kept: str = vault.remember("Bob owns the billing service", details="Since May", topics={"billing"})
+    vault.remember(context="Cookie review", summary="The old names of text and details")
+    told: RecallOptions = {"include_expired": True}
+    recalled: list[str] = vault.recall("who owns billing", 3, **told).ids
+    assert vault.forget(kept) == len(recalled[:1])
     vault.link(second, first, "supports", note="why")
     vault.link_many([(first, "two"), ("two", second, "extends"), Link("0", "1", "next", "")])
     links: list[Link] = vault.links(first)

@@ -6,9 +6,24 @@ import re
 import pytest
 
 from septet import Federation, SearchOptions, Vault
-from septet.query.options import DEFAULTS, OPTIONS, takes_options
+from septet.query.options import DEFAULTS, OPTIONS, RECALL_OPTIONS, takes_options
 
 NAMES = list(SearchOptions.__annotations__)
+
+
+@pytest.mark.parametrize("kind", [Vault, Federation])
+def test_the_signature_of_recall_names_the_options_that_make_sense_for_memories(kind):
+    parameters = inspect.signature(kind.recall).parameters
+    assert list(parameters)[:3] == ["self", "query", "limit"]
+    assert list(parameters)[3:] == [name for name in NAMES if name in RECALL_OPTIONS]
+    assert set(NAMES) - RECALL_OPTIONS == {"limit", "kinds", "include_memories"}
+    assert parameters["limit"].default is None
+
+
+@pytest.mark.parametrize("option", ["kinds", "include_memories", "limt"])
+def test_recall_takes_no_other_options(option):
+    with Vault(":memory:") as vault, pytest.raises(TypeError, match=rf"recall\(\) got .*'{option}'"):
+        vault.recall("alpha", **{option: True})
 
 
 @pytest.mark.parametrize("kind", [Vault, Federation])

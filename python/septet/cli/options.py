@@ -55,10 +55,10 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "tags": (list[str] | None, ("-t", "--tag"), None),
     "where": (str | None, ("--where",), "JSON"),
     "profile": (str | None, ("--profile",), "NAME|FILE"),
-    "include_memories": (bool, ("--memories",), None),
     "include_expired": (bool, ("--expired",), None),
     "min_score": (float | None, ("--min-score",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
+    "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset({"kinds", "query_vector", "model", "legs"})

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from septet.fields import Severity, Strings
     from septet.profiles.load import ProfileLike
 
-__all__ = ["DEFAULTS", "OPTIONS", "Leg", "Mode", "Option", "SearchOptions", "takes_options", "unexpected"]
+__all__ = [
+    "DEFAULTS",
+    "OPTIONS",
+    "RECALL_OPTIONS",
+    "Leg",
+    "Mode",
+    "Option",
+    "RecallOptions",
+    "SearchOptions",
+    "takes_options",
+    "takes_recall_options",
+    "unexpected",
+]
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
@@ -31,19 +43,20 @@ class Option(NamedTuple):
     help: str
 
 
-class SearchOptions(TypedDict, total=False):
-    """The keyword arguments of `septet.Vault.search`, which documents them."""
-
+class _Limit(TypedDict, total=False):
     limit: Annotated[int | None, Option(None, "At most so many results.")]
+
+
+class RecallOptions(TypedDict, total=False):
+    """The keyword arguments of `septet.Vault.recall` beside the limit; `septet.Vault.search` documents them."""
+
     mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
     type: Annotated[str | None, Option(None, "Only this type.")]
     severity: Annotated["Severity | None", Option(None, "Only critical, warning or suggestion.")]
     tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
-    kinds: Annotated[str | Collection[str] | None, Option(None, "Only these kinds of entries.")]
     where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
     profile: Annotated["ProfileLike | None", Option(None, "How to rank.")]
-    include_memories: Annotated[bool, Option(False, "Search memories too.")]
     include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
     min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
     max_tokens: Annotated[int | None, Option(None, "Leave out results that would cost more tokens.")]
@@ -52,29 +65,47 @@ class SearchOptions(TypedDict, total=False):
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
 
 
+class SearchOptions(_Limit, RecallOptions, total=False):
+    """The keyword arguments of `septet.Vault.search`, which documents them."""
+
+    kinds: Annotated[str | Collection[str] | None, Option(None, "Only these kinds of entries.")]
+    include_memories: Annotated[bool, Option(False, "Search memories too.")]
+
+
 #: The options by name, in the order of the signature.
 OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in SearchOptions.__annotations__.items()}
 #: What an option is when it is not named.
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in OPTIONS.items()}
+#: Those of `septet.Vault.recall`.
+RECALL_OPTIONS = frozenset(RecallOptions.__annotations__)
 
 
-def unexpected(method: str, options: Mapping[str, Any]) -> TypeError:
+def unexpected(method: str, options: Mapping[str, Any], known: Collection[str] = DEFAULTS.keys()) -> TypeError:
     """Return the error about the first option that does not exist; it names the nearest one that does."""
     from difflib import get_close_matches
 
-    unknown = next(name for name in options if name not in DEFAULTS)
-    near = get_close_matches(unknown, DEFAULTS, 1)
-    hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(DEFAULTS)}"
+    unknown = next(name for name in options if name not in known)
+    near = get_close_matches(unknown, known, 1)
+    hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(n for n in DEFAULTS if n in known)}"
     return TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")
 
 
 def takes_options(method: _F) -> _F:
     """Write the options out in the signature of a method that ends in ``**options``, for `help` and editors."""
+    return _signed(method, SearchOptions.__annotations__)
+
+
+def takes_recall_options(method: _F) -> _F:
+    """Do the same for the options of `septet.Vault.recall`."""
+    return _signed(method, RecallOptions.__annotations__)
+
+
+def _signed(method: _F, options: Mapping[str, Any]) -> _F:
     plain = signature(method)
     own = [p for p in plain.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     named = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=OPTIONS[name].default, annotation=_type(hint))
-        for name, hint in SearchOptions.__annotations__.items()
+        for name, hint in options.items()
     ]
     method.__signature__ = Signature([*own, *named], return_annotation=plain.return_annotation)  # type: ignore[attr-defined]
     return method
