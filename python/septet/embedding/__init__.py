@@ -3,7 +3,7 @@
 Modules import downward only. From the ground up:
 
 1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
-2. ``cache``, ``config``, ``transport`` (calls, retries, keys; knows no provider)
+2. ``cache``, ``config``, ``pooling`` (long texts made anew), ``transport`` (calls, retries, keys; knows no provider)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
 5. ``automatic`` (the pipeline in the background), ``batch`` (the providers' batch APIs), ``options``
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from septet.embedding.embedder import (
     Embedder as Embedder,
     Kind as Kind,
+    Pooling as Pooling,
     SpaceIdentity as SpaceIdentity,
     space_name as space_name,
 )
@@ -47,7 +48,7 @@ else:
         "cache": "CacheNamespace",
         "choose": "embedder_from",
         "config": "EmbeddingConfig",
-        "embedder": "Embedder Kind SpaceIdentity space_name",
+        "embedder": "Embedder Kind Pooling SpaceIdentity space_name",
         "fallback": "FallbackEmbedder",
         "function": "CallableEmbedder",
         "local.embedder": "LocalEmbedder local_models",

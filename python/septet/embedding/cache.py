@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import Kind, Pooling
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 
@@ -64,11 +64,19 @@ _MARK = (f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 1")
 
 
 class CacheNamespace(NamedTuple):
-    """What vectors must share to be interchangeable: provider, model and kind of text."""
+    """What vectors must share to be interchangeable: provider, model, kind of text, and how long texts are pooled."""
 
     provider: str
     model: str
     kind: Kind
+    pooling: Pooling | None = None
+
+    def digest(self, text: str) -> str:
+        """Return what stands for a text; of one that may be long it says how that is pooled."""
+        raw = text.encode("utf-8", "surrogatepass")
+        if self.pooling is not None and len(raw) > self.pooling.whole_bytes:
+            raw += b"\0" + self.pooling.name.encode()
+        return blake2b(raw, digest_size=16).hexdigest()
 
 
 class EmbeddingCache:
@@ -115,8 +123,8 @@ class EmbeddingCache:
 
     def get(self, namespace: CacheNamespace, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the cached vectors ``(d,)`` by text, and mark them as used."""
-        digests = {_digest(text): text for text in texts}
-        rows = self._query(_GET, (*namespace, dimensions, json.dumps(list(digests))))
+        digests = {namespace.digest(text): text for text in texts}
+        rows = self._query(_GET, (*namespace[:3], dimensions, json.dumps(list(digests))))
         vectors = {}
         for _, digest, blob in rows:
             row = np.frombuffer(blob, dtype="<f4").astype(np.float32, copy=False)
@@ -130,7 +138,7 @@ class EmbeddingCache:
     def put(self, namespace: CacheNamespace, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store the vectors ``(d,)`` of texts, and evict the least recently used ones beyond the limit."""
         rows = [
-            (*namespace, row.size, _digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
+            (*namespace[:3], row.size, namespace.digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
             for text, row in vectors.items()
         ]
         self._write(_PUT, rows)
@@ -222,10 +230,6 @@ def _create(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         for pragma in _MARK:
             connection.execute(pragma)
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _tick() -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Kind", "SpaceIdentity", "space_name"]
+__all__ = ["Embedder", "Kind", "Pooling", "SpaceIdentity", "pooling_of", "space_name"]
 
 #: The role of a text: something to find, or a query.
 Kind: TypeAlias = Literal["document", "query"]
@@ -49,6 +49,27 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release resources. Closing twice is fine."""
+
+
+class Pooling(NamedTuple):
+    """How an embedder makes one vector of a text that is longer than its model takes.
+
+    An embedder that has changed this says it by a property ``pooling``, and by a method ``is_long(text)``, which says
+    whether a document is such a text. Then old vectors of long texts are made anew, and those of all others stay.
+
+    Attributes:
+        name: changes with the way.
+        whole_bytes: a text of at most so many UTF-8 bytes is never long.
+    """
+
+    name: str
+    whole_bytes: int
+
+
+def pooling_of(embedder: Embedder) -> Pooling | None:
+    """Return how an embedder makes vectors of long texts; None if it does not say."""
+    found = getattr(embedder, "pooling", None)
+    return found if isinstance(found, Pooling) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Embedder, Kind, SpaceIdentity
+from septet.embedding.embedder import Embedder, Kind, Pooling, SpaceIdentity, pooling_of
 from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -65,6 +65,15 @@ class FallbackEmbedder:
     def batch_size(self) -> int:
         """The smallest batch size of all, so that a call is one request for each of them."""
         return min(one.batch_size for one in self._embedders)
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """How the first of them that says it makes vectors of long texts."""
+        return next((said for said in map(pooling_of, self._embedders) if said is not None), None)
+
+    def is_long(self, text: str) -> bool:
+        """Say whether a document is a long text to that one."""
+        return any(one.is_long(text) for one in self._embedders if pooling_of(one) is not None)  # type: ignore[attr-defined]
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

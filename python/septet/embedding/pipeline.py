@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, space_name
+from septet.embedding.embedder import Embedder, pooling_of, space_name
+from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
@@ -125,6 +126,7 @@ class Pipeline:
         Raises:
             StoreError: the store cannot be written.
         """
+        forget_long(self.store, self.embedder, self._known_dimensions(tally))
         with background, self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
@@ -140,7 +142,10 @@ class Pipeline:
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
-        return texts.find_space(read, self.model, self.embedder.dimensions or tally.dimensions)
+        return texts.find_space(read, self.model, self._known_dimensions(tally))
+
+    def _known_dimensions(self, tally: Tally) -> int | None:
+        return self.embedder.dimensions or tally.dimensions
 
     def _batches(
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str]
@@ -306,7 +311,9 @@ class Pipeline:
         for attempt in range(WRITE_ATTEMPTS):
             try:
                 with background, self.store.writing() as write:
-                    space = texts.make_space(write, self.model, rows.shape[1], self.clock())
+                    pooling = pooling_of(self.embedder)
+                    made_by = None if pooling is None else pooling.name
+                    space = texts.make_space(write, self.model, rows.shape[1], self.clock(), made_by)
                     if texts.is_left(write, space):
                         cause = f"meanwhile the vault has changed from {self.model} to another model"
                         tally.stopped_by = Note("other_model", cause, "call embed() again to change it back")
@@ -368,4 +375,4 @@ class Pipeline:
         )
 
     def _namespace(self) -> CacheNamespace:
-        return CacheNamespace(self.embedder.provider, self.embedder.model, "document")
+        return CacheNamespace(self.embedder.provider, self.embedder.model, "document", pooling_of(self.embedder))

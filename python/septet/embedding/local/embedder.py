@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Encoder
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import Kind, Pooling
 from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
@@ -27,6 +28,8 @@ from septet.embedding.local.folder import (
     local_models,
 )
 from septet.embedding.local.weights import ModelWeights
+from septet.embedding.local.windows import WINDOW_WORDS, pieces, whole
+from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 
 if TYPE_CHECKING:
@@ -34,12 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 
-#: Texts encoded between two looks at the clock.
+#: Pieces of texts encoded between two looks at the clock.
 _BLOCK = 64
-#: Characters tokenised at first for each token that a text may have; few texts need more.
-_CHARACTERS = 16
-#: Characters after the last kept token; nothing beyond them can change it.
-_MARGIN = 1_000
+#: More tokens than any supported model adds to a text.
+_SPECIAL_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class LocalEmbedder:
     The folder contains ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
     ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
     DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
-    Texts beyond the model's limit are truncated.
+    A text beyond the model's limit goes in windows of about 100 words, each with the text's first line (an entry's
+    title) before it, and its vector is the mean of theirs, scaled to unit length. Nothing is cut.
 
     Args:
         source: a folder or an installed package; None for the first that `local_models` finds.
@@ -135,8 +137,24 @@ class LocalEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Texts are truncated to this many tokens, special ones included."""
+        """Texts of more tokens, special ones included, go in windows."""
         return self._about.max_tokens
+
+    @property
+    def pooling(self) -> Pooling:
+        """How the vectors of long texts are made."""
+        prefix = max(len(prefix.encode("utf-8", "replace")) for prefix in self._prefix.values())
+        # A token has at least a byte.
+        return Pooling(f"windows of {WINDOW_WORDS}", max(0, self.max_tokens - _SPECIAL_TOKENS - prefix))
+
+    def is_long(self, text: str) -> bool:
+        """Say whether a document goes in windows.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer or the weights are damaged.
+        """
+        loaded, text = self._ready(), self._prefix["document"] + text
+        return whole(loaded.tokenizer, text.encode("utf-8", "replace").decode("utf-8"), self.max_tokens) is None
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
@@ -153,13 +171,27 @@ class LocalEmbedder:
         if isinstance(texts, str):
             raise TypeError("texts must be a sequence of str, not one str")
         end = None if timeout_s is None else time.monotonic() + timeout_s
-        loaded = self._ready()
-        rows = np.empty((len(texts), self.dimensions), np.float32)
-        for first in range(0, len(texts), _BLOCK):
+        loaded, prefix = self._ready(), self._prefix[kind]
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        sums: dict[int, NDArray[np.float64]] = {}
+        parts = (
+            (number, ids)
+            for number, text in enumerate(texts)
+            for ids in pieces(loaded.tokenizer, text, prefix, self.max_tokens, titled=kind == "document")
+        )
+        before = -1
+        while block := list(islice(parts, _BLOCK)):
             if end is not None and time.monotonic() > end:
                 raise EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
-            block = texts[first : first + _BLOCK]
-            rows[first : first + len(block)] = self._rows(loaded, block, self._prefix[kind])
+            for (number, _), row in zip(block, self._rows(loaded, [ids for _, ids in block])):
+                if number != before:
+                    rows[number] = row
+                else:
+                    # In float64 and in the order of the text, whatever stands in a block with it.
+                    sums.setdefault(number, rows[number].astype(np.float64))[:] += row
+                before = number
+        for number, total in sums.items():
+            rows[number] = unit_rows(total[np.newaxis, :])[0]
         return rows
 
     def load(self) -> None:
@@ -181,8 +213,7 @@ class LocalEmbedder:
                 self._loaded = _Loaded(self._tokenizer(), self._weights, self._weights.encoder())
             return self._loaded
 
-    def _rows(self, loaded: _Loaded, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
-        ids = [_ids(loaded.tokenizer, prefix + text, self.max_tokens) for text in texts]
+    def _rows(self, loaded: _Loaded, ids: Sequence[list[int]]) -> NDArray[np.float32]:
         words = loaded.weights.words(np.fromiter(_flat(ids), np.int64))
         lengths = np.array([len(own) for own in ids], np.int64)
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
@@ -200,7 +231,7 @@ class LocalEmbedder:
         except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
             said = f"{path} cannot be read: {error}; fetch it again"
             raise EmbeddingConfigError(said, provider="local") from None
-        # The file may pad short texts, and truncate elsewhere than the model.
+        # The file may pad short texts, and cut elsewhere than the model.
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_tokens)
         return tokenizer
@@ -218,24 +249,7 @@ def _first() -> Path:
     )
 
 
-def _ids(tokenizer: Tokenizer, text: str, max_tokens: int) -> list[int]:
-    """Return the numbers of a text's tokens, special ones included, at most `max_tokens`.
-
-    The tokenizer reads even what it truncates, so it gets a longer and longer part of a long text until that suffices.
-    """
-    # The tokenizer refuses lone surrogates, which are not characters.
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    length = _MARGIN + _CHARACTERS * max_tokens
-    while True:
-        encoding = tokenizer.encode(text[:length])
-        kept = max(end for _, end in encoding.offsets) if encoding.offsets else 0
-        if length >= len(text) or (encoding.overflowing and kept < length - _MARGIN):
-            ids: list[int] = encoding.ids
-            return ids
-        length *= 4
-
-
-def _flat(lists: list[list[int]]) -> Iterator[int]:
+def _flat(lists: Sequence[list[int]]) -> Iterator[int]:
     for own in lists:
         yield from own
 

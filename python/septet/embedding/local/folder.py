@@ -55,7 +55,7 @@ class LocalModel:
         model: the name of the model, and of its vectors' space.
         architecture: the ``model_type`` of its configuration.
         width: components between the two halves of a layer.
-        max_tokens: longer texts are truncated; special tokens count.
+        max_tokens: longer texts go in windows; special tokens count.
         first_position: the row of the position table for a text's first token.
         prompts: prefixes of documents and queries, from the folder's configuration.
     """

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, space_name
+from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, VectorError
 from septet.results import Note
@@ -153,7 +153,7 @@ class QueryEmbedder:
             self._cache.put(self._namespace(), {text: row})
 
     def _namespace(self) -> CacheNamespace:
-        return CacheNamespace(self.embedder.provider, self.embedder.model, "query")
+        return CacheNamespace(self.embedder.provider, self.embedder.model, "query", pooling_of(self.embedder))
 
     def _embedded(self, text: str) -> NDArray[np.float32]:
         provider = self.embedder.provider

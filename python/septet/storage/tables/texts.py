@@ -22,9 +22,11 @@ __all__ = [
     "count_missing",
     "coverage",
     "drop_orphans",
+    "embedded",
     "emptied_at",
     "empty",
     "find_space",
+    "forget",
     "is_left",
     "lacking",
     "late_vectors",
@@ -33,7 +35,9 @@ __all__ = [
     "missing",
     "move",
     "of_keys",
+    "pooling",
     "put",
+    "set_pooling",
     "text_spaces",
 ]
 
@@ -75,8 +79,12 @@ def find_space(read: Reading | Writing, model: str, dimensions: int | None = Non
     return None if found is None else Space._make(found)
 
 
-def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space:
-    """Return the space of a model's vectors of a dimension; make it if there is none."""
+def make_space(write: Writing, model: str, dimensions: int, now: float, pooling: str | None = None) -> Space:
+    """Return the space of a model's vectors of a dimension; make it if there is none.
+
+    Args:
+        pooling: how the vectors of long texts in a new space are made.
+    """
     space = find_space(write, model, dimensions)
     if space is None:
         write.sql.execute(
@@ -86,6 +94,8 @@ def make_space(write: Writing, model: str, dimensions: int, now: float) -> Space
         add_index(write)
         space = Space._make(write.sql.execute(f"{_SPACE} ORDER BY space DESC").fetchone())
         begin(write, space)
+        if pooling is not None:
+            set_pooling(write, space, pooling)
     return space
 
 
@@ -188,9 +198,42 @@ def empty(write: Writing, space: Space, most: int) -> int:
         "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors WHERE space = ? AND generation > 0 LIMIT ?)",
         (space.space, most),
     ).rowcount
-    # The space keeps its number; older snapshots must reload its vectors.
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
+    _note_removal(write, space)
     return gone
+
+
+def pooling(read: Reading | Writing, space: Space) -> str | None:
+    """Return how the vectors of long texts in a space are made; None if it was never said."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
+    return None if found is None else str(found[0])
+
+
+def set_pooling(write: Writing, space: Space, name: str) -> None:
+    """Note how the vectors of long texts in a space are made."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"pooling:{space.space}", name))
+
+
+def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
+    """Return live texts of more bytes that have a vector in a space: hash and text, in the order of the hashes."""
+    size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
+    sql = (
+        "SELECT e.text_hash, e.title, e.description, e.context FROM entries e JOIN vectors v ON v.key = e.text_hash "
+        f"AND v.space = ? WHERE {_EMBEDDED} AND e.text_hash > ? AND {size} > ? "
+        "GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
+    )
+    # Two line ends may join the three.
+    rows = read.sql.execute(sql, (space.space, after, over_bytes - 2, limit))
+    return [(key, _joined(parts)) for key, *parts in rows]
+
+
+def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
+    """Remove the vectors of texts from a space, and those of texts that no entry has any more."""
+    write.sql.execute(
+        "DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) "
+        "OR key NOT IN (SELECT text_hash FROM entries WHERE live))",
+        (space.space, json.dumps(list(keys))),
+    )
+    _note_removal(write, space)
 
 
 def emptied_at(read: Reading, space: Space) -> int:
@@ -210,6 +253,11 @@ def drop_orphans(write: Writing) -> int:
         "DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') "
         "AND key NOT IN (SELECT text_hash FROM entries WHERE live)"
     ).rowcount
+
+
+def _note_removal(write: Writing, space: Space) -> None:
+    # The space keeps its number; older snapshots must reload its vectors.
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
 
 
 def _joined(parts: Sequence[str]) -> str:
