@@ -71,7 +71,7 @@ class Searchable(ABC):
             min_score: drop results under this score.
             max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note
                 ``over_budget`` says what was left out. A result takes (characters of the whole entry and its tags) / 4
-                tokens, in mode ``scan`` (characters of `Hit.to_dict` as JSON) / 4. The documented profiles stop there
+                tokens, in mode ``scan`` (characters of the texts in `Hit.to_dict`) / 4. The documented profiles stop there
                 instead, and always keep the first.
             query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: the model whose vectors to compare with, when there are several.

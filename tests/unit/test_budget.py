@@ -30,7 +30,9 @@ def cost(hit):
 
 
 def scan_cost(hit):
-    return math.ceil(len(json.dumps(hit.to_dict(), ensure_ascii=False)) / 4)
+    light = hit.to_dict()
+    texts = [light[name] for name in ("id", "title", "kind", "type", "domain", "severity", "snippet", "tier")]
+    return math.ceil((sum(map(len, texts)) + len(json.dumps(light["tags"], separators=(",", ":")))) / 4)
 
 
 def slow(costs, scores, max_tokens, *, skips, confident, enough):

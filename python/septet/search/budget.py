@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from septet.entry import CHARS_A_TOKEN
 from septet.query.plan import Plan
 from septet.ranking.cuts import budgeted
+from septet.ranking.pool import json_text
 from septet.results import Hit, Note
 
 __all__ = ["Budgeted", "cost_of_scan", "within_budget"]
@@ -32,8 +32,9 @@ class Budgeted(NamedTuple):
 
 
 def cost_of_scan(hit: Hit) -> int:
-    """Return what a light result costs: characters / 4 of its JSON, rounded up."""
-    return math.ceil(len(json.dumps(hit.to_dict(), ensure_ascii=False)) / CHARS_A_TOKEN)
+    """Return what a light result costs: characters / 4 of the texts in `Hit.to_dict`, rounded up."""
+    texts = [value for value in hit.to_dict().values() if isinstance(value, str)]
+    return math.ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
 
 
 def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> Budgeted:
