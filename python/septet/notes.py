@@ -17,6 +17,7 @@ Codes, with what each means:
 ``job_failed``              a batch job brought no vector
 ``job_incomplete``          a batch job left out some of its texts
 ``jobs_unreachable``        the provider does not say how its batch jobs stand
+``memories_left_out``       memories match the query too; searches leave them out unless they are asked for
 ``model_assumed``           vectors of several models fit the query vector; one was chosen
 ``no_batch_api``            the provider has no batch API; texts are embedded request by request
 ``no_embedder``             an embedder was asked for and there is none; searched without vectors
@@ -58,6 +59,7 @@ NoteCode: TypeAlias = Literal[
     "job_failed",
     "job_incomplete",
     "jobs_unreachable",
+    "memories_left_out",
     "model_assumed",
     "no_batch_api",
     "no_embedder",

@@ -71,13 +71,14 @@ class Searchable(ABC):
             min_score: drop results under this score.
             max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note
                 ``over_budget`` says what was left out. A result takes (characters of the whole entry and its tags) / 4
-                tokens, in mode ``scan`` (characters of the texts in `Hit.to_dict`) / 4. The documented profiles stop there
-                instead, and always keep the first.
+                tokens, in mode ``scan`` (characters of the texts in `Hit.to_dict`) / 4. The documented profiles stop
+                there instead, and always keep the first.
             query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: the model whose vectors to compare with, when there are several.
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
             kinds: only these kinds of entries.
-            include_memories: also search memories; each has the fixed score 0.5.
+            include_memories: also search memories, as ``kinds`` or ``where`` do by naming the kind ``memory``. They are
+                scored like entries, in the documented profiles with a fixed 0.5.
 
         Raises:
             QueryError: an argument cannot be understood.

@@ -167,7 +167,7 @@ def test_a_model_that_had_to_be_guessed_is_a_note():
 def test_a_memory_is_explained_as_what_it_is():
     vault = vault_of({"id": "e", "title": "something else"})
     vault.remember("kubernetes lesson", id="m")
-    why = vault.explain("kubernetes", "m", include_memories=True)
+    why = vault.explain("kubernetes", "m", include_memories=True, profile="seven-signals")
     assert why.found
     assert [(leg.leg, leg.rank) for leg in why.legs] == [("memories", 1)]
     assert "fixed score = 0.5000" in str(why)

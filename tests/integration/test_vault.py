@@ -187,6 +187,9 @@ def test_memories_are_found_when_asked_for_and_count_nowhere_else(vault):
     hits = vault.search("wal", include_memories=True)
     assert sorted(hits.ids) == ["m", "x"]
     memory = next(h for h in hits if h.id == "m")
+    assert memory.score == pytest.approx(sum(memory.breakdown.values())) != 0.5
+    hits = vault.search("wal", include_memories=True, profile="seven-signals")
+    memory = next(h for h in hits if h.id == "m")
     assert (memory.score, memory.kind, dict(memory.breakdown)) == (0.5, "memory", {"memory": 0.5})
     assert vault.search("wal", kinds="memory").ids == ["m"]
     assert nearest(vault, 1, 0) == ["x"]

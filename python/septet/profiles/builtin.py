@@ -55,6 +55,7 @@ SEVEN_SIGNALS = Profile.known(
     missing="zero",
     cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
+    memory_score=0.5,
 )
 
 SIX_SIGNALS = Profile.known(
@@ -84,6 +85,7 @@ SIX_SIGNALS = Profile.known(
     missing="zero",
     cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
+    memory_score=0.5,
     vectors="per-model",
 )
 

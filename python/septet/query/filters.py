@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from septet.entry import SEVERITIES, as_epoch, utf8
 from septet.errors import QueryError
 
-__all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "parse_where"]
+__all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "names", "parse_where"]
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 
@@ -79,6 +79,17 @@ def compare_text(field: str, value: str) -> Compare:
         QueryError: no valid Unicode, or a severity that does not exist.
     """
     return Compare(field, "$eq", _checked_text(field, value))
+
+
+def names(item: Filter, field: str, value: str, *, negated: bool = False) -> bool:
+    """Say whether a filter asks for entries with this value in a field, by its name."""
+    if isinstance(item, Not):
+        return names(item.part, field, value, negated=not negated)
+    if isinstance(item, Compare):
+        wanted = ("$ne", "$nin") if negated else ("$eq", "$in", "$all")
+        values = item.value if isinstance(item.value, tuple) else (item.value,)
+        return item.field == field and item.operator in wanted and value in values
+    return any(names(part, field, value, negated=negated) for part in item.parts)
 
 
 def _checked_text(field: str, value: str) -> str:

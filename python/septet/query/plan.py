@@ -50,6 +50,8 @@ class Plan(NamedTuple):
         limit: as the caller named it, None for the profile's default.
         candidates: how many each leg of each tier takes.
         filters: by name; every candidate passes all of them, whichever leg found it.
+        include_memories: memories are returned too.
+        scores_memories: they are candidates like entries; if not, they have a fixed score.
         now: the moment validity and decay are judged at, epoch seconds.
         vector: the query as a vector, or None.
         space: where the vector is compared; None lets the tier choose by ``model`` and dimension.
@@ -69,6 +71,7 @@ class Plan(NamedTuple):
     now: float
     include_expired: bool
     include_memories: bool
+    scores_memories: bool
     legs: frozenset[str]
     tags: tuple[str, ...]
     domain: str | None
@@ -150,6 +153,10 @@ def make_plan(
         if not isinstance(options[name], bool):
             raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
     kinds = () if options["kinds"] is None else _kinds(options["kinds"])
+    filters = _filters(options, kinds)
+    memories = options["include_memories"] or MEMORY in kinds
+    if options["where"] is not None and not memories:
+        memories = _asks_memories(filters)
     given, tags, model = options["query_vector"], options["tags"], options["model"]
     return Plan(
         query=parse(query, chosen.text),
@@ -157,10 +164,11 @@ def make_plan(
         mode=mode,
         limit=limit,
         candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum),
-        filters=_filters(options, kinds),
+        filters=filters,
         now=now,
         include_expired=options["include_expired"],
-        include_memories=options["include_memories"] or MEMORY in kinds,
+        include_memories=memories,
+        scores_memories=memories and chosen.memory_score is None,
         legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
         tags=() if tags is None else _texts("tags", tags),
         domain=options["domain"],
@@ -187,10 +195,21 @@ def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Fi
             raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
         out[name] = compare_text(name, value)
     if kinds:
-        out["kinds"] = Compare("kind", "$in", kinds)
+        # A caller who asks for memories gets them, even when `kinds` names other kinds.
+        out["kinds"] = Compare("kind", "$in", (*kinds, MEMORY) if options["include_memories"] else kinds)
     if where is not None:
         out.update(parse_where(where))
     return out
+
+
+def _asks_memories(filters: Mapping[str, Filter]) -> bool:
+    from septet.query.filters import Compare, names
+
+    for one in filters.values():
+        # Most filters are of another field: they cost no call.
+        if not (isinstance(one, Compare) and one.field != "kind") and names(one, "kind", MEMORY):
+            return True
+    return False
 
 
 def _score(value: object) -> float:

@@ -143,7 +143,7 @@ class Profile(Checked):
         missing: ``zero`` counts an unknown signal as 0; ``share`` gives the weight of signals that the query or the
             vault cannot have to the others, so that the weights in use sum to 1.
         vectors: ``one`` vector per entry, or one ``per-model``.
-        memory_score: the fixed score of memories.
+        memory_score: a fixed score for memories; None scores, and embeds, them like entries.
     """
 
     name: Annotated[str, Bounds(min_length=1)]
@@ -157,7 +157,7 @@ class Profile(Checked):
     cuts: Cuts = field(default_factory=Cuts.known)
     adaptive: Adaptive = field(default_factory=Adaptive.known)
     vectors: Literal["one", "per-model"] = "one"
-    memory_score: float = 0.5
+    memory_score: float | None = None
 
     def __post_init__(self) -> None:
         for name in get_args(WeightSet):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from septet.errors import EntryNotFound, SeptetError
 from septet.explanation import Explanation, LegReport
-from septet.query.plan import Plan
+from septet.query.plan import MEMORY, Plan
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
@@ -41,7 +41,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         raise EntryNotFound(
             f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
-    everyone = one.ranking.best(memories=len(one.memories), memory_score=one.plan.profile.memory_score)
+    everyone = one.ranking.best(memories=len(one.memories), memory_score=one.plan.profile.memory_score or 0.0)
     rank = _rank_of(one, everyone, inspected)
     tier, own = next(iter(inspected.items()))
     placed = None if rank is None else everyone[rank]
@@ -109,7 +109,10 @@ def _reason(
 def _why_no_candidate(plan: Plan, own: Inspected) -> str:
     failed = [name for name, ok in own.filters.items() if not ok]
     if failed:
-        return f"it does not pass the filter {' nor '.join(failed)}"
+        hint = (
+            " (memories come with include_memories=True)" if own.candidate.kind == MEMORY and "kind" in failed else ""
+        )
+        return f"it does not pass the filter {' nor '.join(failed)}{hint}"
     return "; ".join(_leg_reason(plan, leg) for leg in own.legs)
 
 

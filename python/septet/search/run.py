@@ -116,7 +116,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         most,
         least=plan.min_score,
         memories=len(memories),
-        memory_score=plan.profile.memory_score,
+        memory_score=plan.profile.memory_score or 0.0,
     )
     return Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
 

@@ -174,7 +174,7 @@ def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
     spelling = file.spelling_index("spelling.")
     _check({len(texts), len(grams), len(spelling), len(with_grams)} == {len(rows)})
     entry_rows, gram_rows = file.statistics("entry_rows.", texts), file.statistics("gram_rows.", grams)
-    return PostingsBuffers((Postings(texts, entry_rows, grams, gram_rows, spelling), rows), with_grams)
+    return PostingsBuffers((Postings(texts, entry_rows, grams, gram_rows, spelling, with_grams), rows), with_grams)
 
 
 def restored_terms(file: _core.ArrayFile) -> Terms | None:

@@ -23,7 +23,10 @@ from septet.spaces import Space
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Reading, Store
 
-__all__ = ["SnapshotManager"]
+__all__ = ["BUILT_AT_ONCE", "SnapshotManager"]
+
+#: So many slots take some 50 ms to build.
+BUILT_AT_ONCE = 2_000
 
 
 class SnapshotManager:
@@ -81,11 +84,14 @@ class SnapshotManager:
         """Whether a background task is running, or somebody works in the foreground."""
         return self._schedule.busy
 
-    def view(self, read: Reading, now: float, *, terms: bool = False, space: Space | None = None) -> Snapshot | None:
+    def view(
+        self, read: Reading, now: float, *, text: bool = False, terms: bool = False, space: Space | None = None
+    ) -> Snapshot | None:
         """Return the snapshot of exactly the generation that a read transaction sees.
 
         Args:
             now: the moment at which document frequencies count the valid entries.
+            text: build full text now if that takes no longer than some searches by FTS5.
             terms: load the token counts.
             space: load the vectors of this space.
 
@@ -98,7 +104,10 @@ class SnapshotManager:
             and current.generation == read.generation
             and (not terms or current.has_frequencies_at(now))
             and (space is None or space.space in current.vectors)
-            and (current.postings is not None or self._buffers.postings is None)
+            and (
+                current.postings is not None
+                or (self._buffers.postings is None and not (text and self._builds(current)))
+            )
         ):
             return current
         with self._lock:
@@ -106,7 +115,7 @@ class SnapshotManager:
             if current is not None and current.generation > read.generation:
                 return None
             try:
-                self.current = self._completed(current, read, now, terms, space)
+                self.current = self._completed(current, read, now, text, terms, space)
             except BaseException:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
                 self._reset()
@@ -204,7 +213,8 @@ class SnapshotManager:
     def _take_postings(self, buffers: Buffers, postings: PostingsBuffers) -> None:
         """Take over postings that were built, for the next search to complete."""
         with self._lock:
-            if buffers is self._buffers:
+            # A search may have built them meanwhile, and its snapshot points into those.
+            if buffers is self._buffers and buffers.postings is None:
                 buffers.postings = postings
 
     def _verified(self, file: _core.ArrayFile, unverified: frozenset[str]) -> bool:
@@ -225,7 +235,13 @@ class SnapshotManager:
                 self._sidecar.give_up()
                 self.damaged = True
 
-    def _completed(self, old: Snapshot | None, read: Reading, now: float, terms: bool, space: Space | None) -> Snapshot:
+    def _builds(self, snapshot: Snapshot) -> bool:
+        """Say whether full text is built by the search that asks for it, rather than in the background."""
+        return not self.mistrusted and len(snapshot.rows) <= BUILT_AT_ONCE
+
+    def _completed(
+        self, old: Snapshot | None, read: Reading, now: float, text: bool, terms: bool, space: Space | None
+    ) -> Snapshot:
         """Return a snapshot of the generation that is read, with everything that is asked for."""
         snapshot = self._restored(read) if old is None else old
         if snapshot is None or snapshot.generation < read.generation:
@@ -234,6 +250,8 @@ class SnapshotManager:
             snapshot = with_terms(snapshot, read, now)
         if space is not None and space.space not in snapshot.vectors:
             snapshot = with_vectors(snapshot, self._buffers, read, space)
+        if text and self._buffers.postings is None and self._builds(snapshot):
+            self._buffers.postings = PostingsBuffers()
         if snapshot.postings is not None or self._buffers.postings is None:
             return snapshot
         whole = with_postings(snapshot, self._buffers, read)
@@ -246,7 +264,7 @@ class SnapshotManager:
         # A file that is wrong in this may be wrong in all: everything is made anew from the store.
         self._reset()
         self._sidecar.give_up()
-        return self._completed(None, read, now, terms, space)
+        return self._completed(None, read, now, text, terms, space)
 
     def _restored(self, read: Reading) -> Snapshot | None:
         found = self._sidecar.restore(read, self._table)

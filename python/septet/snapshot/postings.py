@@ -20,16 +20,24 @@ from septet.storage.tables import indexing
 __all__ = ["Postings", "PostingsBuffers", "agrees"]
 
 COLUMNS = 5
+_NONE: Slots = np.empty(0, dtype=np.int64)
 
 
 class Postings(NamedTuple):
-    """The rows of ``entries_fts`` and ``grams_fts`` at one generation, by slot."""
+    """The rows of ``entries_fts`` and ``grams_fts`` at one generation, by slot.
+
+    The indexes hold memories too; the statistics, and with them every score, do not.
+
+    Attributes:
+        with_grams: which slots have grams ``(s,)``; the last field, because the others are what searches read.
+    """
 
     entries: _core.TextIndex
     entry_rows: _core.Statistics
     grams: _core.TextIndex
     gram_rows: _core.Statistics
     spelling: _core.SpellingIndex
+    with_grams: Mask
 
     def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
         """Return the postings after slots were added and others died.
@@ -38,10 +46,23 @@ class Postings(NamedTuple):
             searchable: which slots are rows of the full-text table ``(s,)``.
         """
         with_grams = buffers.with_grams.view()
+        added, removed = added[searchable[added]], removed[searchable[removed]]
         return self._replace(
-            entry_rows=self.entry_rows.moved(self.entries, added[searchable[added]], removed[searchable[removed]]),
+            entry_rows=self.entry_rows.moved(self.entries, added, removed),
             gram_rows=self.gram_rows.moved(self.grams, added[with_grams[added]], removed[with_grams[removed]]),
+            with_grams=with_grams,
         )
+
+    def with_memories(self, memories: Slots) -> Postings:
+        """Return the postings with statistics that count memories, given their slots ``(x,)``, as well."""
+        return self._replace(
+            entry_rows=self.entry_rows.moved(self.entries, memories, _NONE),
+            gram_rows=self.gram_rows.moved(self.grams, memories[self.with_grams[memories]], _NONE),
+        )
+
+    def of_memories(self, memories: Slots) -> tuple[_core.Statistics, _core.Statistics]:
+        """Return statistics of memories alone, of their texts and of their grams."""
+        return self.entries.statistics(memories), self.grams.statistics(memories[self.with_grams[memories]])
 
 
 class PostingsBuffers:
@@ -63,7 +84,7 @@ class PostingsBuffers:
         return len(self.with_grams)
 
     def append(self, read: Reading, rows: Sequence[int]) -> None:
-        """Add a slot for each of the store's rows; deleted entries and memories get an empty one."""
+        """Add a slot for each of the store's rows; deleted entries get an empty one."""
         texts: list[tuple[str, ...]] = [("",) * COLUMNS] * len(rows)
         grams = [("",)] * len(rows)
         spelt = [""] * len(rows)
@@ -92,6 +113,7 @@ class PostingsBuffers:
             grams=self.grams,
             gram_rows=self.grams.statistics(np.flatnonzero(rows & with_grams)),
             spelling=self.spelling,
+            with_grams=with_grams,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,11 @@ class Snapshot:
         return self.columns["searchable"]
 
     @cached_property
+    def memories(self) -> Slots:
+        """The slots of memories ``(x,)``."""
+        return np.flatnonzero(self.alive & ~self.searchable) if self.hidden else np.empty(0, dtype=np.int64)
+
+    @cached_property
     def valid_from(self) -> NDArray[np.float64]:
         """From when each entry is valid, epoch seconds, -inf without a limit ``(s,)``."""
         return self.columns["valid_from"]
@@ -149,12 +154,17 @@ class Snapshot:
         return mask
 
     def selection(
-        self, now: float | None, key: object = None, rows: Callable[[], Sequence[int]] | None = None
+        self,
+        now: float | None,
+        memories: bool = False,
+        key: object = None,
+        rows: Callable[[], Sequence[int]] | None = None,
     ) -> _core.Selection | None:
         """Return which slots a search may return, None when it may return all; remembered while it may be asked again.
 
         Args:
             now: the moment at which entries must be valid; None allows those outside their validity too.
+            memories: allow memories too.
             key: what the filter of the caller is remembered by.
             rows: returns the store's rows that pass it; None without a filter.
         """
@@ -162,17 +172,17 @@ class Snapshot:
         edges = None if now is None or not len(self.bounded) else int(np.searchsorted(self._edges, now, "right"))
         if rows is None and edges is None and not self.hidden:
             return None
-        found = self.selections.get((key, edges))
+        found = self.selections.get((key, edges, memories))
         if found is None:
-            found = _core.Selection(self.mask(now, rows))
+            found = _core.Selection(self.mask(now, memories, rows))
             if len(self.selections) >= MOST_SELECTIONS:
                 self.selections.clear()
-            self.selections[key, edges] = found
+            self.selections[key, edges, memories] = found
         return found
 
-    def mask(self, now: float | None, rows: Callable[[], Sequence[int]] | None = None) -> Mask:
+    def mask(self, now: float | None, memories: bool = False, rows: Callable[[], Sequence[int]] | None = None) -> Mask:
         """Return which slots a search may return ``(s,)``; see `selection`."""
-        mask = self.alive & self.searchable
+        mask = self.alive if memories else self.alive & self.searchable
         if now is not None:
             mask = self._at(mask, now)
         if rows is None:
@@ -189,8 +199,28 @@ class Snapshot:
     @cached_property
     def corpus(self) -> _core.Corpus:
         """The arrays and indexes in the form in which they are searched."""
-        postings, terms = self.postings, self.terms
-        text = None if postings is None else (*postings,)
+        return self._corpus(self.postings, self.terms)
+
+    @cached_property
+    def corpus_with_memories(self) -> _core.Corpus:
+        """The same over entries and memories: all its statistics count both."""
+        memories, postings, terms = self.memories, self.postings, self.terms
+        if not len(memories):
+            return self.corpus
+        if terms is not None:
+            # Where slots came since, these count as the entries' frequencies do: as they were.
+            known = memories[memories < len(terms.index)]
+            known = known if terms.at is None else known[self.valid(terms.at)[known]]
+            terms = replace(terms, frequencies=terms.frequencies.moved(terms.index, known, known[:0]))
+        return self._corpus(None if postings is None else postings.with_memories(memories), terms)
+
+    @cached_property
+    def memory_rows(self) -> tuple[_core.Statistics, _core.Statistics] | None:
+        """The rows of memories, of their texts and of their grams; None without postings."""
+        return None if self.postings is None else self.postings.of_memories(self.memories)
+
+    def _corpus(self, postings: Postings | None, terms: Terms | None) -> _core.Corpus:
+        text: Any = None if postings is None else postings[:-1]
         counts = None if terms is None else (terms.index, terms.frequencies)
         return _core.Corpus(dict(self.columns), self.labels, text=text, terms=counts)
 

@@ -35,14 +35,16 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     """Return every condition that a candidate must pass, by name.
 
     Args:
-        memories: the condition on kinds for the leg that searches memories, rather than for all others.
+        memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
     """
     out = {"live": Condition("e.live")}
-    out["kind"] = Condition(MEMORY if memories else SEARCHABLE)
+    if memories:
+        out["kind"] = Condition(MEMORY)
+    elif not plan.scores_memories:
+        out["kind"] = Condition(SEARCHABLE)
     if not plan.include_expired:
         out["valid"] = validity(plan.now)
-    # A caller who asks for memories gets them, even when `kinds` names other kinds.
-    out.update((name, _translate(f)) for name, f in plan.filters.items() if not (memories and name == "kinds"))
+    out.update((name, _translate(f)) for name, f in plan.filters.items())
     return out
 
 

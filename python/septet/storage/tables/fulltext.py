@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from septet.query.plan import Plan
-from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.bm25_scale import TermCounts, factors
 from septet.ranking.cuts import guarded
-from septet.ranking.profile import ColumnWeights
 from septet.storage.store import Reading
 from septet.storage.tables import indexing
 from septet.storage.tables.conditions import conditions, conjunction
 
-__all__ = ["FtsRows", "Rank", "candidate_count", "counts", "rank_of", "recall", "recall_memories", "score_rows"]
+__all__ = [
+    "FtsRows",
+    "Rank",
+    "candidate_count",
+    "count_memories",
+    "counts",
+    "rank_of",
+    "recall",
+    "recall_memories",
+    "score_rows",
+]
 
 #: So many counts of terms are remembered.
 MOST_COUNTS = 10_000
@@ -96,7 +105,29 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
                 known.clear()
             found = known[term, grams] = _rows_holding(read, term, grams)
         holding[term] = found
+    if plan.scores_memories and not any(holding.values()):
+        # Then the scores are those of memories, as they are.
+        return _counts_of_memories(read, plan)
     return TermCounts(indexing.totals(read, "entries_fts").rows, holding)
+
+
+def _counts_of_memories(read: Reading, plan: Plan) -> TermCounts:
+    sql = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
+    terms = dict.fromkeys(plan.query.terms)
+    holding = {term: int(read.sql.execute(sql, (f'"{term}"',)).fetchone()[0]) for term in terms}
+    return TermCounts(indexing.totals(read, "memories_fts").rows, holding)
+
+
+def _scale_of_memories(read: Reading, plan: Plan) -> float | None:
+    """Return what brings the memories' BM25 to the scale of the entries'; None without memories that match.
+
+    FTS5 has statistics of each table alone.
+    """
+    own, others = _counts_of_memories(read, plan), counts(read, plan, {})
+    if not any(own.holding.values()):
+        return None
+    of_entries, of_memories = factors((others, own), plan.query.terms)
+    return of_memories / of_entries if of_entries else 1.0
 
 
 def _rows_holding(read: Reading, term: str, grams: bool) -> int:
@@ -121,26 +152,41 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
     return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, limit))]
 
 
+def count_memories(read: Reading, plan: Plan, most: int) -> int:
+    """Return how many memories hold a term of a plan and pass its filters, counting no further than ``most``."""
+    passing = conjunction(conditions(plan, memories=True))
+    sql = (
+        "SELECT count(*) FROM (SELECT 1 FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
+        f"WHERE memories_fts MATCH ? AND {passing.sql} LIMIT ?)"
+    )
+    return int(read.sql.execute(sql, (plan.query.match, *passing.parameters, most)).fetchone()[0])
+
+
 def _ranked(
     read: Reading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
 ) -> FtsRows:
     with_grams = plan.query.grams and _any_grams(read)
-    weights = plan.profile.text.weights
+    scale = _scale_of_memories(read, plan) if plan.scores_memories else None
+    w = plan.profile.text.weights
+    scores = {"entries_fts": f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"}
+    if with_grams:
+        scores["grams_fts"] = "-bm25(grams_fts)"
+    if scale is not None:
+        weights = f"{w.id!r}, {w.title!r}, {w.description!r}, {w.tags!r}, {1.0 if plan.query.grams else 0.0!r}"
+        scores["memories_fts"] = f"{scale!r} * -bm25(memories_fts, {weights})"
     try:
-        rows = _run(read, plan.query.match, _bm25(weights), with_grams, tail, parameters, only)
-        return FtsRows(*rows, fallback=False)
+        return FtsRows(*_run(read, plan.query.match, scores, tail, parameters, only), fallback=False)
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
-    rows = _run(read, plan.query.match, "-rank", with_grams, tail, parameters, only)
-    return FtsRows(*rows, fallback=True)
+    scores = dict.fromkeys(scores, "-rank")
+    return FtsRows(*_run(read, plan.query.match, scores, tail, parameters, only), fallback=True)
 
 
 def _run(
     read: Reading,
     match: str,
-    score: str,
-    with_grams: bool,
+    scores: Mapping[str, str],
     tail: str,
     parameters: Sequence[object],
     only: Sequence[int] | None,
@@ -148,21 +194,12 @@ def _run(
     # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     one = (match,) if only is None else (match, *only)
-    matches = f"SELECT rowid AS row, {score} AS score FROM entries_fts WHERE entries_fts MATCH ?{inside}"
-    given: tuple[object, ...] = one
-    if with_grams:
-        other = "-bm25(grams_fts)" if "bm25" in score else score
-        matches = (
-            f"SELECT row, sum(score) AS score FROM ({matches} UNION ALL "
-            f"SELECT rowid, {other} FROM grams_fts WHERE grams_fts MATCH ?{inside}) GROUP BY row"
-        )
-        given = (*one, *one)
+    parts = [f"SELECT rowid AS row, {s} AS score FROM {t} WHERE {t} MATCH ?{inside}" for t, s in scores.items()]
+    matches, given = parts[0], one * len(parts)
+    if len(parts) > 1:
+        matches = f"SELECT row, sum(score) AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
     found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()
     return [r[0] for r in found], [r[1] for r in found]
-
-
-def _bm25(w: ColumnWeights) -> str:
-    return f"-bm25(entries_fts, {w.id!r}, {w.title!r}, {w.description!r}, {w.context!r}, {w.tags!r})"
 
 
 def _any_grams(read: Reading) -> bool:

@@ -110,10 +110,10 @@ class IndexedTexts(NamedTuple):
 
 
 def indexed_texts(read: Reading, rows: Sequence[int]) -> Iterator[IndexedTexts]:
-    """Yield what `entries_fts` and `grams_fts` hold of the given rows; entries that are not in them are left out."""
+    """Yield what `entries_fts` and `grams_fts` hold of the given rows, or would of memories; dead ones are left out."""
     sql = (
         "SELECT j.key, e.id, e.title, e.description, e.context, e.tags, e.grams FROM json_each(?) j "
-        f"JOIN entries e ON e.row = j.value WHERE e.live AND {SEARCHABLE} ORDER BY j.key"
+        "JOIN entries e ON e.row = j.value WHERE e.live ORDER BY j.key"
     )
     return map(IndexedTexts._make, read.sql.execute(sql, (json.dumps(list(rows)),)))
 
@@ -125,7 +125,7 @@ class Totals(NamedTuple):
     tokens: int
 
 
-def totals(read: Reading, table: Literal["entries_fts", "grams_fts"]) -> Totals:
+def totals(read: Reading, table: Literal["entries_fts", "grams_fts", "memories_fts"]) -> Totals:
     """Return FTS5's own totals, from its record of averages: varints, the rows and then the tokens of each column."""
     found = read.sql.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
     numbers, value = [], 0

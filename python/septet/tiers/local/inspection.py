@@ -35,19 +35,35 @@ def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -
 
 
 def _as_memory(view: ReadView, candidate: Candidate) -> bool:
-    return view.plan.include_memories and candidate.kind == MEMORY
+    """Whether it is found by the leg that gives memories a fixed score."""
+    return view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
 
 
 def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
-    plan, read = view.plan, view.read
+    plan = view.plan
     if not plan.query.terms:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
-    rank, of, score = fulltext.rank_of(read, plan, candidate.row)
+    native = plan.scores_memories and not view.needs_fts5(plan)
+    rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
     terms = list(dict.fromkeys(plan.query.terms))
-    hit = [t for t in terms if fulltext.score_rows(read, _one_term(view, t), [candidate.row])]
+    hit = [t for t in terms if fulltext.score_rows(view.read, _one_term(view, t), [candidate.row])]
     detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
+    return fulltext.rank_of(view.read, view.plan, row)
+
+
+def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
+    """Rank by statistics of entries and memories together, which FTS5 does not have."""
+    found = view.matches()
+    order = found.rows
+    if row not in order:
+        return fulltext.Rank(None, len(order), None)
+    place = order.index(row)
+    return fulltext.Rank(place + 1, len(order), float(found.columns["bm25"][place]))
 
 
 def _one_term(view: ReadView, term: str) -> Plan:

@@ -51,6 +51,7 @@ class ReadView:
         self.plans, self.plan = plans, plans[0]
         self.transaction, self.read = transaction, transaction.reading
         self.manager, self.snapshot = manager, snapshot
+        self.corpus = snapshot.corpus_with_memories if self.plan.scores_memories else snapshot.corpus
         self.space, self.mismatch = space, mismatch
         self.fallbacks: set[int] = set()
 
@@ -84,7 +85,7 @@ class ReadView:
         plan = self.plan
         cuts = plan.profile.cuts
         by_fts5 = [self._by_fts5(p) for p in self.plans]
-        found = self.snapshot.corpus.recall(
+        found = self.corpus.recall(
             [self._query(p, hits) for p, hits in zip(self.plans, by_fts5)],
             tier=tier,
             k=plan.candidates,
@@ -103,7 +104,7 @@ class ReadView:
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
         """Return slots ``(m,)`` as candidates of a plan, every column filled."""
         plan = self.plans[query]
-        pool = self.snapshot.corpus.candidates_at(
+        pool = self.corpus.candidates_at(
             self._query(plan, _NONE if self.needs_fts5(plan) else None),
             slots,
             tier=tier,
@@ -113,13 +114,28 @@ class ReadView:
         )
         return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
 
+    def matches(self) -> Pool:
+        """Return every full-text match of the first plan, best first, where memory ranks them."""
+        every = max(1, len(self.snapshot.rows))
+        (found,) = self.corpus.recall(
+            [self._query(self.plan, None)],
+            tier=0,
+            k=every,
+            look=every,
+            guard=None,
+            weights=self.plan.profile.text.weights.array,
+            columns={"bm25"},
+            selection=self._selection(),
+        )
+        return found[0]
+
     def needs_fts5(self, plan: Plan) -> bool:
         """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
 
     def mask(self) -> Mask:
         """Return which slots pass every filter ``(s,)``."""
-        return self.snapshot.mask(self._now(), *self._filter()[1:])
+        return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
     def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64]] | None:
         """Return the best slots and scores as FTS5 ranks them, None where memory does."""
@@ -149,8 +165,8 @@ class ReadView:
 
     def _selection(self) -> _core.Selection | None:
         if not self.plan.filters:
-            return self.snapshot.selection(self._now())
-        return self.snapshot.selection(self._now(), *self._filter())
+            return self.snapshot.selection(self._now(), self.plan.scores_memories)
+        return self.snapshot.selection(self._now(), self.plan.scores_memories, *self._filter())
 
     def _filter(self) -> tuple[Condition | None, Callable[[], Sequence[int]] | None]:
         """Return the filters that the caller named, joined, and what asks SQLite for the rows that pass them."""
@@ -209,7 +225,9 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
         try:
             read = transaction.reading
             space, mismatch = _chosen_space(read, manager, vector)
-            snapshot = manager.view(read, plan.now, terms="tfidf" in plan.corpus_columns, space=space)
+            # Statistics of entries and memories together are in memory only.
+            text, terms = plan.scores_memories and asks_text, "tfidf" in plan.corpus_columns
+            snapshot = manager.view(read, plan.now, text=text, terms=terms, space=space)
             if snapshot is not None:
                 if asks_text:
                     manager.schedule(store)

@@ -98,16 +98,16 @@ class LocalSession:
         """Return the candidates of each query."""
         view = self.view
         found = view.recall(self.place)
-        notes = self._notes()
+        notes, hidden = self._notes(), view.snapshot.hidden
         return [
             Recalled(
                 pool,
                 matches,
                 view.space is not None and plan.vector is not None,
                 view.mismatch,
-                self._memories(plan) if plan.include_memories else (),
+                self._memories(plan) if plan.include_memories and not plan.scores_memories else (),
                 self._counts(plan) if plan.comparable else None,
-                notes if id(plan) not in view.fallbacks else [self._no_bm25(), *notes],
+                notes if not hidden and id(plan) not in view.fallbacks else self._notes_of(plan, notes),
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
@@ -173,11 +173,23 @@ class LocalSession:
 
     def _counts(self, plan: Plan) -> TermCounts:
         view, terms = self.view, plan.query.terms
-        if not view.needs_fts5(plan) and (found := view.snapshot.corpus.term_counts(terms, plan.query.grams)):
+        if not view.needs_fts5(plan) and (found := view.corpus.term_counts(terms, plan.query.grams)):
             return TermCounts(found[0], dict(zip(terms, found[1])))
         from septet.storage.tables import fulltext
 
         return fulltext.counts(view.read, plan, view.remembered("term counts", dict[tuple[str, bool], int]))
+
+    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+        """Return the notes about one query, given those about all."""
+        view = self.view
+        if id(plan) in view.fallbacks:
+            notes = [self._no_bm25(), *notes]
+        if not plan.include_memories and len(view.snapshot.memories):
+            from septet.tiers.local.memories import left_out
+
+            note = left_out(view, plan, self.tier.name)
+            notes = notes if note is None else [*notes, note]
+        return notes
 
     def _no_bm25(self) -> Note:
         cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"

@@ -1,0 +1,39 @@
+"""What a search of a local store leaves out: memories that match and were not asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from septet import _core
+from septet.query.plan import Plan
+from septet.results import Note
+from septet.tiers.local.read_view import ReadView
+
+__all__ = ["left_out"]
+
+#: Memories are counted so far.
+MOST = 100
+_ONE = np.ones(1)
+
+
+def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
+    """Return the note that a search without memories leaves some out; None when none of them matches."""
+    if not plan.asks_text or "kinds" in plan.filters or not (found := _matching(view, plan)):
+        return None
+    said = f"{MOST} or more memories" if found >= MOST else f"{found} memories" if found > 1 else "1 memory"
+    cause = f"{said} with a word of the query {'were' if found > 1 else 'was'} left out"
+    return Note("memories_left_out", cause, "ask with include_memories=True, or recall()", tier)
+
+
+def _matching(view: ReadView, plan: Plan) -> int:
+    snapshot = view.snapshot
+    rows, postings = snapshot.memory_rows, snapshot.postings
+    every = plan.include_expired or not len(snapshot.bounded)
+    if rows is None or postings is None or plan.filters or not every or view.needs_fts5(plan):
+        from septet.storage.tables import fulltext
+
+        return fulltext.count_memories(view.read, plan, MOST)
+    parts = [(postings.entries, rows[0], plan.profile.text.weights.array)]
+    if plan.query.grams:
+        parts.append((postings.grams, rows[1], _ONE))
+    return _core.bm25_top_k(parts, plan.query.terms, 0)[2]
