@@ -35,7 +35,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "searchable"},
-    {"portable", "writable", "vault", "stats", "federation", "index", "tfidf"},
+    {"batch", "portable", "writable", "vault", "stats", "federation", "index", "tfidf"},
     {"__init__"},
     {"cli", "__main__"},
 )

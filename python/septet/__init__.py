@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         Severity as Severity,
         Span as Span,
         SpanFields as SpanFields,
+        Split as Split,
         Strings as Strings,
         Time as Time,
         VectorLike as VectorLike,
@@ -136,7 +137,7 @@ else:
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (
-            "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields "
+            "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields Split "
             "Strings Time VectorLike"
         ),
         "index": "VectorIndex top_k",

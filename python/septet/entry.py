@@ -51,7 +51,8 @@ class Entry:
     """One piece of knowledge.
 
     Times are epoch seconds (UTC). ``valid_from`` and ``valid_until`` are None when there is no limit. A ``created_at``
-    or ``updated_at`` of 0 is not set yet: the vault that stores the entry sets it from its clock.
+    or ``updated_at`` of 0 is not set yet: the vault that stores the entry sets it from its clock. ``parent`` is the id
+    of the entry that this one is a part of; an entry that was split has its own id there.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Entry:
     valid_from: float | None = None
     valid_until: float | None = None
     span: Span | None = None
+    parent: str | None = None
 
     @property
     def snippet(self) -> str:
@@ -106,7 +108,7 @@ class Entry:
         }
         if self.attrs:
             out["attrs"] = dict(self.attrs)
-        for name in ("valid_from", "valid_until"):
+        for name in ("valid_from", "valid_until", "parent"):
             if (value := getattr(self, name)) is not None:
                 out[name] = value
         if self.span is not None:
@@ -127,7 +129,7 @@ class _Filling:
 #: A row of the store: its number, and the fields of an entry; tags and attrs are JSON text.
 StoredEntry: TypeAlias = tuple[
     int, str, str, str, str, str, str, str, str, str, str,
-    "str | None", "int | None", "int | None", float, float, "float | None", "float | None",
+    "str | None", "int | None", "int | None", float, float, "float | None", "float | None", "str | None",
 ]  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
     made = []
     for (
         _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
-        path, first_line, last_line, created_at, updated_at, valid_from, valid_until,
+        path, first_line, last_line, created_at, updated_at, valid_from, valid_until, parent,
     ) in rows:  # fmt: skip
         entry: Any = _Filling()
         entry.id, entry.title, entry.description, entry.context = id, title, description, context
@@ -146,6 +148,7 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
         entry.created_at, entry.updated_at = created_at, updated_at
         entry.valid_from, entry.valid_until = valid_from, valid_until
         entry.span = None if path is None else Span(path, first_line or 1, last_line or 1)
+        entry.parent = parent
         # Both have the same slots, so the one can become the other.
         entry.__class__ = Entry
         made.append(entry)
@@ -216,7 +219,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
     digest = text_hash(title, description, context)
     given_id = fields.get("id")
     entry = Entry(
-        id=made_id(kind, title, digest) if given_id is None else _id(given_id),
+        id=made_id(kind, title, digest) if given_id is None else _id(given_id, "id"),
         title=title,
         description=description,
         context=context,
@@ -231,6 +234,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         valid_from=times["valid_from"],
         valid_until=times["valid_until"],
         span=checked_span(fields.get("span")),
+        parent=None if fields.get("parent") is None else _id(fields["parent"], "parent"),
     )
     _ordered(entry)
     return Draft(entry, given, digest)
@@ -315,14 +319,14 @@ def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
     return text
 
 
-def _id(value: object) -> str:
-    text = utf8(value, "id")
+def _id(value: object, name: str) -> str:
+    text = utf8(value, name)
     if not text.strip():
-        raise EntryError("id is empty: leave it out to have one made from title and content")
+        raise EntryError(f"{name} is empty: leave it out{' to have one made from title and content' * (name == 'id')}")
     if len(text) > MAX_ID_CHARS:
-        raise EntryError(f"id has {len(text)} characters: at most {MAX_ID_CHARS} are allowed")
+        raise EntryError(f"{name} has {len(text)} characters: at most {MAX_ID_CHARS} are allowed")
     if _CONTROL.search(text):
-        raise EntryError(f"id {text!r} contains a control character")
+        raise EntryError(f"{name} {text!r} contains a control character")
     return text
 
 

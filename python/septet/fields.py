@@ -23,6 +23,7 @@ __all__ = [
     "Severity",
     "Span",
     "SpanFields",
+    "Split",
     "Strings",
     "Time",
     "VectorLike",
@@ -34,6 +35,8 @@ Severity: TypeAlias = Literal["critical", "warning", "suggestion"]
 Action: TypeAlias = Literal["accepted", "modified", "dismissed", "failed"]
 #: Epoch seconds, or a datetime with a time zone.
 Time: TypeAlias = "float | datetime"
+#: How a long text becomes linked parts: ``auto``, or of how many words a part is at most.
+Split: TypeAlias = "Literal['auto'] | int"
 #: A vector ``(d,)``, or vectors by model.
 VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
 
@@ -100,6 +103,7 @@ class _TextFields(MemoryFields, total=False):
     description: str | None
     context: str | None
     tags: Strings | None
+    parent: str | None
 
 
 class EntryChanges(_TextFields, total=False):
@@ -127,15 +131,17 @@ class EntryFields(_Identified):
         description: the text.
         context: where the text applies.
         tags: labels that the signal ``tag_overlap`` compares.
+        parent: the id of the entry that this one is a part of; searches group by it.
     """
 
     title: str
 
 
-class _Vectors(TypedDict, total=False):
+class _Options(TypedDict, total=False):
     vector: VectorLike | None
     model: str | None
+    split: Split | None
 
 
-class EntryItem(EntryFields, _Vectors):
+class EntryItem(EntryFields, _Options):
     """An entry as a dict for `septet.Vault.add_many`: the arguments of `septet.Vault.add`."""

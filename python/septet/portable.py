@@ -52,7 +52,8 @@ def import_lines(
     """Store the lines of `export`, or plain entries (objects with a title); see `Vault.import_`."""
     rest: list[tuple[str, Mapping[str, Any]]] = []
     with _opened(source) as lines:
-        ids = vault.add_many(_entries(lines, rest), progress=progress)
+        # What was split comes with its parts.
+        ids = vault._add_many(_entries(lines, rest), None, progress, again=False)
     linked = [
         Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for k, r in rest if k == "link"
     ]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
+from septet.batch import Batch, fields_of, words_a_part
 from septet.entry import Entry, as_epoch, revise, utf8
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
-from septet.storage.tables import vectors as stored_vectors
-from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.feedback import Feedback
 from septet.storage.tables.links import Link
-from septet.storage.tables.vectors import GivenVectors
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from septet.fields import (
@@ -29,35 +26,15 @@ if TYPE_CHECKING:
         EntryItem,
         EntryOverrides,
         MemoryFields,
+        Split,
         Strings,
         VectorLike,
     )
 
 __all__ = ["Progress", "Writable"]
 
-#: `Writable.add_many` ends a transaction after this many entries, or bytes of text and vectors: large enough that
-#: FTS5 has little to merge, small enough that other writers wait only briefly.
-BATCH_ROWS = 5_000
-BATCH_BYTES = 32 << 20
-
 #: Called with the number stored so far and the total, None when it is unknown.
 Progress: TypeAlias = Callable[[int, "int | None"], None]
-
-
-class _Batch:
-    """What one transaction stores: rows of entries, and the vectors given with them."""
-
-    def __init__(self) -> None:
-        self.rows: list[EntryRow] = []
-        self.vectors: list[GivenVectors] = []
-        self.size_bytes = 0
-
-    def take(self, row: EntryRow, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        self.rows.append(row)
-        self.size_bytes += row.size
-        if vectors:
-            self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
-            self.size_bytes += sum(v.nbytes for v in vectors.values())
 
 
 class Writable(ABC):
@@ -73,6 +50,7 @@ class Writable(ABC):
         *,
         vector: VectorLike | None = ...,
         model: str | None = ...,
+        split: Split | None = ...,
         **fields: Unpack[EntryFields],
     ) -> str: ...
     @overload
@@ -82,10 +60,17 @@ class Writable(ABC):
         *,
         vector: VectorLike | None = ...,
         model: str | None = ...,
+        split: Split | None = ...,
         **fields: Unpack[EntryOverrides],
     ) -> str: ...
     def add(
-        self, entry: Entry | None = None, *, vector: VectorLike | None = None, model: str | None = None, **fields: Any
+        self,
+        entry: Entry | None = None,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        **fields: Any,
     ) -> str:
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
@@ -95,10 +80,16 @@ class Writable(ABC):
                 title, description or context without a new vector drops it. Unless the vault's profile keeps one
                 ``per-model``, the vectors of the last write replace all others of the entry.
             model: the model that made the vector; only vectors of the same model are compared.
+            split: for a long ``description`` of many subjects: parts of at most so many words (``auto``: 150), cut at
+                ends of paragraphs, lines or sentences, become entries of their own. Part 2 of ``ID`` is ``ID#2``; it
+                has the fields of the entry, ``parent=ID``, the lines it comes from as ``span``, and a link ``next`` to
+                ``ID#3``. Searches find the parts in place of the entry, which has its own id for ``parent``; `load`
+                gives it whole. Storing it again replaces its parts, and deleting it deletes them.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
-                ``attrs`` (a JSON-ready dict), ``span``, and the times ``created_at``, ``updated_at``, ``valid_from``,
-                ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that differ from it.
+                ``attrs`` (a JSON-ready dict), ``span``, ``parent``, and the times ``created_at``, ``updated_at``,
+                ``valid_from``, ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that
+                differ from it.
 
         Raises:
             EntryError: a field cannot be stored; nothing was written.
@@ -110,35 +101,48 @@ class Writable(ABC):
                 raise EntryError(
                     f"add takes an Entry or keyword arguments, got {type(entry).__name__}: use add(**fields) for a dict"
                 )
-            fields = {**_fields_of(entry), **fields}
-        batch = _Batch()
-        self._gather(batch, fields, vector, model)
+            fields = {**fields_of(entry), **fields}
+        batch = Batch()
+        batch.gather(fields, vector, model, now=self._clock(), words=words_a_part(split))
         self._write(batch)
         return batch.rows[0].id
 
     def add_many(
-        self, items: Iterable[Entry | EntryItem | Mapping[str, object]], *, progress: Progress | None = None
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]],
+        *,
+        split: Split | None = None,
+        progress: Progress | None = None,
     ) -> list[str]:
         """Store many entries and return their ids, in transactions of 5,000 entries or 32 MB.
 
         Args:
             items: entries, or dicts with the arguments of `add`.
+            split: as for `add`, for items that do not say it themselves.
             progress: called after each transaction with the number stored so far and the total, None if unknown.
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
                 ``index`` which item failed, ``__cause__`` why.
         """
+        return self._add_many(items, split, progress)
+
+    def _add_many(
+        self, items: Iterable[Any], split: Split | None, progress: Progress | None, *, again: bool = True
+    ) -> list[str]:
+        words = words_a_part(split)
         total = len(items) if isinstance(items, Sequence) else None
         ids: list[str] = []
         source = iter(items)
         while True:
-            batch = _Batch()
+            batch = Batch()
             try:
                 for item in source:
-                    fields = _fields_of(item) if isinstance(item, Entry) else dict(item)
-                    self._gather(batch, fields, fields.pop("vector", None), fields.pop("model", None))
-                    if len(batch.rows) == BATCH_ROWS or batch.size_bytes >= BATCH_BYTES:
+                    fields = fields_of(item) if isinstance(item, Entry) else dict(item)
+                    vector, model = fields.pop("vector", None), fields.pop("model", None)
+                    own = words_a_part(fields.pop("split")) if "split" in fields else words
+                    batch.gather(fields, vector, model, now=self._clock(), words=own, again=again)
+                    if batch.full:
                         break
             except Exception as fault:
                 # The source may raise anything; the caller must learn how many are stored.
@@ -154,7 +158,13 @@ class Writable(ABC):
                 progress(len(ids), total)
 
     def update(
-        self, id: str, *, vector: VectorLike | None = None, model: str | None = None, **changes: Unpack[EntryChanges]
+        self,
+        id: str,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        **changes: Unpack[EntryChanges],
     ) -> Entry:
         """Change some fields of an entry and return the changed entry.
 
@@ -162,6 +172,7 @@ class Writable(ABC):
             id: the entry to change.
             vector: as for `add`.
             model: as for `add`.
+            split: as for `add`; None splits again what was split, as ``auto`` does.
             **changes: the fields of `add`, apart from the id; ``updated_at`` is now unless given.
 
         Raises:
@@ -170,17 +181,17 @@ class Writable(ABC):
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
         """
-        vectors = stored_vectors.checked(vector, model, id)
-        batch = _Batch()
+        words, batch = words_a_part(split), Batch()
         with self._store.writing() as write:
             found = entries.find(write, [id]).get(id)
             if found is None:
                 raise self._missing(id)
-            changed = revise(found.to_entry(), changes, now=self._clock())
-            batch.take(entries.row_of(changed), vectors)
+            now = self._clock()
+            changed = revise(found.to_entry(), changes, now=now)
+            batch.gather(fields_of(changed.entry), vector, model, now=now, words=words)
             self._store_batch(write, batch)
         self._written()
-        return changed.entry
+        return replace(changed.entry, parent=batch.rows[0].parent)
 
     def remember(
         self,
@@ -233,7 +244,7 @@ class Writable(ABC):
         return self.delete(*ids)
 
     def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries, their links and the vectors given with them; return how many entries existed.
+        """Delete entries, their parts, links and the vectors given with them; return how many entries existed.
 
         The text is erased at once. `purge` removes the empty rows, and vectors that a provider made of texts that no
         entry has any more; until then, adding the same text again costs no request.
@@ -341,41 +352,20 @@ class Writable(ABC):
                 query, entry_id = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
                 feedback.restore(write, Feedback(query, entry_id, row["action"], now))
 
-    def _gather(self, batch: _Batch, fields: Mapping[str, Any], vector: Any, model: Any) -> None:
-        row = entries.checked_row(fields, now=self._clock())
-        plain = vector is None and model is None
-        batch.take(row, {} if plain else stored_vectors.checked(vector, model, row.id))
-
     @abstractmethod
     def _written(self) -> None:
         """Do what follows a write of entries: their texts may lack vectors."""
 
-    def _write(self, batch: _Batch) -> None:
+    def _write(self, batch: Batch) -> None:
         with self._store.writing() as write:
             self._store_batch(write, batch)
         self._written()
 
-    def _store_batch(self, write: Writing, batch: _Batch) -> None:
-        # If an id comes twice, its last text wins, and only vectors given with that text are kept.
-        hashes = {row.id: row.text_hash for row in batch.rows}
-        stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, batch.rows)
-        given = [one for one in batch.vectors if hashes[one.entry_id] == one.text_hash]
-        if given:
-            one = resolve(self._profile).vectors == "one"
-            stored_vectors.put(write, given, one_per_entry=one, now=self._clock())
+    def _store_batch(self, write: Writing, batch: Batch) -> None:
+        batch.store(write, one_per_entry=resolve(self._profile).vectors == "one", now=self._clock())
 
     def _missing(self, id: str) -> EntryNotFound:
         return EntryNotFound(f"no entry {id!r} in {self._store.path}: check the id, or `add` it first")
-
-
-def _fields_of(entry: Entry) -> dict[str, Any]:
-    fields = entry.to_dict()
-    for name in ("created_at", "updated_at"):
-        # 0 means not set: the clock decides.
-        if not fields[name]:
-            del fields[name]
-    return fields
 
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:

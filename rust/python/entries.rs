@@ -42,7 +42,7 @@ pub(super) fn plain_row<'py>(
     }
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "id",
     "title",
     "description",
@@ -56,6 +56,7 @@ const NAMES: [&str; 15] = [
     "updated_at",
     "valid_from",
     "valid_until",
+    "parent",
     "attrs",
     "span",
 ];
@@ -93,8 +94,8 @@ impl<'py> Given<'py> {
     }
 
     /// Return the columns in the store's order; None as soon as a value wants more than a look.
-    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 20]> {
-        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., _, _] = &self.0;
+    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 21]> {
+        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., parent, _, _] = &self.0;
         let [attrs, path, first_line, last_line] = converted;
         let (created_given, [created_at, updated_at, valid_from, valid_until]) = epochs(py, times, now)?;
         let empty = intern!(py, "").as_any();
@@ -134,6 +135,10 @@ impl<'py> Given<'py> {
             updated_at,
             valid_from,
             valid_until,
+            match parent {
+                Some(parent) => checked_id(parent)?.clone(),
+                None => none(py),
+            },
             string(py, &hash),
             created_given,
         ])

@@ -12,7 +12,6 @@ from septet import NotAVault, Vault
 from septet.entry import draft
 from septet.storage import connection
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
-from septet.storage.store import Writing
 from septet.storage.tables import entries
 
 FIRST = Path(__file__).with_name("data") / "schema-1.sql"
@@ -29,7 +28,11 @@ def old(tmp_path):
         sql.execute("PRAGMA user_version = 1")
         sql.execute("INSERT INTO meta VALUES ('store_id', 'x'), ('generation', 1)")
         drafts = [draft({"id": i, "title": f"word {i}"}, now=0.0) for i in ("a", "b")]
-        entries.upsert(Writing(sql, 1), [entries.row_of(d) for d in drafts])
+        for row in (entries.row_of(d)._asdict() for d in drafts):
+            fields = {name: value for name, value in row.items() if name not in ("parent", "created_given")}
+            names = ", ".join((*fields, "live", "generation"))
+            sql.execute(f"INSERT INTO entries ({names}) VALUES ({'?, ' * len(fields)}1, 1)", [*fields.values()])
+        sql.execute("INSERT INTO entries_fts (entries_fts) VALUES ('rebuild')")
         sql.execute("INSERT INTO spaces VALUES (1, 'm', 2, 'entry', 0.0)")
         row = np.array([1.0, 0.0], dtype="<f4").tobytes()
         sql.execute(
@@ -109,3 +112,28 @@ def test_a_version_that_was_never_written_is_refused(old):
         sql.execute("PRAGMA user_version = 0")
     with pytest.raises(NotAVault, match="schema version 0"):
         Vault(old)
+
+
+def test_what_changed_is_found_by_its_generation_not_by_a_walk_of_all_entries(tmp_path):
+    asked = []
+    with Vault(tmp_path / "new.db") as vault:
+        vault.add_many({"id": str(i), "title": f"word {i}"} for i in range(100))
+        vault.search("word")
+        vault.add(id="x", title="one more")
+        with vault._store.reading() as read:
+            read.sql.set_trace_callback(asked.append)
+            assert len(entries.facts_changed(read, ["e.row"], read.generation - 1)) == 1
+            read.sql.set_trace_callback(None)
+            plan = read.sql.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    assert "USING" in plan[0][-1] and "entries_by_generation" in plan[0][-1]
+
+
+def test_an_older_vault_has_entries_without_parents(old):
+    with Vault(old, read_only=True) as vault:
+        assert vault.get("a").parent is None
+        assert vault.search("word", where={"parent": {"$exists": True}}).ids == []
+        with Vault(old) as writer:
+            writer.add(id="long", title="t", description="word " * 60, split=20)
+        # The view that stood in for the column shows it, now that it is there.
+        assert vault.get("long#1").parent == "long"
+        assert set(vault.search("word", where={"parent": "long"}).ids) == {"long#1", "long#2", "long#3"}

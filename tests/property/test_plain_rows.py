@@ -41,7 +41,7 @@ severities = st.sampled_from([None, "critical", "warning", "suggestion", "urgent
 fields = st.fixed_dictionaries(
     {"title": labels},
     optional={
-        **dict.fromkeys(("id", "description", "context", "kind", "type", "domain"), labels),
+        **dict.fromkeys(("id", "description", "context", "kind", "type", "domain", "parent"), labels),
         **dict.fromkeys(("created_at", "updated_at", "valid_from", "valid_until"), times),
         "tags": tags,
         "severity": severities,
@@ -89,7 +89,7 @@ def test_plain_entries_of_every_field_need_no_checks():
     full = {
         "id": "x", "title": "getUserName", "description": "straße 漢字", "context": "c", "kind": "memory", "type": "t",
         "domain": "d", "severity": "warning", "tags": ['q"\\', "q", "q"], "created_at": 1, "updated_at": 2.5,
-        "valid_from": 3, "valid_until": 4.0, "attrs": {}, "span": None,
+        "valid_from": 3, "valid_until": 4.0, "parent": "p", "attrs": {}, "span": None,
     }  # fmt: skip
     assert full.keys() == FIELDS
     for count in range(len(full)):

@@ -11,11 +11,18 @@ from septet.ranking.pool import searched_text
 from septet.results import hits_of
 
 ENTRY = Entry(
-    id="a", title="b", description="d" * 200, tags=("c",), attrs={"d": 1}, created_at=2.0, span=Span("p", 1, 2)
+    id="a",
+    title="b",
+    description="d" * 200,
+    tags=("c",),
+    attrs={"d": 1},
+    created_at=2.0,
+    span=Span("p", 1, 2),
+    parent="q",
 )
 ROW = (
     7, "a", "entry", "note", "general", "suggestion", "b", "d" * 200, "", '["c"]', '{"d": 1}', "p", 1, 2, 2.0, 0.0,
-    None, None,
+    None, None, "q",
 )  # fmt: skip
 HIT = Hit(
     id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",

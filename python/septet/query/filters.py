@@ -13,7 +13,9 @@ __all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compa
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 
-_TEXT_FIELDS = frozenset(["id", "kind", "type", "domain", "severity", "title", "description", "context", "path"])
+_TEXT_FIELDS = frozenset(
+    ["id", "kind", "type", "domain", "severity", "title", "description", "context", "path", "parent"]
+)
 _TIME_FIELDS = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
 _LINE_FIELDS = frozenset({"first_line", "last_line"})
 #: Fields a filter may name; attrs take a path, ``attrs.team`` or ``attrs.review.state``.

@@ -32,6 +32,7 @@ class Candidate(NamedTuple):
     updated_at: float
     valid_from: float | None
     valid_until: float | None
+    parent: str | None = None
 
     @property
     def tags(self) -> tuple[str, ...]:

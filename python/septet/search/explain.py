@@ -107,6 +107,8 @@ def _reason(
 
 
 def _why_no_candidate(plan: Plan, own: Inspected) -> str:
+    if own.candidate.parent == own.candidate.id:
+        return "it was split, and its parts are searched instead"
     failed = [name for name, ok in own.filters.items() if not ok]
     if failed:
         hint = (

@@ -11,12 +11,12 @@ from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
-from septet.storage.migrations import OLDEST, steps
+from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, steps
 
 __all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
@@ -68,6 +68,8 @@ def connect(
             connection.execute(f"PRAGMA {pragma}")
         # SQLite's own lower() knows ASCII only.
         connection.create_function("casefold", 1, _casefold, deterministic=True)
+        if mode == "ro" and 0 < int(connection.execute("PRAGMA user_version").fetchone()[0]) < COMPLETE:
+            connection.execute(STAND_IN)
         return connection
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-__all__ = ["OLDEST", "steps"]
+__all__ = ["COMPLETE", "OLDEST", "STAND_IN", "steps"]
 
-#: What brings a file from the version before to the version named. Reading needs none of it: a file of an older
-#: version, opened for reading, is read as it is.
+#: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
+#: read as it is, with `STAND_IN` for what its tables lack.
 _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         2: (
@@ -21,8 +21,18 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE jobs (job INTEGER PRIMARY KEY, model TEXT NOT NULL, place TEXT NOT NULL, name TEXT NOT NULL, "
             "batch TEXT, owner TEXT NOT NULL, until REAL NOT NULL, created_at REAL NOT NULL)",
         ),
+        4: (
+            "ALTER TABLE entries ADD COLUMN parent TEXT",
+            "CREATE INDEX entries_by_parent ON entries (parent) WHERE parent IS NOT NULL",
+        ),
     }
 )
+
+#: Hides the table from one connection. When another process adds the column, the view shows that: of two columns with
+#: one name the first counts.
+STAND_IN = "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent FROM main.entries"
+#: The version that has all columns that are read.
+COMPLETE = 4
 
 #: The oldest version that can be upgraded.
 OLDEST = min(_STEPS) - 1

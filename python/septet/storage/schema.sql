@@ -1,4 +1,4 @@
--- Schema version 3 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 4 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -28,10 +28,12 @@ CREATE TABLE entries (
     valid_until REAL,
     text_hash   TEXT    NOT NULL,           -- of title, description, context
     live        INTEGER NOT NULL,
-    generation  INTEGER NOT NULL
+    generation  INTEGER NOT NULL,
+    parent      TEXT                        -- id of the entry that this is a part of; of one that was split its own id
 );
 CREATE INDEX entries_by_generation ON entries (generation);
 CREATE INDEX entries_by_facts ON entries (domain, type, severity);
+CREATE INDEX entries_by_parent ON entries (parent) WHERE parent IS NOT NULL;
 
 -- The full-text tables are kept equal to `entries` by storage/tables/indexing.py, in the transaction that writes.
 CREATE VIRTUAL TABLE entries_fts USING fts5(

@@ -13,7 +13,7 @@ from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, tags_
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.store import Reading, Writing
-from septet.storage.tables import indexing, texts
+from septet.storage.tables import indexing, parts, texts
 from septet.storage.tables.fragments import SEARCHABLE
 
 __all__ = [
@@ -46,7 +46,7 @@ PAGE_ROWS = 5_000
 #: The columns of a `Candidate`, in its order.
 _CANDIDATE = (
     "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
-    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until"
+    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent"
 )
 
 
@@ -74,6 +74,7 @@ class EntryRow(NamedTuple):
     updated_at: float
     valid_from: float | None
     valid_until: float | None
+    parent: str | None
     text_hash: str
     created_given: bool
 
@@ -122,7 +123,7 @@ def row_of(draft: Draft) -> EntryRow:
     return EntryRow(
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
         json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
-        e.created_at, e.updated_at, e.valid_from, e.valid_until, draft.text_hash, draft.created_given,
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, draft.text_hash, draft.created_given,
     )  # fmt: skip
 
 
@@ -148,8 +149,10 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
 
 
 def live(read: Reading) -> Iterator[Candidate]:
-    """Yield every live entry in the order of rows."""
-    return map(Candidate._make, read.sql.execute(f"SELECT {_CANDIDATE} FROM entries e WHERE e.live ORDER BY e.row"))
+    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
+        sql = f"SELECT {_CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
+        yield from map(Candidate._make, read.sql.execute(sql))
 
 
 def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
@@ -183,7 +186,7 @@ def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tup
     The first of the facts must be the row.
     """
     # Sorted here: ordered by SQLite, the query would walk the whole table.
-    sql = f"SELECT {', '.join(sources)} FROM entries e INDEXED BY entries_by_generation WHERE e.generation > ?"
+    sql = f"SELECT {', '.join(sources)} FROM entries e WHERE e.generation > ?"
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
 
@@ -226,10 +229,11 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
 
 
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:
-    """Empty the entries, remove their links and vectors, and return the ids that were live."""
+    """Empty the entries and their parts, remove their links and vectors, and return the ids that were live."""
     alive = list(find(write, ids))
-    indexing.unindex(write, indexing.rows_of(write, alive))
-    for entry_id in alive:
+    gone = [*dict.fromkeys((*alive, *parts.of(write, alive)))]
+    indexing.unindex(write, indexing.rows_of(write, gone))
+    for entry_id in gone:
         write.sql.execute(
             "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
             "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
@@ -238,8 +242,8 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
         write.sql.execute("DELETE FROM links WHERE source = ? OR target = ?", (entry_id, entry_id))
         write.sql.execute(
             "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
-            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, text_hash = '', generation = ? "
-            "WHERE id = ?",
+            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, text_hash = '', "
+            "generation = ? WHERE id = ?",
             (write.generation, entry_id),
         )
     return alive

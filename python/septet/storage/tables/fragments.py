@@ -4,9 +4,11 @@ from __future__ import annotations
 
 __all__ = ["MEMORY", "SEARCHABLE", "vector_key"]
 
+#: Entries that are found: all but those that were split, whose parts are found instead.
+_FOUND = "e.parent IS NOT e.id"
 #: Entries that both legs search. Memories are searched apart, by their own table, and have a fixed score.
-SEARCHABLE = "e.kind <> 'memory'"
-MEMORY = "e.kind = 'memory'"
+SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
+MEMORY = f"e.kind = 'memory' AND {_FOUND}"
 
 
 def vector_key(keyed_by: str) -> str:

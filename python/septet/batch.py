@@ -1,0 +1,174 @@
+"""Batch: what one transaction stores. Here a long text becomes linked parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+from septet._core import windows
+from septet.entry import Entry, Span
+from septet.errors import EntryError
+from septet.storage.store import Writing
+from septet.storage.tables import entries, links, parts
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.entries import EntryRow
+from septet.storage.tables.links import Link
+from septet.storage.tables.vectors import GivenVectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Batch", "fields_of", "words_a_part"]
+
+#: A transaction of `Vault.add_many` ends after this many entries, or bytes of text and vectors: large enough that FTS5
+#: has little to merge, small enough that other writers wait only briefly.
+BATCH_ROWS = 5_000
+BATCH_BYTES = 32 << 20
+#: Words of a part with ``split="auto"``; a text of as many stays whole.
+PART_WORDS = 150
+#: The type of the links from each part to the next.
+NEXT = "next"
+
+
+class Batch:
+    """What one transaction stores: rows of entries, the parts of those that are split, and vectors given with them.
+
+    Attributes:
+        rows: of the entries, in the order in which they came.
+        parts: those that a split entry becomes, by its id.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[EntryRow] = []
+        self.parts: dict[str, list[EntryRow]] = {}
+        self.vectors: list[GivenVectors] = []
+        self.size_bytes = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the transaction should end."""
+        return len(self.rows) >= BATCH_ROWS or self.size_bytes >= BATCH_BYTES
+
+    def gather(
+        self, fields: Mapping[str, Any], vector: Any, model: Any, *, now: float, words: int | None, again: bool = True
+    ) -> None:
+        """Check an entry and take it in.
+
+        Args:
+            now: epoch seconds.
+            words: split a text of more words into parts of at most so many; None to leave it whole.
+            again: split also an entry that says it was split before, having its own id for parent.
+
+        Raises:
+            EntryError: a field cannot be stored.
+            VectorError: the vector cannot be stored.
+        """
+        parent = fields.get("parent")
+        if again and parent is not None and parent == fields.get("id"):
+            fields = {**fields, "parent": None}
+            words = words or PART_WORDS
+        row = entries.checked_row(fields, now=now)
+        found = None if words is None else windows(row.description, words)
+        if found is None or len(found) < 2:
+            plain = vector is None and model is None
+            self.take(row, {} if plain else stored_vectors.checked(vector, model, row.id))
+            return
+        if row.parent is not None:
+            raise EntryError(f"{row.id!r} has the parent {row.parent!r}: what is split cannot be a part itself")
+        if vector is not None:
+            raise EntryError(f"vector of {row.id!r} is of the whole text, which is split: leave it out, or split=None")
+        self.take(row._replace(parent=row.id), {}, _parts(row, fields, found, now))
+
+    def take(self, row: EntryRow, vectors: Mapping[str, NDArray[np.float32]], parts: Sequence[EntryRow] = ()) -> None:
+        """Take in a checked row, the vectors given with it, and the parts that it is split into."""
+        self.rows.append(row)
+        self.size_bytes += sum(one.size for one in (row, *parts))
+        # If an id comes twice, its last text wins.
+        self.parts.pop(row.id, None)
+        if parts:
+            self.parts[row.id] = [*parts]
+        if vectors:
+            self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
+            self.size_bytes += sum(v.nbytes for v in vectors.values())
+
+    def store(self, write: Writing, *, one_per_entry: bool, now: float) -> None:
+        """Store everything; parts that an entry had before, and has no more, are deleted.
+
+        Args:
+            one_per_entry: vectors of the last write replace all others of an entry.
+            now: epoch seconds.
+
+        Raises:
+            EntryError: the id of a part belongs to another entry.
+        """
+        rows = [*self.rows, *chain.from_iterable(self.parts.values())]
+        hashes = {row.id: row.text_hash for row in rows}
+        if self.parts:
+            self._check_ids(write)
+        stale = [part for part in parts.of(write, [row.id for row in self.rows]) if part not in hashes]
+        if stale:
+            entries.delete(write, stale)
+        stored_vectors.drop_stale(write, hashes)
+        entries.upsert(write, rows)
+        for own in self.parts.values():
+            links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
+        # Only vectors given with the last text of an id are kept.
+        given = [one for one in self.vectors if hashes[one.entry_id] == one.text_hash]
+        if given:
+            stored_vectors.put(write, given, one_per_entry=one_per_entry, now=now)
+
+    def _check_ids(self, write: Writing) -> None:
+        """Raise if the id of a part is that of an entry which is none."""
+        parents = {part.id: parent for parent, own in self.parts.items() for part in own}
+        taken = [row.id for row in self.rows if row.id in parents and row.parent != parents[row.id]]
+        taken = taken or parts.taken(write, parents)
+        if taken:
+            raise EntryError(
+                f"{parents[taken[0]]!r} cannot be split: its part {taken[0]!r} would overwrite another entry; "
+                "choose another id"
+            )
+
+
+def words_a_part(split: object) -> int | None:
+    """Return of how many words a part has at most; None if nothing is split.
+
+    Raises:
+        EntryError: neither None, ``auto`` nor a whole number of at least 1.
+    """
+    if split is None:
+        return None
+    if split == "auto":
+        return PART_WORDS
+    if isinstance(split, bool) or not isinstance(split, int) or split < 1:
+        raise EntryError(f"split is {split!r}: wanted None, 'auto', or the words of a part, at least 1")
+    return min(split, 2**31 - 1)
+
+
+def fields_of(entry: Entry) -> dict[str, Any]:
+    """Return an entry as the fields that store it."""
+    fields = entry.to_dict()
+    for name in ("created_at", "updated_at"):
+        # 0 means not set: the clock decides.
+        if not fields[name]:
+            del fields[name]
+    return fields
+
+
+def _parts(
+    row: EntryRow, fields: Mapping[str, Any], found: Sequence[tuple[int, int, int, int]], now: float
+) -> list[EntryRow]:
+    """Return an entry's parts: each has its fields, a window of its description, and the lines that come from it."""
+    path, before = (row.id, 0) if row.path is None else (row.path, (row.first_line or 1) - 1)
+    made = []
+    for number, (start, end, first_line, last_line) in enumerate(found, start=1):
+        own = {
+            "id": f"{row.id}#{number}",
+            # The indentation of a first line stays.
+            "description": row.description[start:end].strip("\r\n").rstrip(),
+            "span": Span(path, before + first_line, before + last_line),
+            "parent": row.id,
+        }
+        made.append(entries.checked_row({**fields, **own}, now=now))
+    return made
