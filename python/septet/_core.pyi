@@ -158,6 +158,9 @@ def text_hash(*texts: str) -> str:
 def made_id(kind: str, title: str, text_hash: str) -> str:
     """Return a readable id that the same kind, title and content always give again."""
 
+def text_set(texts: Sequence[str]) -> tuple[str, int]:
+    """Return texts as a JSON list, ascending, each once, and how many; NUL is `septet.storage.nul.escaped`."""
+
 def plain_row(
     fields: object,
     now: float,

@@ -65,7 +65,9 @@ class Searchable(ABC):
             severity: only this severity.
             tags: feeds the signal ``tag_overlap``; to *filter* by tags use ``where={"tags": {"$in": [...]}}``.
             where: filter on any field, applied before ranking: ``{"attrs.team": "core", "updated_at": {"$gte": t}}``;
-                operators ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains``, ``$and $or $nor $not``.
+                operators ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains``, ``$and $or $nor $not``. At most
+                1,000,000 values in a list, 100,000 filters in one, and 1,000 comparisons, where a list of values, or
+                of equalities of one field, counts as one.
             profile: a built-in name, a dict, a `Profile`, or a file; None for the vault's own (``septet``).
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.

@@ -66,6 +66,36 @@ pub fn tags_json(tags: &[&str]) -> String {
     json
 }
 
+/// Return texts as a JSON list, ascending, each once, and how many these are.
+///
+/// SQLite's JSON ends a text at NUL, so NUL is written as `\1\2`, and `\1` as `\1\3`.
+pub fn text_set(mut texts: Vec<&str>) -> (String, usize) {
+    texts.sort_unstable();
+    texts.dedup();
+    let mut json = String::with_capacity(2 + texts.iter().map(|text| text.len() + 3).sum::<usize>());
+    for (i, text) in texts.iter().enumerate() {
+        json.push_str(if i == 0 { "[\"" } else { ",\"" });
+        if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+            json.push_str(text);
+        } else {
+            text.chars().for_each(|c| push_escaped(&mut json, c));
+        }
+        json.push('"');
+    }
+    json.push_str(if json.is_empty() { "[]" } else { "]" });
+    (json, texts.len())
+}
+
+fn push_escaped(json: &mut String, c: char) {
+    match c {
+        '\0' => json.push_str("\\u0001\\u0002"),
+        '\x01' => json.push_str("\\u0001\\u0003"),
+        '"' | '\\' => json.extend(['\\', c]),
+        '\x02'..='\x1f' => json.push_str(&format!("\\u{:04x}", u32::from(c))),
+        _ => json.push(c),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +116,15 @@ mod tests {
         let long = made_id("entry", &"abcd ".repeat(20), "");
         assert_eq!(long.len(), 9 * 5 + MARK_CHARS);
         assert_ne!(made_id("entry", "t", "a"), made_id("memory", "t", "a"));
+    }
+
+    #[test]
+    fn a_set_of_texts_is_json_in_order_and_without_nul() {
+        assert_eq!(text_set(vec![]), ("[]".to_owned(), 0));
+        assert_eq!(text_set(vec!["b", "é", "a", "b", ""]), (r#"["","a","b","é"]"#.to_owned(), 4));
+        let odd = vec!["\n", "a\0", "q\"\\", "\x01", "\x02", "a\0"];
+        let json = r#"["\u0001\u0003","\u0002","\u000a","a\u0001\u0002","q\"\\"]"#;
+        assert_eq!(text_set(odd), (json.to_owned(), 5));
     }
 
     #[test]

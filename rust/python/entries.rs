@@ -24,6 +24,12 @@ pub(super) fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
     entries::made_id(kind, title, text_hash)
 }
 
+/// Return texts as a JSON list, ascending, each once, and how many these are.
+#[pyfunction]
+pub(super) fn text_set(py: Python<'_>, texts: Vec<PyBackedStr>) -> (String, usize) {
+    py.detach(|| entries::text_set(texts.iter().map(AsRef::as_ref).collect()))
+}
+
 /// Return the row of an entry whose every field is plain; None for any other.
 #[pyfunction]
 pub(super) fn plain_row<'py>(

@@ -177,7 +177,7 @@ mod _core {
     #[pymodule_export]
     use super::encoder::Encoder;
     #[pymodule_export]
-    use super::entries::{made_id, plain_row, text_hash};
+    use super::entries::{made_id, plain_row, text_hash, text_set};
     #[pymodule_export]
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]

@@ -7,11 +7,13 @@ from septet import Vault
 
 steady = settings(derandomize=True, deadline=None, max_examples=250)
 
-SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([-1.5, 0.0, 1.0]), st.sampled_from("abAB")
-)
-KNOWN = st.one_of(st.booleans(), st.integers(-2, 2), st.sampled_from([-1.5, 0.0, 1.0]), st.sampled_from("abAB"))
-TEXT = st.sampled_from("abAB")
+#: SQLite's JSON ends a text at NUL, and ``\1`` to ``\3`` stand in for it there.
+TEXTS = ["a", "b", "A", "B", "a\0", "a\0b", "\0", "\1", "a\1", "a\1\2", "a\2", "\1\3", "\\u0000", 'a"\\']
+TEXT = st.one_of(st.sampled_from("abAB"), st.sampled_from(TEXTS))
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from([-1.5, 0.0, 1.0]), TEXT)
+KNOWN = st.one_of(st.booleans(), st.integers(-2, 2), st.sampled_from([-1.5, 0.0, 1.0]), TEXT)
+#: Tags have no control characters; they are compared with whatever is given.
+TAG = st.sampled_from(["a", "b", "A", "B", "\\u0000", 'a"\\'])
 ATTRS = st.fixed_dictionaries(
     {},
     optional={
@@ -22,19 +24,21 @@ ATTRS = st.fixed_dictionaries(
 )
 DRAWN = st.lists(
     st.fixed_dictionaries(
-        {"domain": TEXT, "tags": st.lists(TEXT, max_size=3), "updated_at": st.integers(1, 4), "attrs": ATTRS}
+        {"domain": TEXT, "tags": st.lists(TAG, max_size=3), "updated_at": st.integers(1, 4), "attrs": ATTRS}
     ),
     max_size=6,
 )
 ORDER = ["$gt", "$gte", "$lt", "$lte"]
 
 
-def condition(equal, listed, ordered):
+def condition(equal, listed, ordered, contains=True):
     parts = [
         st.builds(lambda o, v: {o: v}, st.sampled_from(["$eq", "$ne"]), equal),
-        st.builds(lambda o, v: {o: v}, st.sampled_from(["$in", "$nin", "$all"]), st.lists(listed, max_size=3)),
+        st.builds(lambda o, v: {o: v}, st.sampled_from(["$in", "$nin", "$all"]), st.lists(listed, max_size=5)),
         st.builds(lambda v: {"$exists": v}, st.booleans()),
     ]
+    if contains:
+        parts.append(st.builds(lambda v: {"$contains": v}, TEXT))
     if ordered is not None:
         parts.append(st.builds(lambda o, v: {o: v}, st.sampled_from(ORDER), ordered))
     one = st.one_of(parts)
@@ -42,10 +46,19 @@ def condition(equal, listed, ordered):
 
 
 NUMBERS = st.one_of(st.integers(-2, 2), st.sampled_from([-1.5, 0.0]), TEXT)
+#: Equalities of one field, which become one comparison.
+EQUAL = st.one_of(
+    st.lists(st.builds(lambda v: {"domain": v}, TEXT), min_size=1, max_size=5),
+    st.lists(st.builds(lambda v: {"tags": v}, TAG), min_size=1, max_size=5),
+    st.lists(st.builds(lambda f, v: {f: v}, st.sampled_from(["attrs.x", "attrs.y"]), SCALARS), min_size=1, max_size=5),
+)
 LEAF = st.one_of(
+    st.builds(lambda o, parts: {o: parts}, st.sampled_from(["$and", "$or", "$nor"]), EQUAL),
     st.builds(lambda c: {"domain": c}, condition(TEXT, TEXT, TEXT)),
     st.builds(lambda c: {"tags": c}, condition(TEXT, TEXT, None)),
-    st.builds(lambda c: {"updated_at": c}, condition(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4))),
+    st.builds(
+        lambda c: {"updated_at": c}, condition(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4), contains=False)
+    ),
     st.builds(
         lambda f, c: {f: c}, st.sampled_from(["attrs.x", "attrs.y", "attrs.o.z"]), condition(SCALARS, KNOWN, NUMBERS)
     ),
@@ -100,6 +113,8 @@ def holds(value, operator, operand):
         return value is MISSING or value is None
     members = value if isinstance(value, (list, tuple)) else [value]
     members = [m for m in members if m is not MISSING and m is not None and not isinstance(m, list)]
+    if operator == "$contains":
+        return any(isinstance(m, str) and operand.casefold() in m.casefold() for m in members)
     if operator == "$eq":
         return any(same(m, operand) for m in members)
     return any(ordered(m, operator, operand) for m in members)
@@ -113,7 +128,8 @@ def slowly(entry, where):
         elif key == "$not":
             passed = not slowly(entry, value)
         else:
-            passed = all(holds(value_of(entry, key), o, v) for o, v in value.items())
+            asked = value if isinstance(value, dict) else {"$eq": value}
+            passed = all(holds(value_of(entry, key), o, v) for o, v in asked.items())
         if not passed:
             return False
     return True

@@ -12,6 +12,7 @@ from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, steps
+from septet.storage.nul import contains, escaped_json
 
 __all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
 
@@ -70,6 +71,8 @@ def connect(
         connection.create_function("casefold", 1, _casefold, deterministic=True)
         if mode == "ro" and 0 < int(connection.execute("PRAGMA user_version").fetchone()[0]) < COMPLETE:
             connection.execute(STAND_IN)
+        connection.create_function("json_contains", 2, contains, deterministic=True)
+        connection.create_function("escaped_json", 1, escaped_json, deterministic=True)
         return connection
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from septet.query.plan import Plan
+from septet.storage.nul import listed
 from septet.storage.store import Reading
 from septet.storage.tables.conditions import Condition, conditions, conjunction, validity
 
@@ -21,15 +21,17 @@ def rows_where(read: Reading, condition: Condition) -> list[int]:
 def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
     """Return the rows of those ids that exist and pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
-    sql = f"SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
-    return [row for (row,) in read.sql.execute(sql, (json.dumps(list(ids)), *passing.parameters))]
+    source, parameter = listed(list(ids))
+    sql = f"SELECT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
+    return [row for (row,) in read.sql.execute(sql, (parameter, *passing.parameters))]
 
 
 def valid_ids(read: Reading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
     """Return those of the ids that exist and are valid at the plan's moment, or exist, if it includes expired ones."""
     valid = Condition("1") if plan.include_expired else validity(plan.now)
-    sql = f"SELECT e.id FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live AND ({valid.sql})"
-    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (json.dumps(list(ids)), *valid.parameters)))
+    source, parameter = listed(list(ids))
+    sql = f"SELECT e.id FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live AND ({valid.sql})"
+    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (parameter, *valid.parameters)))
 
 
 def filters_passed(read: Reading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:

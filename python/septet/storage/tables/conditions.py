@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
+from septet.storage.nul import among, escaped
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
 if TYPE_CHECKING:
-    from septet.query.filters import Compare, Filter
+    from septet.query.filters import Compare, Filter, Scalar
 
 __all__ = ["Condition", "chosen", "conditions", "conjunction", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+#: Which members of a list are compared with texts, and which with numbers.
+_TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"
 
 
 class Condition(NamedTuple):
@@ -107,10 +110,10 @@ def _compare(item: Compare) -> Condition:
         return _negated(_compare(replace(item, operator="$eq")))
     if item.operator == "$nin":
         return _negated(_compare(replace(item, operator="$in")))
+    in_json = item.field == "tags" or item.field.startswith("attrs.")
     if item.operator == "$all":
-        values = item.value if isinstance(item.value, tuple) else (item.value,)
-        return _joined((_compare(replace(item, operator="$eq", value=v)) for v in values), " AND ", "1")
-    if item.field == "tags" or item.field.startswith("attrs."):
+        return _every_json(item) if in_json else _every(item)
+    if in_json:
         return _compare_json(item)
     column = f"e.{item.field}"
     if item.operator == "$exists":
@@ -118,53 +121,99 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$contains":
         return Condition(f"instr(casefold({column}), casefold(?)) > 0", (item.value,))
     if item.operator == "$in":
-        values = item.value if isinstance(item.value, tuple) else (item.value,)
-        inside = Condition(
-            f"{column} IN (SELECT value FROM json_each(?))", (json_text([v for v in values if v is not None]),)
-        )
-        return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in values else inside
+        texts, numbers, others = _by_type(_values(item))
+        source, parameter, _ = among(texts or numbers)
+        inside = Condition(f"{column} IN (SELECT value FROM {source})", (parameter,))
+        return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in others else inside
     if item.value is None:
         return Condition(f"{column} IS NULL")
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
 
 
+def _values(item: Compare) -> tuple[Scalar, ...]:
+    return item.value if isinstance(item.value, tuple) else (item.value,)
+
+
+def _every(item: Compare) -> Condition:
+    """A column has one value."""
+    values = list(dict.fromkeys(_values(item)))
+    if not values:
+        return Condition("1")
+    return Condition("0") if len(values) > 1 else _compare(replace(item, operator="$eq", value=values[0]))
+
+
+def _every_json(item: Compare) -> Condition:
+    """As many of the values are there as were asked for."""
+    texts, numbers, others = _by_type(_values(item))
+    parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
+    for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
+        if some:
+            _, parameter, wanted = among(some)
+            inside = Condition(f"{kind} AND j.value IN (SELECT value FROM json_each(?))", (parameter,))
+            parts.append(_of_members(item.field, f"(SELECT count(DISTINCT j.value) {{}}) = {wanted}", inside))
+    return _joined(parts, " AND ", "1")
+
+
 def _compare_json(item: Compare) -> Condition:
     """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
-    arguments, parameters = _json_arguments(item.field)
+    source, path = _json_source(item.field)
     if item.operator == "$exists":
         if item.field == "tags":
             return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
-        return Condition(f"json_type({arguments}) IS {'NOT ' if item.value else ''}NULL", parameters)
-    values = item.value if isinstance(item.value, tuple) else (item.value,)
-    inner = _joined(_members(item.operator, [v for v in values if v is not None]), " OR ", "0")
-    # json_each would walk the values of an object like those of a list.
-    sql = f"json_type({arguments}) <> 'object' AND EXISTS (SELECT 1 FROM json_each({arguments}) j WHERE {inner.sql})"
-    some = Condition(sql, (*parameters, *parameters, *inner.parameters))
-    if None not in values:
+        return Condition(f"json_type({source}) IS {'NOT ' if item.value else ''}NULL", path)
+    texts, numbers, others = _by_type(_values(item))
+    inside = _joined(_members(item.operator, texts, numbers, others), " OR ", "0")
+    some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside)
+    if None not in others:
         return some
-    return _joined([some, Condition(f"coalesce(json_type({arguments}), 'null') = 'null'", parameters)], " OR ", "0")
+    return _joined([some, Condition(f"coalesce(json_type({source}), 'null') = 'null'", path)], " OR ", "0")
 
 
-def _json_arguments(field: str) -> tuple[str, tuple[object, ...]]:
+def _of_members(field: str, sql: str, inside: Condition) -> Condition:
+    """Ask for members ``j`` of a field that pass a condition, where the braces are in the SQL."""
+    source, path = _json_source(field)
+    asked = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
     if field == "tags":
-        return "e.tags", ()
+        return Condition(asked, inside.parameters)
+    # json_each would walk the values of an object like those of a list.
+    return Condition(f"json_type({source}) <> 'object' AND {asked}", (*path, *path, *inside.parameters))
+
+
+def _json_source(field: str) -> tuple[str, tuple[object, ...]]:
+    """Return the arguments of a function of JSON that name a field, and their parameters."""
+    column = "tags" if field == "tags" else "attrs"
+    # Only a text in which NUL may be takes the detour through Python.
+    whole = f"CASE WHEN instr(e.{column}, '\\u000') THEN escaped_json(e.{column}) ELSE e.{column} END"
+    if field == "tags":
+        return whole, ()
     # SQLite compares a path with the names in the JSON text as written there, so they are escaped in the same way.
-    path = "$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:])
-    return "e.attrs, ?", (path,)
+    return f"{whole}, ?", ("$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:]),)
 
 
-def _members(operator: str, values: Sequence[object]) -> list[Condition]:
-    """Compare one member ``j``; JSON's booleans are not numbers, and text is not ordered with numbers."""
-    truths = [v for v in values if isinstance(v, bool)]
+def _by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
+    """Return the texts, the numbers, and the rest: JSON's booleans are not numbers."""
+    types = set(map(type, values))
+    if types == {str}:
+        return values, (), ()
+    if types <= {int, float}:
+        return (), values, ()
     texts = [v for v in values if isinstance(v, str)]
-    numbers = [v for v in values if not isinstance(v, (bool, str))]
+    numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    return texts, numbers, [v for v in values if v is None or isinstance(v, bool)]
+
+
+def _members(
+    operator: str, texts: Sequence[str], numbers: Sequence[float], others: Sequence[Scalar]
+) -> list[Condition]:
+    """Compare one member ``j``; text is not ordered with numbers."""
     if operator == "$contains":
-        return [Condition("j.type = 'text' AND instr(casefold(j.value), casefold(?)) > 0", (v,)) for v in texts]
-    out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in truths]
-    for kind, some in (("j.type = 'text'", texts), ("j.type IN ('integer', 'real')", numbers)):
+        return [Condition(f"{_TEXT} AND json_contains(j.value, ?)", (v,)) for v in texts]
+    out = [Condition(f"j.type = '{'true' if v else 'false'}'") for v in others if v is not None]
+    for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
         if operator == "$in":
             inside = f"{kind} AND j.value IN (SELECT value FROM json_each(?))"
-            out += [Condition(inside, (json_text(some),))] if some else []
+            out += [Condition(inside, (among(some)[1],))] if some else []
         else:
-            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in some]
+            own = [escaped(v) if isinstance(v, str) else v for v in some]
+            out += [Condition(f"{kind} AND j.value {_COMPARISONS[operator]} ?", (v,)) for v in own]
     return out

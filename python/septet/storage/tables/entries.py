@@ -12,6 +12,7 @@ from septet._core import grams, plain_row
 from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, tags_of, utf8
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
+from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import indexing, parts, texts
 from septet.storage.tables.fragments import SEARCHABLE
@@ -143,8 +144,9 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
         EntryError: an id is not text.
     """
     wanted = [utf8(i, "id") for i in ids]
-    sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
-    rows = read.sql.execute(sql, (json.dumps(wanted),))
+    source, parameter = listed(wanted)
+    sql = f"SELECT {_CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
+    rows = read.sql.execute(sql, (parameter,))
     return {c.id: c for c in map(Candidate._make, rows)}
 
 
