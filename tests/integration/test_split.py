@@ -232,6 +232,21 @@ def test_only_parts_are_embedded(tmp_path):
         assert vault.embed().embedded == 1
 
 
+@pytest.mark.parametrize("memories", [False, True])
+@pytest.mark.parametrize("searches", [1, 3])
+def test_the_whole_is_found_by_no_way(vault, memories, searches):
+    vault.add(id="doc", title="Six things", description=TEXT, split=50)
+    vault.add(id="fact", title="A glacier fact")
+    vault.link("fact", "doc")
+    vault.remember("A glacier was seen")
+    for _ in range(searches):
+        for where in (None, {"parent": "doc"}, {"domain": "general"}):
+            found = vault.search("glacier", include_memories=memories, where=where, limit=50)
+            assert "doc#3" in found.ids and "doc" not in found.ids
+        assert vault.search("nothing like it", include_memories=memories, legs="text").ids == []
+        vault.optimize()
+
+
 def test_a_memory_that_is_split_is_found_by_its_parts(vault):
     vault.add(id="doc", title="t", description=TEXT, kind="memory", split=50)
     found = vault.search("glacier", include_memories=True).ids

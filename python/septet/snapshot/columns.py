@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.storage.tables.fragments import SEARCHABLE
+from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 
 __all__ = ["COLUMNS", "Column", "ColumnArrays", "NameTable", "facts_of"]
 
@@ -51,8 +51,9 @@ class Column(NamedTuple):
 
 COLUMNS: tuple[Column, ...] = (
     Column("rows", np.int64, "e.row"),
-    # Whether the slot is its entry's current one: buffers clear it when the entry is written again.
-    Column("alive", np.bool_, "e.live"),
+    # Whether searches may find the slot's entry, and the slot is its current one: buffers clear it when the entry is
+    # written again.
+    Column("alive", np.bool_, FINDABLE),
     Column("searchable", np.bool_, SEARCHABLE),
     Column("valid_from", np.float64, "e.valid_from", fill=-np.inf),
     Column("valid_until", np.float64, "e.valid_until", fill=np.inf),

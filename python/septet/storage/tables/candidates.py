@@ -8,13 +8,14 @@ from septet.query.plan import Plan
 from septet.storage.nul import listed
 from septet.storage.store import Reading
 from septet.storage.tables.conditions import Condition, conditions, conjunction, validity
+from septet.storage.tables.fragments import FINDABLE
 
 __all__ = ["filters_passed", "passing_rows", "rows_where", "valid_ids"]
 
 
 def rows_where(read: Reading, condition: Condition) -> list[int]:
-    """Return the rows of the live entries that pass a condition, in any order."""
-    sql = f"SELECT e.row FROM entries e WHERE e.live AND {condition.sql}"
+    """Return the rows of the entries that a search may find and that pass a condition, in any order."""
+    sql = f"SELECT e.row FROM entries e WHERE {FINDABLE} AND {condition.sql}"
     return [row for (row,) in read.sql.execute(sql, condition.parameters)]
 
 

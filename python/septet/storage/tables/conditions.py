@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.query.plan import Plan
 from septet.ranking.pool import json_text
 from septet.storage.nul import among, escaped
-from septet.storage.tables.fragments import MEMORY, SEARCHABLE
+from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
@@ -40,7 +40,7 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     Args:
         memories: the condition on kinds for memories alone, rather than for all that the plan asks for.
     """
-    out = {"live": Condition("e.live")}
+    out = {"live": Condition(FINDABLE)}
     if memories:
         out["kind"] = Condition(MEMORY)
     elif not plan.scores_memories:

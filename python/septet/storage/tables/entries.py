@@ -15,7 +15,7 @@ from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import indexing, parts, texts
-from septet.storage.tables.fragments import SEARCHABLE
+from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 
 __all__ = [
     "EntryRow",
@@ -176,8 +176,8 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
 
 
 def facts(read: Reading, sources: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield pages of facts, expressions over ``entries e``, about every live entry in the order of rows."""
-    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE e.live ORDER BY e.row")
+    """Yield pages of facts, expressions over ``entries e``, about every entry that is found, in the order of rows."""
+    cursor = read.sql.execute(f"SELECT {', '.join(sources)} FROM entries e WHERE {FINDABLE} ORDER BY e.row")
     while page := cursor.fetchmany(PAGE_ROWS):
         yield page
 

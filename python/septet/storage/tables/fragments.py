@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["MEMORY", "SEARCHABLE", "vector_key"]
+__all__ = ["FINDABLE", "MEMORY", "SEARCHABLE", "vector_key"]
 
-#: Entries that are found: all but those that were split, whose parts are found instead.
 _FOUND = "e.parent IS NOT e.id"
+#: What a search may find: every live entry but those that were split, whose parts are found instead.
+FINDABLE = f"e.live AND {_FOUND}"
 #: Entries that both legs search. Memories are searched apart, by their own table, and have a fixed score.
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
