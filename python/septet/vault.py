@@ -141,9 +141,9 @@ class Vault(Searchable, Writable):
     ) -> EmbedReport:
         """Embed every text that has no vector of the embedder's model yet, now.
 
-        A text is the title, description and context of an entry; memories are not embedded. Each batch of 100 is
-        stored as soon as its answer arrives, so nothing paid for is lost: after a failure, an interrupt or a crash
-        the next run continues. Processes that embed the same vault share the work.
+        A text is the title, description and context of an entry; those of memories too, unless the vault's profile
+        fixes their score. Each batch of 100 is stored as soon as its answer arrives, so nothing paid for is lost: after
+        a failure, an interrupt or a crash the next run continues. Processes that embed the same vault share the work.
 
         Vectors of another model keep answering searches until the new ones are complete; then they are removed,
         unless the profile keeps vectors ``per-model``.
@@ -303,8 +303,17 @@ class Vault(Searchable, Writable):
         from septet.embedding.embeddings import Embeddings
 
         embedder, previous, cache, options = self._embedding
-        per_model = resolve(self._profile).vectors == "per-model"
-        return Embeddings(self._store, embedder, previous=previous, cache=cache, options=options, per_model=per_model)
+        profile = resolve(self._profile)
+        per_model, memories = profile.vectors == "per-model", profile.memory_score is None
+        return Embeddings(
+            self._store,
+            embedder,
+            previous=previous,
+            cache=cache,
+            options=options,
+            per_model=per_model,
+            memories=memories,
+        )
 
     @property
     def _has_embeddings(self) -> bool:

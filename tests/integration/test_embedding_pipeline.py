@@ -62,12 +62,12 @@ def test_a_provider_that_takes_fewer_texts_gets_fewer(tmp_path):
     assert embedder.sizes() == [7, 7, 6]
 
 
-def test_title_description_and_context_are_joined_and_memories_left_out(vault, embedder):
+def test_title_description_and_context_are_joined_those_of_memories_too(vault, embedder):
     vault.add(id="a", title="T", description="D", context="C", tags=["no"])
     vault.add(id="b", title="alone")
     vault.remember("what was said", "a summary")
     vault.embed()
-    assert sorted(embedder.sent()) == ["T\nD\nC", "alone"]
+    assert sorted(embedder.sent()) == ["T\nD\nC", "alone", "what was said\na summary"]
 
 
 def test_the_same_text_is_sent_once_and_serves_every_entry(vault, embedder):

@@ -62,15 +62,15 @@ def lacking(vault, model):
     with vault._store.reading() as read:
         space = texts.find_space(read, f"test/{model}")
         held = {r[0] for r in read.sql.execute("SELECT key FROM vectors WHERE space = ?", (space and space.space,))}
-        rows = read.sql.execute("SELECT title, kind, text_hash, live FROM entries").fetchall()
-        wanted = {title: key for title, kind, key, live in rows if live and kind != "memory" and key not in held}
-        asked = texts.missing(read, space, after="", limit=99)
+        rows = read.sql.execute("SELECT title, text_hash, live FROM entries").fetchall()
+        wanted = {title: key for title, key, live in rows if live and key not in held}
+        asked = texts.missing(read, space, memories=True, after="", limit=99)
         assert {text: key for key, text in asked} == wanted
         assert [key for key, _ in asked] == sorted(wanted.values())
-        assert texts.count_missing(read, space) == len(wanted)
+        assert texts.count_missing(read, space, memories=True) == len(wanted)
         status = next((s for s in vault.spaces() if s.model == f"test/{model}"), None)
         if status is not None:
-            assert status.missing == sum(live and kind != "memory" and key not in held for _, kind, key, live in rows)
+            assert status.missing == sum(live and key not in held for _, key, live in rows)
     return set(wanted)
 
 

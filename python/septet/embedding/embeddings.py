@@ -59,6 +59,7 @@ class Embeddings:
         previous: the embedder of the previous model, whose vectors answer until the new ones are complete.
         cache: a cache, or the path of one; None for none.
         per_model: keep the vectors of other models when this model's are complete.
+        memories: embed the texts of memories too.
 
     Raises:
         EmbeddingConfigError: the configuration is invalid. A missing key or model is only a note, in `faults`.
@@ -73,8 +74,9 @@ class Embeddings:
         cache: CacheLike = None,
         options: EmbeddingOptions | None = None,
         per_model: bool = False,
+        memories: bool = True,
     ) -> None:
-        self._store = store
+        self._store, self._memories = store, memories
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
         self._owned: list[Embedder | EmbeddingCache] = []
@@ -86,7 +88,9 @@ class Embeddings:
         self.model = None if self.embedder is None else space_name(self.embedder)
         self._automatic: Automatic | None = None
         if self.embedder is not None:
-            pipeline = Pipeline(store, self.embedder, self.cache, per_model, self._options.batch_texts, time.time)
+            pipeline = Pipeline(
+                store, self.embedder, self.cache, per_model, memories, self._options.batch_texts, time.time
+            )
             on_answer = self.query_embedders[space_name(self.embedder)].recover
             self._pipeline = pipeline
             self._automatic = Automatic(pipeline, self._options.close_wait_s, on_answer)
@@ -174,7 +178,7 @@ class Embeddings:
             key = (read.generation, dict(available))
             if self._selected is None or self._selected[0] != key:
                 own = self.model if self.model in available else None
-                self._selected = (key, select(read, own, available))
+                self._selected = (key, select(read, own, available, memories=self._memories))
             return self._selected[1]
 
     def spaces(self) -> list[SpaceStatus]:
@@ -185,7 +189,7 @@ class Embeddings:
         """
         own = None if self.embedder is None else (space_name(self.embedder), self.embedder.dimensions)
         with self._store.reading() as read:
-            return statuses(read, own)
+            return statuses(read, own, memories=self._memories)
 
     def status(self) -> EmbeddingStatus:
         """Return the state of embedding."""

@@ -49,6 +49,7 @@ class Pipeline:
 
     Attributes:
         per_model: keep the vectors of other models when this model's are complete.
+        memories: embed the texts of memories too.
         clock: epoch seconds, for claims; processes that share a vault must agree on it.
     """
 
@@ -56,6 +57,7 @@ class Pipeline:
     embedder: Embedder
     cache: EmbeddingCache | None = None
     per_model: bool = False
+    memories: bool = True
     batch_texts: int = BATCH_TEXTS
     clock: Callable[[], float] = time.time
 
@@ -133,7 +135,7 @@ class Pipeline:
             space = self.space(write, tally)
             if space is not None and begin:
                 texts.begin(write, space)
-            return tally.done + texts.count_missing(write, space)
+            return tally.done + texts.count_missing(write, space, memories=self.memories)
 
     def release(self, owner: str) -> None:
         """Release an owner's claims, if the store still accepts writes."""
@@ -155,7 +157,8 @@ class Pipeline:
         after, found = "", False
         while not stopped():
             with self.store.reading() as read:
-                page = texts.missing(read, self.space(read, tally), after=after, limit=size)
+                space = self.space(read, tally)
+                page = texts.missing(read, space, memories=self.memories, after=after, limit=size)
                 claimed = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:
@@ -331,7 +334,7 @@ class Pipeline:
             space = self.space(read, tally)
             everything = texts.text_spaces(read)
             filling = any(t.state == "filling" for t in everything if space is not None and t.space == space)
-            ready = filling and texts.count_missing(read, space) <= hopeless
+            ready = filling and texts.count_missing(read, space, memories=self.memories) <= hopeless
         if space is not None and ready:
             with background, self.store.writing() as write:
                 texts.move(write, space, "active")
@@ -354,7 +357,7 @@ class Pipeline:
     def _report(self, tally: Tally) -> EmbedReport:
         with self.store.reading() as read:
             space = self.space(read, tally)
-            missing = texts.count_missing(read, space)
+            missing = texts.count_missing(read, space, memories=self.memories)
             in_jobs = jobs.count_texts(read, self.model)
         notes = tally.notes()
         if in_jobs:

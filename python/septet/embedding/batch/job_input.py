@@ -62,7 +62,8 @@ def gather(
     max_bytes = min(batch_format.limits.bytes, MAX_INPUT_BYTES)
     while len(found.texts) < max_texts:
         with pipeline.store.reading() as read:
-            page = texts.missing(read, pipeline.space(read, tally), after=found.after, limit=PAGE)
+            space = pipeline.space(read, tally)
+            page = texts.missing(read, space, memories=pipeline.memories, after=found.after, limit=PAGE)
             claimed = claims.claimed(read, pipeline.model, "", [key for key, _ in page], pipeline.clock())
         if not page:
             break

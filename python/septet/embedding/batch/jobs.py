@@ -325,7 +325,7 @@ class BatchJobs:
         with self.pipeline.store.reading() as read:
             space = self.pipeline.space(read, run.tally)
             missing = texts.lacking(read, space, list(vectors))
-            known = texts.of_keys(read, missing)
+            known = texts.of_keys(read, missing, memories=self.pipeline.memories)
         live = [(key, known[key]) for key in missing if key in known]
         deleted = [key for key in missing if key not in known and key in claimed]
         if live:

@@ -29,7 +29,7 @@ class SpaceStatus:
     Attributes:
         model: ``provider/model``, or the name that the caller gave to their own vectors.
         dimensions: None before the first vector if the embedder does not know it.
-        entries: entries with a vector, not counting memories.
+        entries: entries with a vector, memories among them unless the profile fixes their score.
         missing: entries without one.
         active: whether searches may use it; an inactive space is still being filled.
         given: whether the caller provided the vectors.
@@ -43,7 +43,7 @@ class SpaceStatus:
     given: bool
 
 
-def select(read: Reading, own: str | None, available: Mapping[str, int | None]) -> Selection:
+def select(read: Reading, own: str | None, available: Mapping[str, int | None], *, memories: bool) -> Selection:
     """Choose the space that answers.
 
     The first of: the own model's space, once it has been complete; any active space whose model is available; the own
@@ -53,6 +53,7 @@ def select(read: Reading, own: str | None, available: Mapping[str, int | None]) 
     Args:
         own: the model of the vault's embedder; None when it has none.
         available: models that queries can be embedded with, and their dimensions where known.
+        memories: they are embedded too.
     """
     held = [t for t in texts.text_spaces(read) if t.has_vectors and t.state != "left"]
     for models in ([own] if own is not None else [], available):
@@ -61,16 +62,16 @@ def select(read: Reading, own: str | None, available: Mapping[str, int | None]) 
                 return Selection(one.space)
     filling = next((t for t in held if t.space.model == own and _fits(t, available)), None)
     if filling is not None:
-        return _partial(read, filling.space)
-    return Selection(None, _nothing(read, own, held))
+        return _partial(read, filling.space, memories)
+    return Selection(None, _nothing(read, own, held, memories))
 
 
 def _fits(one: TextSpace, available: Mapping[str, int | None]) -> bool:
     return available.get(one.space.model) in (None, one.space.dimensions)
 
 
-def _partial(read: Reading, space: Space) -> Selection:
-    filled, missing = texts.coverage(read, space)
+def _partial(read: Reading, space: Space, memories: bool) -> Selection:
+    filled, missing = texts.coverage(read, space, memories=memories)
     cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
     if filled >= missing:
         return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
@@ -78,35 +79,36 @@ def _partial(read: Reading, space: Space) -> Selection:
     return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
 
 
-def _nothing(read: Reading, own: str | None, held: Collection[TextSpace]) -> tuple[Note, ...]:
+def _nothing(read: Reading, own: str | None, held: Collection[TextSpace], memories: bool) -> tuple[Note, ...]:
     if held:
         models = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in held}))
         cause = f"the vectors are of {models}, and no query can be embedded with that; searched without vectors"
         cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
         return (Note("other_model", cause, cure),)
-    if not entries.any_searchable(read):
+    if not entries.any_searchable(read, memories=memories):
         return ()
     cause = "no entry has a vector yet; searched without vectors"
     return (Note("no_vectors", cause, "give the vault an embedder" if own is None else "call embed()"),)
 
 
-def statuses(read: Reading, own: tuple[str, int | None] | None) -> list[SpaceStatus]:
+def statuses(read: Reading, own: tuple[str, int | None] | None, *, memories: bool) -> list[SpaceStatus]:
     """Return every space that holds vectors or is to be filled, active ones first.
 
     Args:
         own: model and dimension of the vault's embedder, which is listed even before it has a space.
+        memories: they are embedded too.
     """
     found = []
     states = {t.space.space: t.state for t in texts.text_spaces(read)}
     for space in vectors.all_spaces(read):
         given = space.keyed_by == "entry"
-        filled, missing = texts.coverage(read, space)
+        filled, missing = texts.coverage(read, space, memories=memories)
         state = "active" if given else states[space.space]
         if state == "left" or (given and not filled):
             continue
         found.append(_status(space.model, space.dimensions, filled, missing, state == "active", given))
     if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
-        total = entries.count_searchable(read)
+        total = entries.count(read) if memories else entries.count_searchable(read)
         found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))
     return sorted(found, key=lambda s: (not s.active, -s.entries))
 

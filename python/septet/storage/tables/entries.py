@@ -279,9 +279,10 @@ def count_searchable(read: Reading) -> int:
     return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE e.live AND {SEARCHABLE}").fetchone()[0])
 
 
-def any_searchable(read: Reading) -> bool:
-    """Say whether there is a live entry that is not a memory."""
-    return read.sql.execute(f"SELECT 1 FROM entries e WHERE e.live AND {SEARCHABLE} LIMIT 1").fetchone() is not None
+def any_searchable(read: Reading, *, memories: bool) -> bool:
+    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
+    condition = "e.live" if memories else f"e.live AND {SEARCHABLE}"
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: Reading) -> dict[str, int]:

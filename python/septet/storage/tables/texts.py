@@ -48,9 +48,6 @@ PAGE_ROWS = 5_000
 State: TypeAlias = Literal["filling", "active", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
-#: Memories have a fixed score, no vector could change it.
-_EMBEDDED = f"e.live AND {SEARCHABLE}"
-_LACKING = f"{_EMBEDDED} AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
 
 
 class TextSpace(NamedTuple):
@@ -143,15 +140,18 @@ def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[Store
         yield [StoredVector._make(row) for row in page]
 
 
-def missing(read: Reading, space: Space | None, *, after: str, limit: int) -> list[tuple[str, str]]:
+def missing(
+    read: Reading, space: Space | None, *, memories: bool = False, after: str, limit: int
+) -> list[tuple[str, str]]:
     """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
 
     Args:
         space: None for one that does not exist yet: every text lacks its vector.
+        memories: those of memories too.
         after: only hashes behind this one.
     """
     sql = (
-        f"SELECT e.text_hash, e.title, e.description, e.context FROM entries e WHERE {_LACKING} "
+        f"SELECT e.text_hash, e.title, e.description, e.context FROM entries e WHERE {_lacking(memories)} "
         "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
     rows = read.sql.execute(sql, (_number(space), after, limit))
@@ -167,26 +167,26 @@ def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -
     return [key for key in keys if key not in there]
 
 
-def of_keys(read: Reading, keys: Sequence[str]) -> dict[str, str]:
+def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
     """Return the texts of live entries by their hashes; those that no entry has any more are left out."""
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
-        f"ON e.text_hash = j.value WHERE {_EMBEDDED} GROUP BY e.text_hash"
+        f"ON e.text_hash = j.value WHERE {_embedded(memories)} GROUP BY e.text_hash"
     )
     return {key: _joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
 
 
-def count_missing(read: Reading | Writing, space: Space | None) -> int:
-    """Return how many live texts lack a vector in a space."""
-    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_LACKING}"
+def count_missing(read: Reading | Writing, space: Space | None, *, memories: bool = False) -> int:
+    """Return how many live texts, those of memories too if they are embedded, lack a vector in a space."""
+    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_lacking(memories)}"
     return int(read.sql.execute(sql, (_number(space),)).fetchone()[0])
 
 
-def coverage(read: Reading, space: Space) -> tuple[int, int]:
-    """Return how many live entries, memories apart, have a vector in a space, and how many have none."""
+def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[int, int]:
+    """Return how many live entries, memories too if they are embedded, have a vector in a space, and how many none."""
     sql = (
         "SELECT count(v.key), count(*) FROM entries e "
-        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_EMBEDDED}"
+        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_embedded(memories)}"
     )
     entries, total = read.sql.execute(sql, (space.space,)).fetchone()
     return int(entries), int(total) - int(entries)
@@ -218,7 +218,7 @@ def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit:
     size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e JOIN vectors v ON v.key = e.text_hash "
-        f"AND v.space = ? WHERE {_EMBEDDED} AND e.text_hash > ? AND {size} > ? "
+        f"AND v.space = ? WHERE e.live AND e.text_hash > ? AND {size} > ? "
         "GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
     # Two line ends may join the three.
@@ -258,6 +258,15 @@ def drop_orphans(write: Writing) -> int:
 def _note_removal(write: Writing, space: Space) -> None:
     # The space keeps its number; older snapshots must reload its vectors.
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
+
+
+def _embedded(memories: bool) -> str:
+    return "e.live" if memories else f"e.live AND {SEARCHABLE}"
+
+
+def _lacking(memories: bool) -> str:
+    without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
+    return f"{_embedded(memories)} AND {without}"
 
 
 def _joined(parts: Sequence[str]) -> str:
