@@ -349,3 +349,31 @@ def test_memories_of_several_tiers_are_scored_on_one_scale():
             assert all(0 <= hit.score <= 1 for hit in recalled)
             for hit in found:
                 assert hit.score == pytest.approx(sum(hit.breakdown.values()))
+
+
+def test_a_memory_of_a_higher_tier_stands_for_the_entry_of_its_id():
+    with Vault(":memory:", clock=lambda: NOW) as agent, Vault(":memory:", clock=lambda: NOW) as team:
+        agent.remember("omega", id="x")
+        team.add(id="x", title="alpha")
+        team.add(id="y", title="alpha")
+        with Federation({"agent": agent, "team": team}) as mind:
+            assert mind.search("alpha").ids == ["y"]
+            found = mind.search("alpha", include_memories=True)
+            assert {hit.id: hit.tier for hit in found} == {"y": "team", "x": "agent"}
+
+
+def test_postings_that_a_search_built_are_not_replaced_by_those_that_the_background_built(tmp_path):
+    with Vault(tmp_path / "vault.db", clock=lambda: NOW, sidecar=False) as vault:
+        vault.add(id="e", title="alpha")
+        vault.remember("alpha", id="m")
+        manager = vault._tier.manager
+        vault.search("alpha")
+        with manager._lock:
+            step = manager._task("build", vault._store)
+        assert step()
+        assert vault.recall("alpha").ids == ["m"]
+        while step():
+            pass
+        vault.add(id="new", title="alpha")
+        assert sorted(vault.search("alpha", include_memories=True).ids) == ["e", "m", "new"]
+        assert not manager.mistrusted

@@ -123,7 +123,7 @@ class Snapshot:
 
     @cached_property
     def searchable(self) -> Mask:
-        """Whether the entry is one that both legs search, which memories are not ``(s,)``."""
+        """Whether every search looks at the entry: it is no memory ``(s,)``."""
         return self.columns["searchable"]
 
     @cached_property

@@ -7,7 +7,7 @@ __all__ = ["FINDABLE", "MEMORY", "SEARCHABLE", "vector_key"]
 _FOUND = "e.parent IS NOT e.id"
 #: What a search may find: every live entry but those that were split, whose parts are found instead.
 FINDABLE = f"e.live AND {_FOUND}"
-#: Entries that both legs search. Memories are searched apart, by their own table, and have a fixed score.
+#: Entries that every search looks at; memories have a full-text table of their own, and only those who ask find them.
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
 
