@@ -108,7 +108,7 @@ def statuses(read: Reading, own: tuple[str, int | None] | None, *, memories: boo
             continue
         found.append(_status(space.model, space.dimensions, filled, missing, state == "active", given))
     if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
-        total = entries.count(read) if memories else entries.count_searchable(read)
+        total = entries.count_searchable(read, memories=memories)
         found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))
     return sorted(found, key=lambda s: (not s.active, -s.entries))
 

@@ -274,14 +274,15 @@ def count(read: Reading) -> int:
     return int(read.sql.execute("SELECT count(*) FROM entries WHERE live").fetchone()[0])
 
 
-def count_searchable(read: Reading) -> int:
-    """Return the number of live entries, memories apart."""
-    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE e.live AND {SEARCHABLE}").fetchone()[0])
+def count_searchable(read: Reading, *, memories: bool = False) -> int:
+    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
 
 
 def any_searchable(read: Reading, *, memories: bool) -> bool:
     """Say whether there is a live entry; a memory counts if ``memories`` says so."""
-    condition = "e.live" if memories else f"e.live AND {SEARCHABLE}"
+    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
     return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from septet.spaces import Space
 from septet.storage.store import Reading, Writing
-from septet.storage.tables.fragments import SEARCHABLE, vector_key
+from septet.storage.tables.fragments import FINDABLE, SEARCHABLE, vector_key
 from septet.storage.tables.vectors import StoredVector
 
 __all__ = [
@@ -218,7 +218,7 @@ def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit:
     size = " + ".join(f"length(CAST(e.{part} AS BLOB))" for part in ("title", "description", "context"))
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM entries e JOIN vectors v ON v.key = e.text_hash "
-        f"AND v.space = ? WHERE e.live AND e.text_hash > ? AND {size} > ? "
+        f"AND v.space = ? WHERE {FINDABLE} AND e.text_hash > ? AND {size} > ? "
         "GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
     # Two line ends may join the three.
@@ -261,7 +261,7 @@ def _note_removal(write: Writing, space: Space) -> None:
 
 
 def _embedded(memories: bool) -> str:
-    return "e.live" if memories else f"e.live AND {SEARCHABLE}"
+    return FINDABLE if memories else f"e.live AND {SEARCHABLE}"
 
 
 def _lacking(memories: bool) -> str:
