@@ -16,7 +16,7 @@ class LegReport:
     """Where an entry stands in one leg.
 
     Attributes:
-        leg: ``text``, ``vector`` or ``memories``.
+        leg: ``text``, ``vector``, or ``memories`` where the profile fixes their score.
         matched: whether the entry matches in this leg, filters aside.
         rank: its rank among the entries that match and pass the filters, from 1; None if it is not among them.
         of: how many entries match and pass the filters.

@@ -49,6 +49,6 @@ def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> 
         named += f", and the first result alone takes {spent}"
     if left_out:
         wanted = sum(costs[place] for place in left_out)
-        named += f": {len(left_out)} of the best {len(costs)} results were left out; they would take {wanted} more"
+        named += f": no room for {len(left_out)} of the best {len(costs)} results, which would take {wanted} more"
     cure = "raise max_tokens" if plan.mode == "scan" else "raise max_tokens, or ask with mode='scan' and load() fewer"
     return Budgeted(kept, left_out, costs, (Note("over_budget", named, cure),))

@@ -25,7 +25,7 @@ class Recalled(NamedTuple):
         matches: full-text matches seen, exact as long as they are fewer than the guard's threshold.
         with_vectors: whether the query vector was compared with this tier's vectors.
         mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
-        memories: matching memories, best first.
+        memories: matching memories, best first, where the profile fixes their score; others are in the pool.
         counts: how many entries hold each term, when the plan wants scores that compare across tiers.
     """
 

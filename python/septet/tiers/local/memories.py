@@ -22,7 +22,7 @@ def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
         return None
     said = f"{MOST} or more memories" if found >= MOST else f"{found} memories" if found > 1 else "1 memory"
     cause = f"{said} with a word of the query {'were' if found > 1 else 'was'} left out"
-    return Note("memories_left_out", cause, "ask with include_memories=True, or recall()", tier)
+    return Note("memories_left_out", cause, "ask with include_memories=True (--memories), or recall()", tier)
 
 
 def _matching(view: ReadView, plan: Plan) -> int:
