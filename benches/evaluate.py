@@ -23,6 +23,7 @@ import numpy as np
 from ir_measures import Qrel, R, ScoredDoc, nDCG
 from numpy.typing import NDArray
 
+from long_texts import joined, vaults
 from septet import Profile, Vault
 from septet.profiles import BUILTIN, ProfileLike
 from septet.query.options import Leg
@@ -68,6 +69,24 @@ def main() -> None:
         for name, run in runs(vault, collection):
             ndcg, recall = (score(collection, run, limit) for limit in (10, 100))
             print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
+    evaluate_long_texts(collection)
+
+
+def evaluate_long_texts(collection: Collection) -> None:
+    texts, qrels = joined(collection.docs, collection.qrels)
+    whole = replace(collection, qrels=qrels)
+    print(f"joined in threes: {len(texts)} texts, septet with vectors")
+
+    def run_in(vault: Vault) -> Run:
+        def run(_number: int, text: str, limit: int) -> list[tuple[str, float]]:
+            found = vault.search(text, limit=limit, mode="scan", group_by="parent")
+            return [(hit.parent or hit.id, hit.score) for hit in found]
+
+        return run
+
+    for name, vault in vaults(texts):
+        ndcg, recall = (score(whole, run_in(vault), limit) for limit in (10, 100))
+        print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
 
 
 def load(folder: Path) -> Collection:

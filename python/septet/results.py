@@ -25,6 +25,8 @@ class Hit:
         signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.
         tier: the name of the tier that the entry comes from.
         entry: the whole entry in mode ``full``, None in mode ``scan``.
+        parent: the id of the entry that this one is a part of; None for none.
+        parts: with ``group_by``, the other hits with the same parent, best first.
     """
 
     id: str
@@ -41,10 +43,15 @@ class Hit:
     breakdown: Mapping[str, float]
     signals: Mapping[str, float | None]
     entry: Entry | None = field(default=None, repr=False)
+    parent: str | None = None
+    parts: tuple[Hit, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
+        more: dict[str, Any] = {"parts": [part.to_dict() for part in self.parts]} if self.parts else {}
         if self.entry is None:
+            if self.parent is not None:
+                more["parent"] = self.parent
             return {
                 "id": self.id,
                 "title": self.title,
@@ -57,6 +64,7 @@ class Hit:
                 "snippet": self.snippet,
                 "token_estimate": self.token_estimate,
                 "tier": self.tier,
+                **more,
             }
         return {
             "entry": self.entry.to_dict(),
@@ -64,6 +72,7 @@ class Hit:
             "breakdown": dict(self.breakdown),
             "signals": dict(self.signals),
             "tier": self.tier,
+            **more,
         }
 
 
@@ -86,7 +95,7 @@ def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
         hit.snippet, hit.token_estimate, hit.tier = snippet, tokens, tier
         hit.breakdown, hit.signals = breakdown, signals
-        hit.entry = entry if full else None
+        hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
         hit.__class__ = Hit
         hits.append(hit)
     return tuple(hits)

@@ -78,6 +78,8 @@ class Searchable(ABC):
             query_vector: the query as a vector, shape ``(d,)``; compared by cosine with vectors given to `add`.
             model: the model whose vectors to compare with, when there are several.
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
+            group_by: ``"parent"`` makes one result of all entries with the same parent: the best of them, with the
+                others in ``hit.parts``, best first. The limit counts groups.
             kinds: only these kinds of entries.
             include_memories: also search memories, as ``kinds`` or ``where`` do by naming the kind ``memory``. They are
                 scored like entries, in the documented profiles with a fixed 0.5.
@@ -155,6 +157,8 @@ class Searchable(ABC):
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         embeds = self._embeds()
         plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
+        if base.group_by is not None:
+            return run(self._tiers(), plans, self._tier_threads())
         tiers, found = self._tiers(), cast("list[Results]", [None] * len(plans))
         if not all(tier.crosses_threads for tier in tiers):
             workers = 1

@@ -141,6 +141,14 @@ def test_add_reads_the_description_from_standard_input(septet):
     assert json.loads(septet("get", "a", "--json").stdout)[0]["description"] == "from outside\nmore"
 
 
+def test_add_splits_a_long_text_if_it_is_told_to(septet):
+    text = "\n\n".join(f"About {name}. " + "A word more. " * 30 for name in ("ships", "violins", "ice"))
+    for flags, found in (([], "doc"), (["--split"], "doc#2")):
+        assert septet("add", "T", "--id", "doc", "-d", "-", *flags, stdin=text).stdout == "doc\n"
+        hits = json.loads(septet("search", "violins", "--json").stdout)["hits"]
+        assert hits[0]["entry"]["id"] == found
+
+
 def test_a_title_and_a_query_may_start_with_a_dash(septet):
     assert septet("add", "--id", "dash", "--", "-rf is a flag").returncode == 0
     assert "dash" in septet("search", "--", "-rf").stdout

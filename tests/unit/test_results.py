@@ -27,7 +27,7 @@ ROW = (
 HIT = Hit(
     id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",
     snippet=ENTRY.snippet, token_estimate=ENTRY.token_estimate, tier="project", breakdown={"x": 0.5},
-    signals={"x": None}, entry=ENTRY,
+    signals={"x": None}, entry=ENTRY, parent="q",
 )  # fmt: skip
 
 

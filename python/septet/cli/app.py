@@ -145,6 +145,7 @@ def add(
     attr: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Anything else; VALUE may be JSON.")
     ] = None,
+    split: Annotated[bool, typer.Option("--split", help="Split a long text into linked parts.")] = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
@@ -169,7 +170,7 @@ def add(
 
         made["embedding_options"] = EmbeddingOptions(close_wait_s=ADD_WAIT_S)
     with writable(vault, **made) as opened:
-        print(opened.add(**fields), flush=True)
+        print(opened.add(**fields, split="auto" if split else None), flush=True)
     status = opened.embedding_status()
     _say_notes(status.notes)
     if status.activity == "running":

@@ -20,6 +20,7 @@ __all__ = [
     "DEFAULTS",
     "OPTIONS",
     "RECALL_OPTIONS",
+    "GroupBy",
     "Leg",
     "Mode",
     "Option",
@@ -32,6 +33,7 @@ __all__ = [
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
+GroupBy: TypeAlias = Literal["parent"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -63,6 +65,7 @@ class RecallOptions(TypedDict, total=False):
     query_vector: Annotated["ArrayLike | None", Option(None, "The query as a vector.")]
     model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
+    group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of an entry that was split.")]
 
 
 class SearchOptions(_Limit, RecallOptions, total=False):

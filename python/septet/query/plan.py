@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from septet.entry import utf8
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
-from septet.query.options import Leg, Mode
+from septet.query.options import GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse
 from septet.ranking.profile import Profile
 from septet.results import Note
@@ -32,6 +32,8 @@ MEMORY = "memory"
 NO_VECTOR = "legs asks for vectors alone, and there is neither a query_vector nor an embedder"
 #: Limits above this are the same as no limit; their multiples still fit SQLite's integers.
 MOST = 2**31 - 1
+#: Of so many candidates one is taken to be a group, to begin with.
+PARTS = 4
 #: More threads than this are not started.
 MOST_THREADS = 256
 
@@ -60,6 +62,7 @@ class Plan(NamedTuple):
         corpus_columns: the columns that the profile reads and a tier fills.
         comparable: several tiers are searched, so that corpus scores must be brought to one scale.
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
+        group_by: entries with the same parent are one result.
     """
 
     query: TextQuery
@@ -85,6 +88,7 @@ class Plan(NamedTuple):
     corpus_columns: frozenset[str] = frozenset()
     comparable: bool = False
     needs_ids: bool = False
+    group_by: GroupBy | None = None
 
     @property
     def asks_text(self) -> bool:
@@ -146,6 +150,9 @@ def make_plan(
     mode = options["mode"]
     if mode not in ("full", "scan"):
         raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
+    group_by = options["group_by"]
+    if group_by not in (None, "parent"):
+        raise QueryError(f"group_by is {group_by!r}: wanted 'parent' or None")
     min_score = options["min_score"]
     if min_score is not None:
         min_score = _score(min_score)
@@ -163,7 +170,8 @@ def make_plan(
         profile=chosen,
         mode=mode,
         limit=limit,
-        candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum),
+        candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
+        * (PARTS if group_by else 1),
         filters=filters,
         now=now,
         include_expired=options["include_expired"],
@@ -177,6 +185,7 @@ def make_plan(
         min_score=min_score,
         max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
         corpus_columns=chosen.corpus_columns,
+        group_by=group_by,
     )
 
 

@@ -11,7 +11,7 @@ from septet.query.plan import MEMORY, Plan
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
-from septet.search.run import Ranked, budget_of, parts, ranked, read
+from septet.search.run import Ranked, budget_of, parts, ranked, read, recalled, recalled_groups
 from septet.tiers.protocol import Inspected, Tier
 
 __all__ = ["explain"]
@@ -24,9 +24,8 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         EntryNotFound: no tier holds the entry.
         SeptetError: every tier failed.
     """
-    search = FederatedSearch(tiers, [plan])
+    search = _recalled(tiers, plan)
     try:
-        search.recall()
         one = ranked(search, 0)
         left = budget_of(search, one, read(search, [one]))
         inspected: dict[int, Inspected] = {}
@@ -53,10 +52,10 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     return Explanation(
         id=entry_id,
         query=plan.query.text,
-        found=rank is not None and rank in _returned(one, left),
+        found=rank is not None and rank in _returned(one, left, everyone),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
-        candidates=plan.candidates,
+        candidates=search.plan.candidates,
         score=None if placed is None else placed[3],
         reason=_reason(entry_id, one, everyone, rank, left, own),
         tier=tiers[tier].name,
@@ -79,9 +78,17 @@ def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, In
     return None
 
 
-def _returned(one: Ranked, left: Budgeted | None) -> Sequence[int]:
+def _recalled(tiers: Sequence[Tier], plan: Plan) -> FederatedSearch:
+    return recalled(FederatedSearch(tiers, [plan])) if plan.group_by is None else recalled_groups(tiers, plan)
+
+
+def _returned(one: Ranked, left: Budgeted | None, everyone: Sequence[Placed]) -> Sequence[int]:
     """Return the ranks of what comes back, from 0."""
-    return range(len(one.best)) if left is None else left.places
+    places = range(len(one.best)) if left is None else left.places
+    if one.keys is None:
+        return places
+    ranks = {placed[0]: rank for rank, placed in enumerate(everyone)}
+    return [ranks[one.best[at][0]] for at in places]
 
 
 def _reason(
@@ -91,13 +98,18 @@ def _reason(
         return f"{entry_id} did not come back: {_why_no_candidate(one.plan, own)}."
     score, plan = everyone[rank][3], one.plan
     where = f"{entry_id} ranks {rank + 1} of {len(everyone)} candidates with {score:.4f}"
-    returned = _returned(one, left)
+    returned = _returned(one, left, everyone)
     if rank in returned:
         breakdown, _ = parts(one, everyone[rank])
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
+    if one.keys is not None:
+        groups = len(set(one.keys))
+        if everyone[rank][0] in {placed[0] for placed in one.best}:
+            return f"{where}, but there is no room for it in max_tokens {plan.max_tokens}."
+        return f"{where}, in a group after the {groups} that were returned."
     if left is None or rank >= len(left.costs):
         return f"{where}, after the {len(returned)} that were returned."
     if rank in left.left_out:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet._core import Ranking
 from septet.entry import entries_of
-from septet.query.plan import Plan
+from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from septet.search.budget import Budgeted
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Ranked", "budget_of", "parts", "ranked", "read", "recalled", "results_of", "run"]
+__all__ = ["Ranked", "budget_of", "parts", "ranked", "read", "recalled", "recalled_groups", "results_of", "run"]
 
 
 NOTHING: Sequence[Note] = ()
+#: When groups are missing, each leg takes so many times the candidates.
+GROWTH = 4
 
 
 class Ranked(NamedTuple):
@@ -37,6 +39,8 @@ class Ranked(NamedTuple):
         memories: the memories with the place of their tier.
         notes: what there is to say of the query.
         mismatches: what there is to say of its vector.
+        keys: the groups of ``best``, whose first come before all others; None without groups.
+        enough: more candidates would not make more groups.
     """
 
     query: int
@@ -46,6 +50,8 @@ class Ranked(NamedTuple):
     memories: Sequence[tuple[int, Candidate]]
     notes: Sequence[Note]
     mismatches: Sequence[Note]
+    keys: Sequence[str] | None = None
+    enough: bool = True
 
     def tier(self, placed: Placed) -> int:
         """Return the place of the tier of a candidate."""
@@ -64,6 +70,8 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
         SeptetError: every tier failed; with at least one answer, failures become notes.
         VectorError: a query vector fits no tier.
     """
+    if plans[0].group_by is not None:
+        return [results_of(recalled_groups(tiers, plan, threads))[0] for plan in plans]
     return results_of(recalled(FederatedSearch(tiers, plans), threads))
 
 
@@ -75,6 +83,23 @@ def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> Fed
         search.close()
         raise
     return search
+
+
+def recalled_groups(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None) -> FederatedSearch:
+    """Do the same for a plan with groups, with so many candidates that those wanted are among them if they exist."""
+    started = None
+    while True:
+        search = recalled(FederatedSearch(tiers, [plan]), threads)
+        search.started = started = search.started if started is None else started
+        try:
+            enough = ranked(search, 0).enough or plan.candidates >= MOST
+        except BaseException:
+            search.close()
+            raise
+        if enough:
+            return search
+        search.close()
+        plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
 
 
 def results_of(search: FederatedSearch) -> list[Results]:
@@ -113,12 +138,19 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         cuts = plan.profile.cuts
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
     best = ranking.best(
-        most,
+        most if plan.group_by is None else None,
         least=plan.min_score,
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
-    return Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
+    one = Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
+    if plan.group_by is None:
+        return one
+    # Most searches have no groups.
+    from septet.search.groups import grouped
+
+    groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
+    return one._replace(best=groups.best, keys=groups.keys, enough=groups.enough)
 
 
 def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, Mapping[int, Candidate]]:
@@ -218,11 +250,17 @@ def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: S
 
 def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:
     plan = one.plan
-    best, whole, cut = one.best, _whole(one, candidates), NOTHING
+    best, whole, keys, cut = one.best, _whole(one, candidates), one.keys, NOTHING
     if plan.max_tokens is not None and (left := budget_of(search, one, candidates)) is not None:
         best, whole, cut = [best[at] for at in left.places], [whole[at] for at in left.places], left.notes
+        keys = None if keys is None else [keys[at] for at in left.places]
+    hits = _hits(search, one, best, whole)
+    if keys is not None:
+        from septet.search.groups import nested
+
+        hits = nested(hits, keys)
     return Results(
-        hits=_hits(search, one, best, whole),
+        hits=hits,
         query=plan.query.text,
         profile=plan.profile.name,
         mode=plan.mode,

@@ -89,6 +89,9 @@ class Session(Protocol):
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of candidates."""
 
+    def groups(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the parents of candidates, their own where they have none."""
+
     def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
 

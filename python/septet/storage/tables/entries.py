@@ -28,6 +28,7 @@ __all__ = [
     "facts_at",
     "facts_changed",
     "find",
+    "groups_at",
     "ids_at",
     "kinds",
     "live",
@@ -219,6 +220,15 @@ def ids_at(read: Reading, rows: Sequence[int]) -> list[str]:
         StoreError: one of them is not there.
     """
     return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
+
+
+def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the parents of the entries at the given rows, their own where they have none.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
 
 
 def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:

@@ -118,6 +118,11 @@ class LocalSession:
         return entries.ids_at(self.view.read, rows)
 
     @_translated
+    def groups(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the parents of candidates, their own where they have none."""
+        return entries.groups_at(self.view.read, rows)
+
+    @_translated
     def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
         """Walk the links from the anchors."""
         if not self.standing().linked:
