@@ -13,6 +13,7 @@ pub mod facts;
 pub mod formula;
 pub mod fts;
 pub mod fuse;
+pub mod links;
 mod pool;
 pub mod search;
 pub mod simd;

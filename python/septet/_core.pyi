@@ -92,17 +92,11 @@ class Codes:
     def open(path: str | os.PathLike[str], stamp: bytes) -> Codes:
         """Map the codes that `save` wrote; rows added later are kept in memory. The file must never be changed.
 
-        Raises:
-            OSError: it cannot be read.
-            ValueError: it is cut, damaged, no such file, or has another stamp.
+        A ValueError says that it is cut, damaged, no such file, or has another stamp.
         """
 
     def append(self, rows: NDArray[np.float32]) -> int:
-        """Code the rows ``(n, d)``, add them at the end, and return the index of the first: all of them, or none.
-
-        Raises:
-            ValueError: rows of another width, or a component that is NaN or infinite; the message names the row.
-        """
+        """Code the rows ``(n, d)`` of finite numbers, add them, and return the index of the first: all, or none."""
 
     def top_k(
         self,
@@ -429,6 +423,32 @@ class Selection:
     """Which slots of a snapshot a search may return, from a mask ``(s,)``; for that snapshot alone."""
 
     def __new__(cls, mask: NDArray[np.bool_]) -> Selection: ...
+    def allowed(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of the slots that may be returned, in their order; never one that is out of range."""
+
+_Integers: TypeAlias = NDArray[np.int64]
+
+@final
+class Links:
+    """The links between rows of a store ``(l,)``, immutable, walked both ways: the newest first, then the lower row."""
+
+    def __new__(cls, source: _Integers, target: _Integers, age: _Integers) -> Links: ...
+    @staticmethod
+    def of_columns(rows: _Integers, ends: _Integers, lists: NDArray[np.uint32]) -> Links:
+        """Return the links of `columns`; a ValueError where they do not fit each other."""
+
+    def columns(self) -> tuple[_Integers, _Integers, NDArray[np.uint32]]:
+        """Return the rows that have links, ascending, where the list of each ends, and the lists."""
+
+    def moved(self, source: _Integers, target: _Integers, age: _Integers, there: NDArray[np.bool_]) -> Links:
+        """Return the links after changes ``(c,)``: those stored are there, those removed are not; the newest counts."""
+
+    def near(
+        self, anchors: _Integers, known: _Integers, depth: int, most: int | None
+    ) -> tuple[_Integers, _Integers, _Integers]:
+        """Return the steps to known rows ``(m,)``, 0 for far ones, and the others within ``depth`` steps of an anchor
+        that is not themselves, over ``most`` neighbours of each row, nearest first; and the steps to these.
+        """
 
 #: Two indexes with their statistics (entries, grams) and the spelling.
 _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex]
@@ -559,9 +579,9 @@ class Pool:
 
     @staticmethod
     def united(pools: Sequence[Pool]) -> Pool:
-        """Join pools with ids, given from the highest priority to the lowest: of equal ids the first one stays.
+        """Join pools given from the highest priority to the lowest: of equal ids the first one stays.
 
-        A column that a pool lacks is NaN for its candidates.
+        A column that a pool lacks is NaN for its candidates. Pools of one tier need no ids: rows stand in for them.
         """
 
 @final

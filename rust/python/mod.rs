@@ -15,6 +15,7 @@ mod encoder;
 mod entries;
 mod fts;
 mod fusion;
+mod links;
 mod pool;
 mod ranking;
 mod search;
@@ -155,6 +156,7 @@ const _: () = {
     python_can_hold::<fts::Statistics>();
     python_can_hold::<fts::TextIndex>();
     python_can_hold::<fusion::Formula>();
+    python_can_hold::<links::Links>();
     python_can_hold::<pool::Pool>();
     python_can_hold::<ranking::FactRules>();
     python_can_hold::<ranking::Ranking>();
@@ -182,6 +184,8 @@ mod _core {
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
     #[pymodule_export]
     use super::fusion::{Formula, decay, jaccard, rrf, unite};
+    #[pymodule_export]
+    use super::links::Links;
     #[pymodule_export]
     use super::pool::Pool;
     #[pymodule_export]

@@ -14,7 +14,7 @@ use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
 use super::pool::Pool;
 use super::terms::{Frequencies, SpellingIndex, TermIndex};
-use super::{Pieces, Vector, count};
+use super::{Integers, Pieces, Vector, array, count};
 use crate::search;
 
 /// Cut a query into the terms of a full-text search.
@@ -60,6 +60,13 @@ impl Selection {
     #[new]
     fn new(mask: Vector<'_, bool>) -> PyResult<Self> {
         Ok(Self(search::Selection::new(mask.bytes()?.slice()?.to_vec())))
+    }
+
+    /// Return those of the slots that may be returned, in their order.
+    fn allowed<'py>(&self, slots: Vector<'py, i64>) -> PyResult<Integers<'py>> {
+        let (py, mask) = (slots.py(), self.0.slots());
+        let allows = |slot: &i64| usize::try_from(*slot).is_ok_and(|at| mask.get(at).is_some_and(|&byte| byte != 0));
+        Ok(array(py, slots.slice()?.iter().copied().filter(allows).collect()))
     }
 }
 

@@ -130,7 +130,7 @@ impl Pool {
     }
 
     /// Join pools given from the highest priority to the lowest: of equal ids the first one stays. A column that a pool
-    /// lacks is unknown (NaN) for its candidates.
+    /// lacks is unknown (NaN) for its candidates. Pools of one tier, all without ids, are joined by rows.
     ///
     /// # Errors
     /// [`Error::Missing`] when a pool has no ids and there are others.
@@ -141,14 +141,15 @@ impl Pool {
             [one] => return Ok((*one).clone()),
             [first, rest @ ..] => (*first, rest),
         };
-        let mut seen: FxHashSet<&str> = FxHashSet::default();
-        let mut joined = first.fresh(&mut seen)?;
+        let by_row = filled.iter().all(|pool| pool.ids.is_none());
+        let mut seen: FxHashSet<Key<'_>> = FxHashSet::default();
+        let mut joined = first.fresh(&mut seen, by_row)?;
         let mut columns: Vec<(Name, Vec<f64>)> =
             joined.columns.iter().map(|(name, values)| (name.clone(), values.to_vec())).collect();
         let (mut rows, mut tiers) = (joined.rows.to_vec(), joined.tiers.to_vec());
         let mut ids: Vec<Arc<str>> = joined.ids.iter().flat_map(|ids| ids.iter().cloned()).collect();
         for pool in rest {
-            let fresh = pool.fresh(&mut seen)?;
+            let fresh = pool.fresh(&mut seen, by_row)?;
             for (name, _) in &fresh.columns {
                 if !columns.iter().any(|(other, _)| other == name) {
                     columns.push((name.clone(), vec![f64::NAN; rows.len()]));
@@ -168,20 +169,31 @@ impl Pool {
             Arc::make_mut(&mut joined.domain).extend(&fresh.domain);
         }
         let columns = columns.into_iter().map(|(name, values)| (name, values.into())).collect();
-        Ok(Self { rows: rows.into(), tiers: tiers.into(), ids: Some(ids.into()), columns, ..joined })
+        Ok(Self { rows: rows.into(), tiers: tiers.into(), ids: (!by_row).then(|| ids.into()), columns, ..joined })
     }
 
-    /// The candidates whose ids were not seen before.
-    fn fresh<'a>(&'a self, seen: &mut FxHashSet<&'a str>) -> Result<Self> {
-        let ids = self.ids.as_deref().ok_or(Error::Missing { what: "the ids of candidates that are to be united" })?;
-        let kept: Vec<usize> = (0..self.len()).filter(|&i| !seen.contains(&*ids[i])).collect();
-        seen.extend(ids.iter().map(|id| &**id));
+    /// The candidates that were not seen before, by row or by id.
+    fn fresh<'a>(&'a self, seen: &mut FxHashSet<Key<'a>>, by_row: bool) -> Result<Self> {
+        let keys: Vec<Key<'a>> = match self.ids.as_deref() {
+            Some(ids) if !by_row => ids.iter().map(|id| Key::Id(id)).collect(),
+            _ if by_row => self.tiers.iter().zip(&*self.rows).map(|(&tier, &row)| Key::Row(tier, row)).collect(),
+            _ => return Err(Error::Missing { what: "the ids of candidates that are to be united" }),
+        };
+        let kept: Vec<usize> = (0..self.len()).filter(|&i| !seen.contains(&keys[i])).collect();
+        seen.extend(keys);
         self.at(&kept)
     }
 
     fn check(&self, what: &'static str, got: usize) -> Result<()> {
         if got == self.len() { Ok(()) } else { Err(Error::Length { what, got, wanted: self.len() }) }
     }
+}
+
+/// What a candidate is known by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Id(&'a str),
+    Row(u32, i64),
 }
 
 impl Candidates for Pool {
@@ -231,6 +243,17 @@ mod tests {
         let bare =
             Pool::new(vec![1], vec![0], Labels::of_texts(&["x"]), Labels::of_texts(&["x"]), Labels::of_texts(&["x"]));
         assert!(Pool::united(&[&twice, &bare.unwrap()]).is_err());
+    }
+
+    #[test]
+    fn pools_without_ids_are_united_by_rows() {
+        let bare = |rows: &[i64]| {
+            let labels = || Labels::of_texts(&vec!["entry"; rows.len()]);
+            Pool::new(rows.to_vec(), vec![0; rows.len()], labels(), labels(), labels()).unwrap()
+        };
+        let joined = Pool::united(&[&bare(&[3, 1]), &bare(&[]), &bare(&[1, 2])]).unwrap();
+        assert_eq!((joined.rows(), joined.ids()), (&[3, 1, 2][..], None));
+        assert!(Pool::united(&[&bare(&[3]), &pool(&["a"], "bm25", &[1.0])]).is_err());
     }
 
     #[test]

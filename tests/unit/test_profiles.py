@@ -107,7 +107,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
             "half_life_days": 365.0,
             "ramp": 0.25,
         },
-        "graph": {"anchors": 5, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
+        "graph": {"anchors": 5, "most_links": None, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
         "cuts": {
             "limit": 10,
             "factor": 3,
@@ -138,6 +138,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
         ("adaptive", "span", 0.0, -0.001, 1.0, 1.001),
         ("adaptive", "min_rows", 1, 0, 10**6, None),
         ("graph", "anchors", 0, -1, 10**6, None),
+        ("graph", "most_links", 0, -1, 10**6, None),
         ("graph", "most_pulled", 0, -1, 10**6, None),
         ("cuts", "factor", 1, 0, 10**6, None),
         ("cuts", "guard_below", 0, -1, 10**6, None),

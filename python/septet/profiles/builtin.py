@@ -6,7 +6,7 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 from __future__ import annotations
 
 from septet.ranking.fusion import Col, Scale, Sum, Term
-from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Profile, TextRules
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Graph, Profile, TextRules
 
 __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
 
@@ -128,6 +128,9 @@ SEPTET = Profile.known(
         },
     },
     missing="share",
+    # The five nearest by age, not by chance: with all of them an entry with thousands of links makes a search slow, and
+    # brings a hundred candidates that only their place in a list recommends.
+    graph=Graph.known(most_links=5),
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
 

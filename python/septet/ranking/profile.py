@@ -85,12 +85,15 @@ class Graph(Checked):
     """Proximity over links: anchors are the best of the first pass whose ``semantic`` signal is above 0.
 
     Attributes:
+        most_links: from each entry, only so many neighbours are walked to: those linked last, and of those stored
+            together the ones that were added first; None for all.
         most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
             must not flood a search.
         proximity: by distance, from 1.
     """
 
     anchors: Count = 5
+    most_links: Count | None = None
     most_pulled: Count = 100
     proximity: tuple[Share, ...] = (1 / 2, 1 / 3)
 

@@ -13,6 +13,7 @@ from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.score import rank
 from septet.search.federated import FederatedSearch
 from septet.search.merge import merged
+from septet.tiers.protocol import Neighbours
 
 __all__ = ["with_graph"]
 
@@ -23,21 +24,21 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
     at = _anchors(plan, first)
     if not at:
         return first
-    known = _with_ids(search, first.pool)
-    ids = _ids(known)
-    anchors, seen = [ids[i] for i in at], frozenset(ids)
-    distances: dict[str, int] = {}
-    pulled: list[Pool] = []
-    for answer in search.answers:
-        near = search.or_degrade(answer.place, partial(answer.session.neighbours, query, anchors, seen), None)
-        pulled.append(EMPTY if near is None else near.pool)
-        for entry_id, distance in ({} if near is None else near.distances).items():
-            distances[entry_id] = min(distance, distances.get(entry_id, distance))
-    pool = Pool.united([known, merged(search, query, pulled)])
-    proximity = plan.profile.graph.proximity
-    reached = (distances.get(entry_id, 0) for entry_id in _ids(pool))
-    graph = [proximity[d - 1] if 0 < d <= len(proximity) else 0.0 for d in reached]
-    pool = pool.with_columns({"graph": np.array(graph, dtype=np.float64)})
+    known = first.pool
+    near = [
+        search.or_degrade(answer.place, partial(answer.session.neighbours, query, at, known), None)
+        for answer in search.answers
+    ]
+    found = [one for one in near if one is not None]
+    steps = [min((s for s in own if s), default=0) for own in zip(*(one.known for one in found))] or [0] * len(known)
+    pulled = merged(search, query, [EMPTY if one is None else one.pool for one in near])
+    pool = Pool.united([known, pulled])
+    if len(near) == 1:
+        steps += [step for one in found for step in one.steps]
+    elif len(pulled):
+        steps += _steps_by_id(found, pool.ids or ())[len(known) :]
+    proximity = np.array((0.0, *plan.profile.graph.proximity))
+    pool = pool.with_columns({"graph": proximity[steps]})
     # Equal scores keep the order of the first pass; what the links added comes last.
     order = [*first.order.tolist(), *range(len(known), len(pool))]
     return rank(pool.at(order), plan.profile, weights, now=plan.now, domain=plan.domain)
@@ -51,10 +52,10 @@ def _anchors(plan: Plan, first: Ranking) -> list[int]:
     return [placed[0] for placed in best]
 
 
-def _with_ids(search: FederatedSearch, pool: Pool) -> Pool:
-    """Return a pool of one tier with the ids of its candidates; a pool of several has them."""
-    return pool if pool.ids is not None else pool.with_ids(search.answers[0].session.ids(pool.rows))
-
-
-def _ids(pool: Pool) -> Sequence[str]:
-    return pool.ids or ()
+def _steps_by_id(found: Sequence[Neighbours], ids: Sequence[str]) -> list[int]:
+    """Return the fewest steps to each of the ids over all tiers, 0 for one that none has brought."""
+    steps: dict[str, int] = {}
+    for one in found:
+        for entry_id, step in zip(one.pool.ids or (), one.steps):
+            steps[entry_id] = min(step, steps.get(entry_id, step))
+    return [steps.get(entry_id, 0) for entry_id in ids]

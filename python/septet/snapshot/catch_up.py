@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from septet import _core
+from septet.snapshot import links
 from septet.snapshot.arrays import Slots
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.columns import ColumnArrays
@@ -72,6 +73,7 @@ def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArr
         terms=terms,
         vectors=_extended_vectors(old, buffers, read, snapshot, fresh),
         postings=postings,
+        links=None if old.links is None else links.moved(old.links, read, old.generation),
     )
 
 

@@ -31,6 +31,9 @@ MAPPED_BYTES = 32 << 20
 #: Which slots the document frequencies cover, as a sidecar names it.
 TERMS_COVERED = "terms.counted"
 
+#: The columns of `Links`, as a sidecar names them.
+LINKS = ("links.rows", "links.ends", "links.lists")
+
 
 class Checkpoint(NamedTuple):
     """What a sidecar is written from: a snapshot, and the indexes behind it, frozen at that moment."""
@@ -76,6 +79,8 @@ class Checkpoint(NamedTuple):
         needed = {column.name for column in self.table if column.saved}
         if self.terms is not None:
             needed.add(TERMS_COVERED)
+        if self.snapshot.links is not None:
+            needed.add(LINKS[0])
         is_late = stamp.generation >= self.snapshot.generation
         return is_late and set(stamp.spaces) >= set(self.spaces) and needed <= set(file.names())
 
@@ -103,6 +108,11 @@ class Checkpoint(NamedTuple):
             to.term_index("terms.", self.terms.index, self.terms.frequencies)
             step(TERMS_COVERED)
             _put(to, TERMS_COVERED, self.terms.covered)
+        if snapshot.links is not None:
+            step("links")
+            columns: tuple[NDArray[Any], ...] = snapshot.links.columns()
+            for name, column in zip(LINKS, columns):
+                _put(to, name, column)
         for layer in self.layers:
             found, prefix = snapshot.vectors[layer.space.space], _prefix(layer.space)
             step(f"{prefix}slots")
@@ -137,7 +147,7 @@ def restore(
         vectors[space.space] = found
     terms = restored_terms(file)
     _check(terms is None or len(terms.covered) <= slots)
-    return buffers, replace(buffers.publish(generation), vectors=vectors, terms=terms)
+    return buffers, replace(buffers.publish(generation), vectors=vectors, terms=terms, links=_links(file))
 
 
 def _columns(
@@ -206,6 +216,14 @@ def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[V
     _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
     read = rows if rows.nbytes <= MAPPED_BYTES else file.rows(f"{prefix}rows", space.dimensions)
     return VectorRows((read, rows[:0]), own, codes, positions), rows
+
+
+def _links(file: _core.ArrayFile) -> _core.Links | None:
+    """Return the links of a sidecar; None for one that was written when no search had walked them."""
+    if LINKS[0] not in file.names():
+        return None
+    rows, ends, lists = LINKS
+    return _core.Links.of_columns(_get(file, rows, np.int64), _get(file, ends, np.int64), _get(file, lists, np.uint32))
 
 
 def _prefix(space: Space) -> str:

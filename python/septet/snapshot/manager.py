@@ -124,6 +124,22 @@ class SnapshotManager:
                 self.damaged = self._sidecar.damaged
             return self.current
 
+    def linked(self, snapshot: Snapshot, read: Reading) -> Snapshot:
+        """Return a snapshot, of the generation that is read, with the links."""
+        if snapshot.links is not None:
+            return snapshot
+        # Most vaults hold no links.
+        from septet.snapshot.links import loaded
+
+        with self._lock:
+            current = self.current
+            if current is not None and current.generation == snapshot.generation and current.links is not None:
+                return replace(snapshot, links=current.links)
+            linked = replace(snapshot, links=loaded(read))
+            if current is snapshot:
+                self.current = linked
+            return linked
+
     def schedule(self, store: Store) -> None:
         """Start what is due in the background: build postings, verify a sidecar, write a new one.
 

@@ -34,6 +34,7 @@ class Coverage(NamedTuple):
         spaces: whose vectors it holds.
         unverified: the columns whose checksums were not compared yet.
         whole: whether it holds every column that a sidecar should.
+        links: whether it holds the links.
     """
 
     file: _core.ArrayFile | None
@@ -42,6 +43,7 @@ class Coverage(NamedTuple):
     spaces: frozenset[int]
     unverified: frozenset[str]
     whole: bool = True
+    links: bool = False
 
     @classmethod
     def of(
@@ -53,14 +55,16 @@ class Coverage(NamedTuple):
     ) -> Coverage:
         """Describe a sidecar that holds a snapshot."""
         numbers = frozenset(space.space for space in spaces)
-        return cls(file, len(snapshot.rows), _term_slots(snapshot), numbers, frozenset(unverified))
+        links = snapshot.links is not None
+        return cls(file, len(snapshot.rows), _term_slots(snapshot), numbers, frozenset(unverified), links=links)
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
         """Say whether so much was added, more than a tenth, that a new sidecar is worth writing."""
         enough = max(GROWN_SLOTS, self.slots // 10)
         added = 0 if self.file is None else max((layer.added for layer in buffers.vectors.values()), default=0)
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
-        return grown or not self.whole or not self.spaces >= snapshot.vectors.keys()
+        lacks_links = snapshot.links is not None and not self.links
+        return grown or lacks_links or not self.whole or not self.spaces >= snapshot.vectors.keys()
 
 
 class SidecarState:

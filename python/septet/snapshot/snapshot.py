@@ -93,6 +93,7 @@ class Snapshot:
         terms: token counts, once a search has needed them.
         vectors: by space, once a search has needed them.
         postings: full text, once it has been built.
+        links: who is linked to whom, by row, once a search has walked them.
         labels: the names, as searches read them.
         selections: which slots pass a filter, kept while searches may ask again.
     """
@@ -107,6 +108,7 @@ class Snapshot:
     terms: Terms | None = None
     vectors: Mapping[int, VectorRows] = field(default_factory=dict)
     postings: Postings | None = None
+    links: _core.Links | None = None
     selections: dict[object, _core.Selection] = field(default_factory=dict)
 
     # Cached, so that a search reads them without a call.

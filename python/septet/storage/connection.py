@@ -70,7 +70,8 @@ def connect(
         # SQLite's own lower() knows ASCII only.
         connection.create_function("casefold", 1, _casefold, deterministic=True)
         if mode == "ro" and 0 < int(connection.execute("PRAGMA user_version").fetchone()[0]) < COMPLETE:
-            connection.execute(STAND_IN)
+            for statement in STAND_IN:
+                connection.execute(statement)
         connection.create_function("json_contains", 2, contains, deterministic=True)
         connection.create_function("escaped_json", 1, escaped_json, deterministic=True)
         return connection

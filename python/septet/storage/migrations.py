@@ -24,13 +24,19 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
         4: (
             "ALTER TABLE entries ADD COLUMN parent TEXT",
             "CREATE INDEX entries_by_parent ON entries (parent) WHERE parent IS NOT NULL",
+            "CREATE TABLE link_changes (source INTEGER NOT NULL, target INTEGER NOT NULL, generation INTEGER NOT NULL, "
+            "PRIMARY KEY (source, target)) WITHOUT ROWID",
+            "CREATE INDEX link_changes_by_generation ON link_changes (generation)",
         ),
     }
 )
 
-#: Hides the table from one connection. When another process adds the column, the view shows that: of two columns with
-#: one name the first counts.
-STAND_IN = "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent FROM main.entries"
+#: Hide tables from one connection. When another process adds the column, the view shows that: of two columns with one
+#: name the first counts. Nothing that reads needs the ages of links and their changes, which nobody writes meanwhile.
+STAND_IN = (
+    "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent FROM main.entries",
+    "CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",
+)
 #: The version that has all columns that are read.
 COMPLETE = 4
 

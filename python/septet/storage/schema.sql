@@ -69,6 +69,15 @@ CREATE TABLE links (
 ) WITHOUT ROWID;
 CREATE INDEX links_by_target ON links (target, source);
 
+-- By rows of `entries`, in which generation a link was stored or removed last; it is there if `links` has it.
+CREATE TABLE link_changes (
+    source     INTEGER NOT NULL,
+    target     INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (source, target)
+) WITHOUT ROWID;
+CREATE INDEX link_changes_by_generation ON link_changes (generation);
+
 -- A space is a model with a dimension. `keyed_by` says what addresses a vector: the text alone ('text', a provider's
 -- vectors) or the text of one entry ('entry', vectors given by the caller). With the first space of texts comes an index
 -- entries_by_text (storage/tables/texts.py), which vaults without an embedder need not pay for.

@@ -46,10 +46,17 @@ class Standing(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """Entries near the anchors over links: the distance of each id, and those that were no candidates yet."""
+    """What is near the anchors over links.
 
-    distances: Mapping[str, int]
+    Attributes:
+        known: the steps to each known candidate ``(m,)``, 0 for one that is not near.
+        pool: candidates that were not known.
+        steps: the steps to them.
+    """
+
+    known: Sequence[int]
     pool: Pool
+    steps: Sequence[int]
 
 
 class Overrides(NamedTuple):
@@ -92,8 +99,11 @@ class Session(Protocol):
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of the parents of candidates, their own where they have none."""
 
-    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
-        """Walk the links from the anchors; entries not ``known`` come back as candidates, if they pass the filters."""
+    def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
+        """Walk the links from the anchors, positions of known candidates; others come back, if they pass the filters.
+
+        Candidates of other tiers are known by their ids.
+        """
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids, found in lower tiers, this tier holds: its copies stand in for theirs."""

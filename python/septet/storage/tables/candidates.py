@@ -10,7 +10,7 @@ from septet.storage.store import Reading
 from septet.storage.tables.conditions import Condition, conditions, conjunction, validity
 from septet.storage.tables.fragments import FINDABLE
 
-__all__ = ["filters_passed", "passing_rows", "rows_where", "valid_ids"]
+__all__ = ["filters_passed", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
 
 def rows_where(read: Reading, condition: Condition) -> list[int]:
@@ -25,6 +25,13 @@ def passing_rows(read: Reading, plan: Plan, ids: Sequence[str]) -> list[int]:
     source, parameter = listed(list(ids))
     sql = f"SELECT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {passing.sql} ORDER BY j.key"
     return [row for (row,) in read.sql.execute(sql, (parameter, *passing.parameters))]
+
+
+def rows_of(read: Reading, ids: Sequence[str]) -> dict[str, int]:
+    """Return the row of each of the ids that exists, by id."""
+    source, parameter = listed(list(ids))
+    sql = f"SELECT e.id, e.row FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
+    return dict(read.sql.execute(sql, (parameter,)))
 
 
 def valid_ids(read: Reading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
-from septet.storage.tables import indexing, parts, texts
+from septet.storage.tables import indexing, links, parts, texts
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 
 __all__ = [
@@ -251,7 +251,7 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
             "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
             (entry_id,),
         )
-        write.sql.execute("DELETE FROM links WHERE source = ? OR target = ?", (entry_id, entry_id))
+        links.remove_all(write, entry_id)
         write.sql.execute(
             "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
             "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, text_hash = '', "
@@ -270,6 +270,7 @@ def purge(write: Writing) -> int:
     # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
     sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
     write.sql.execute(sql, (latest,))
+    links.purge(write)
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
 
 

@@ -10,7 +10,21 @@ from septet.entry import utf8
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
-__all__ = ["Link", "all_links", "any_links", "checked", "count", "distances", "links_of", "put", "remove"]
+__all__ = [
+    "Link",
+    "all_links",
+    "any_links",
+    "changed_row_links",
+    "checked",
+    "count",
+    "distances",
+    "links_of",
+    "purge",
+    "put",
+    "remove",
+    "remove_all",
+    "row_links",
+]
 
 
 class Link(NamedTuple):
@@ -39,17 +53,65 @@ def checked(item: Sequence[Any]) -> Link:
 
 
 def put(write: Writing, links: Iterable[Link]) -> None:
-    """Store links; a link that exists gets the new type and note."""
+    """Store links; a link that exists gets the new type and note, and counts as new."""
+    stored = list(links)
     write.sql.executemany(
         "INSERT INTO links VALUES (?, ?, ?, ?) "
         "ON CONFLICT (source, target) DO UPDATE SET type = excluded.type, note = excluded.note",
-        links,
+        stored,
     )
+    _note_changes(write, ((link.source, link.target) for link in stored))
 
 
 def remove(write: Writing, source: str, target: str) -> bool:
     """Remove a link and say whether there was one."""
-    return write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
+    there = write.sql.execute("DELETE FROM links WHERE source = ? AND target = ?", (source, target)).rowcount > 0
+    if there:
+        _note_changes(write, [(source, target)])
+    return there
+
+
+def remove_all(write: Writing, entry_id: str) -> None:
+    """Remove the links from and to an entry."""
+    ends = write.sql.execute(
+        "SELECT source, target FROM links WHERE source = ?1 OR target = ?1", (entry_id,)
+    ).fetchall()
+    if ends:
+        _note_changes(write, ends)
+        write.sql.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", (entry_id,))
+
+
+def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
+    write.sql.executemany(
+        "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "
+        "ON CONFLICT (source, target) DO UPDATE SET generation = excluded.generation",
+        ((write.generation, source, target) for source, target in ends),
+    )
+
+
+def purge(write: Writing) -> None:
+    """Forget the links of deleted entries, whose rows are about to be removed."""
+    dead = "(SELECT row FROM entries WHERE NOT live)"
+    write.sql.execute(f"DELETE FROM link_changes WHERE source IN {dead} OR target IN {dead}")
+
+
+def row_links(read: Reading) -> list[tuple[int, int, int]]:
+    """Return every link as row, row and the generation that stored it, 0 where that is unknown."""
+    sql = (
+        "SELECT s.row, t.row, coalesce(c.generation, 0) FROM links l CROSS JOIN entries s ON s.id = l.source "
+        "CROSS JOIN entries t ON t.id = l.target LEFT JOIN link_changes c ON c.source = s.row AND c.target = t.row"
+    )
+    return read.sql.execute(sql).fetchall()
+
+
+def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, int]]:
+    """Return the links stored or removed after a generation: row, row, generation, and 1 for those that are there."""
+    sql = (
+        "SELECT c.source, c.target, c.generation, EXISTS (SELECT 1 FROM links l WHERE l.source = s.id "
+        "AND l.target = t.id) FROM link_changes c CROSS JOIN entries s ON s.row = c.source "
+        "CROSS JOIN entries t ON t.row = c.target WHERE c.generation > ?"
+    )
+    return read.sql.execute(sql, (since,)).fetchall()
 
 
 def links_of(read: Reading, entry_id: str) -> list[Link]:

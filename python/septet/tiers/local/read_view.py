@@ -76,6 +76,12 @@ class ReadView:
         """The rows of the space."""
         return None if self.space is None else self.snapshot.vectors[self.space.space]
 
+    def links(self) -> _core.Links:
+        """Return the links of the store."""
+        self.snapshot = self.manager.linked(self.snapshot, self.read)
+        assert self.snapshot.links is not None
+        return self.snapshot.links
+
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and its full-text matches before they were cut.
 
@@ -94,7 +100,7 @@ class ReadView:
             weights=plan.profile.text.weights.array,
             columns=plan.corpus_columns,
             space=self._space(),
-            selection=self._selection(),
+            selection=self.selection(),
         )
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches)
@@ -125,7 +131,7 @@ class ReadView:
             guard=None,
             weights=self.plan.profile.text.weights.array,
             columns={"bm25"},
-            selection=self._selection(),
+            selection=self.selection(),
         )
         return found[0]
 
@@ -163,7 +169,8 @@ class ReadView:
     def _now(self) -> float | None:
         return None if self.plan.include_expired else self.plan.now
 
-    def _selection(self) -> _core.Selection | None:
+    def selection(self) -> _core.Selection | None:
+        """Return which slots pass every filter; None for all."""
         if not self.plan.filters:
             return self.snapshot.selection(self._now(), self.plan.scores_memories)
         return self.snapshot.selection(self._now(), self.plan.scores_memories, *self._filter())

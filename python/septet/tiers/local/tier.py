@@ -123,18 +123,17 @@ class LocalSession:
         return entries.groups_at(self.view.read, rows)
 
     @_translated
-    def neighbours(self, query: int, anchors: Sequence[str], known: frozenset[str]) -> Neighbours:
+    def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
         """Walk the links from the anchors."""
         if not self.standing().linked:
-            return Neighbours({}, EMPTY)
-        from septet.storage.tables import candidates, links
+            return Neighbours([0] * len(known), EMPTY, ())
+        # Most vaults hold no links.
+        from septet.tiers.local.neighbours import near, rows_in
 
-        plan = self.view.plans[query]
-        graph = plan.profile.graph
-        distances = links.distances(self.view.read, anchors, len(graph.proximity))
-        fresh = sorted((i for i in distances if i not in known), key=distances.__getitem__)
-        passing = candidates.passing_rows(self.view.read, plan, fresh)
-        return Neighbours(distances, self._pool(query, passing[: graph.most_pulled]))
+        rows = rows_in(self.view, known, self.place)
+        steps, slots, more = near(self.view, [rows[at] for at in anchors], rows)
+        pool = self.view.candidates_at(self.place, query, slots)
+        return Neighbours(steps, pool, more)
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
