@@ -34,6 +34,7 @@ SECTIONS = {
     "search": 1,
     "overhead": 1,
     "threads": 2,
+    "shapes": 1,
     "steps": 1,
     "process": 1,
     "loading": 1,

@@ -1,6 +1,8 @@
 //! The walk over links from some entries, the anchors, to those near them.
 
-use rustc_hash::FxHashSet;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Links;
 
@@ -18,8 +20,9 @@ pub struct Near {
 impl Links {
     /// Find the entries within so many steps of an anchor that is not themselves.
     ///
-    /// From each entry only its first `most` neighbours are walked to; None walks to all. No walk leads back to the
-    /// anchor where it began, so an anchor is near only to others.
+    /// From each entry only its first `most` neighbours are walked to; None walks to all. A known entry is also near when
+    /// its own walk meets that of an anchor: among thousands of links of another entry its own need not be the first.
+    /// No walk leads back to the anchor where it began, so an anchor is near only to others.
     pub fn near(&self, anchors: &[i64], known: &[i64], depth: usize, most: Option<usize>) -> Near {
         let anchors: Vec<u32> = anchors.iter().filter_map(|&row| self.number(row)).collect();
         let mut nearest = vec![0_u32; self.numbered()];
@@ -48,6 +51,18 @@ impl Links {
                 frontier = next;
             }
         }
+        if let Some(most) = most {
+            let walks: Vec<FxHashMap<u32, usize>> = anchors.iter().map(|&of| self.walk(of, depth, most)).collect();
+            for number in known.iter().filter_map(|&row| self.number(row)) {
+                let others: Vec<_> = anchors.iter().zip(&walks).filter(|&(&anchor, _)| anchor != number).collect();
+                let own = self.walk(number, depth, most);
+                let met = others.iter().flat_map(|(_, walk)| own.iter().filter_map(|(at, j)| Some(walk.get(at)? + j)));
+                let place = &mut nearest[number as usize];
+                if let Some(steps) = met.filter(|&steps| steps <= depth).min() {
+                    *place = if *place == 0 { steps as u32 } else { (steps as u32).min(*place) };
+                }
+            }
+        }
         let asked: Vec<Option<u32>> = known.iter().map(|&row| self.number(row)).collect();
         let steps = |number: u32| i64::from(nearest[number as usize]);
         let found = asked.iter().map(|number| number.map_or(0, steps)).collect();
@@ -56,6 +71,25 @@ impl Links {
         reached.sort_by_key(|&number| nearest[number as usize]);
         let rows = reached.iter().map(|&number| self.row(number)).collect();
         Near { known: found, rows, steps: reached.into_iter().map(steps).collect() }
+    }
+
+    /// The steps to what an entry reaches, itself at 0.
+    fn walk(&self, from: u32, depth: usize, most: usize) -> FxHashMap<u32, usize> {
+        let mut steps = FxHashMap::from_iter([(from, 0)]);
+        let mut frontier = vec![from];
+        for step in 1..=depth {
+            let mut next = Vec::new();
+            for &of in &frontier {
+                self.each_neighbour(of, Some(most), |number| {
+                    if let Entry::Vacant(place) = steps.entry(number) {
+                        place.insert(step);
+                        next.push(number);
+                    }
+                });
+            }
+            frontier = next;
+        }
+        steps
     }
 
     /// Pass the first neighbours of an entry on, each at least once.
@@ -93,6 +127,9 @@ mod tests {
         let star = links(&(2..5_000).map(|leaf| (leaf, 1)).collect::<Vec<_>>());
         let found = star.near(&[77], &[1], 2, Some(5));
         assert_eq!((found.known, found.rows), (vec![1], vec![2, 3, 4, 5, 6]));
+        // A known leaf meets the anchor at the hub, though it is not among the hub's first.
+        assert_eq!(star.near(&[77], &[78, 77], 2, Some(5)).known, [2, 0]);
+        assert_eq!(star.near(&[77], &[78], 1, Some(5)).known, [0]);
         assert_eq!(star.near(&[77], &[], 2, None).rows.len(), 4_998);
         assert_eq!(star.near(&[77], &[], 2, Some(0)).rows.len(), 0);
     }

@@ -86,7 +86,7 @@ class Graph(Checked):
 
     Attributes:
         most_links: from each entry, only so many neighbours are walked to: those linked last, and of those stored
-            together the ones that were added first; None for all.
+            together the ones that were added first; None for all. Candidates walk too, and are near where they meet.
         most_pulled: at most so many neighbours become candidates, the nearest first; an entry with thousands of links
             must not flood a search.
         proximity: by distance, from 1.
