@@ -7,7 +7,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use septet::facts::{self, Fading, Times};
 use septet::formula::{self, Candidates, Expression, Missing};
 use septet::fts::{self, Part, TextIndex, Wanted};
-use septet::terms::{self, SpellingIndex, TermIndex, TfidfVectorizer, Tokens};
+use septet::terms::{self, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, Tokens};
 use septet::vectors::{self, Level, Rows};
 use septet::{fuse, terms::Frequencies};
 
@@ -128,9 +128,10 @@ fn spelling(criterion: &mut Criterion) {
     let (index, query) = (SpellingIndex::new(), Numbers(5).text(8));
     index.append(&texts);
     let candidates: Vec<i64> = (0..58).map(|i| i * 341).collect();
-    let candidate_texts: Vec<&str> = candidates.iter().map(|&slot| &*texts[slot as usize]).collect();
-    group.bench_function("trigrams 58", |bencher| bencher.iter(|| terms::trigrams(&query, &candidate_texts)));
-    group.bench_function("cosines 58", |bencher| bencher.iter(|| index.cosines(&query, &candidates)));
+    let slots: Vec<i64> = (0..20_000).collect();
+    let Ok(all) = SpellingStatistics::default().moved(&index, &slots, &[]) else { return };
+    group.bench_function("bm25 58", |bencher| bencher.iter(|| index.bm25(&all, &query, &candidates)));
+    group.bench_function("moved 1", |bencher| bencher.iter(|| all.moved(&index, &[], &[7])));
     group.throughput(Throughput::Elements(20_000));
     group.bench_function("append 20000", |bencher| bencher.iter(|| SpellingIndex::new().append(&texts)));
 }

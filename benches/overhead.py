@@ -72,7 +72,7 @@ class Kernels:
         more = _core.bm25_at(self.parts, plan.query.terms, slots[len(found) :])
         columns = {
             "bm25": np.nan_to_num(np.concatenate([scores, more])),
-            "trigram": self.postings.spelling.cosines(plan.query.text, slots),
+            "trigram": self.postings.spelling.bm25(self.postings.spelling_rows, plan.query.text, slots),
             "cosine": _core.cosine_at(plan.vector.exact, vectors.rows, vectors.at(slots)),
         }
         return self.profile.formula.score(columns, ["entry"] * len(slots), self.weights)

@@ -1,6 +1,7 @@
 //! A profile's signals: expressions over columns, evaluated for all candidates and fused into scores.
 
 use crate::error::{Error, Result};
+use crate::estimate::{Estimator, estimated};
 use crate::fuse;
 
 /// One column made of others. A value is a float64 for each candidate; NaN is unknown.
@@ -14,6 +15,8 @@ pub enum Expression {
     Only(String, Box<Self>),
     /// `(x + shift) / max(x + shift)`, at least 0; 0 where nothing is positive; unknown stays unknown.
     Scale(Box<Self>, f64),
+    /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
+    Estimate(Box<Self>, Box<Self>, Estimator),
     /// The weighted mean of terms.
     Sum(Vec<Term>, Missing),
     /// Reciprocal ranks, `sum(weight / (k + rank))`; what is unknown or 0 has no rank.
@@ -83,6 +86,7 @@ impl Expression {
                 Ok(values.map(|(i, x)| if of.is_kind(i, kind) { x } else { f64::NAN }).collect())
             }
             Self::Scale(inner, shift) => Ok(scaled(inner.values(of)?, *shift)),
+            Self::Estimate(inner, by, how) => Ok(estimated(inner.values(of)?, &by.values(of)?, *how, of)),
             Self::Sum(terms, missing) => mean(terms, *missing, of),
             Self::Ranks(terms, k, first_rank) => ranks(terms, *k, *first_rank, of),
         }
@@ -103,9 +107,19 @@ pub fn score(signals: &[Expression], missing: Missing, of: &impl Candidates, wei
         values.iter_mut().filter(|x| x.is_nan()).for_each(|x| *x = 0.0);
     }
     let weights = shared(weights, &known(&values, m, signals.len()), missing);
-    let contributions = fuse::weighted_sum(&values, m, &weights)?;
-    let scores = sums(&contributions, m);
-    Ok(Scored { order: fuse::order(&scores), signals: values, contributions, scores, weights })
+    Scored::of(values, m, weights)
+}
+
+impl Scored {
+    /// Weigh signals `(c, m)` and order the candidates by the sums.
+    ///
+    /// # Errors
+    /// As [`fuse::weighted_sum`].
+    pub fn of(signals: Vec<f64>, m: usize, weights: Vec<f64>) -> Result<Self> {
+        let contributions = fuse::weighted_sum(&signals, m, &weights)?;
+        let scores = sums(&contributions, m);
+        Ok(Self { order: fuse::order(&scores), signals, contributions, scores, weights })
+    }
 }
 
 /// Evaluate expressions, row-major `(c, m)`.

@@ -97,7 +97,13 @@ if TYPE_CHECKING:
         SearchOptions as SearchOptions,
     )
     from septet.ranking.adaptive import Weights as Weights
-    from septet.ranking.profile import Profile as Profile
+    from septet.ranking.profile import (
+        Balance as Balance,
+        Confidence as Confidence,
+        Feedback as Feedback,
+        Profile as Profile,
+        Smoothing as Smoothing,
+    )
     from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
@@ -146,7 +152,7 @@ else:
         "profiles.load": "ProfileLike",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
-        "ranking.profile": "Profile",
+        "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
         "results": "Hit Results TierReport",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",

@@ -135,6 +135,35 @@ class Codes:
             Row indices and float64 scores ``(q, min(k, allowed rows))``; line ``i`` equals `top_k` of query ``i``.
         """
 
+def row_keys(rows: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """Return what rows ``(n, d)`` are sampled by ``(n,)``: a hash of their components."""
+
+@final
+class Sample:
+    """Some rows of a space, chosen by their keys: 256 to 512, or all while there are fewer."""
+
+    def __new__(
+        cls,
+        rows: _Rows,
+        keys: NDArray[np.uint32],
+        slots: NDArray[np.int64],
+        alive: NDArray[np.bool_],
+        before: Sample | None = None,
+    ) -> Sample: ...
+    def __len__(self) -> int:
+        """Return the number of rows in it."""
+
+    @property
+    def population(self) -> int:
+        """How many rows of the space are alive."""
+
+    @property
+    def pairs(self) -> tuple[float, float]:
+        """Mean and standard deviation of the cosines of two different rows."""
+
+    def cosines(self, query: NDArray[np.float32]) -> tuple[float, float] | None:
+        """Return mean and standard deviation of the cosines of a unit query ``(d,)``; None without rows."""
+
 def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
@@ -202,18 +231,12 @@ def tokenize(text: str) -> list[str]:
 def stop_words() -> frozenset[str]:
     """Return the 95 English stop words that `tokenize` drops."""
 
-def trigrams(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return how much of a query's spelling each text shares ``(m,)``, 0..1: the cosine of character-trigram counts.
-
-    Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
-    sides; a trigram's weight is ``1 + ln(count)``. 0 when either side is empty. Needs no corpus statistics.
-    """
-
 @final
 class SpellingIndex:
-    """The spelling of texts by slot, append-only: what `trigrams` returns, without the texts and several times sooner.
+    """The spelling of texts by slot, append-only: the character trigrams inside their words.
 
-    Threads may read while one appends.
+    Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
+    sides. Threads may read while one appends.
     """
 
     def __new__(cls) -> SpellingIndex: ...
@@ -230,8 +253,22 @@ class SpellingIndex:
     def frozen(self) -> SpellingIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
 
-    def cosines(self, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return `trigrams` of the query and the texts of the slots ``(m,)``, in any order: the same doubles."""
+    def statistics(self, slots: NDArray[np.int64]) -> SpellingStatistics:
+        """Count in how many of the slots ``(m,)`` each trigram is."""
+
+    def bm25(self, statistics: SpellingStatistics, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return BM25 of the query's trigrams for slots ``(m,)``, at least 0: k1 = 1.2, b = 0.75, a positive idf."""
+
+@final
+class SpellingStatistics:
+    """In how many slots each trigram is, at one moment: immutable, made from a `SpellingIndex`."""
+
+    @property
+    def slots(self) -> int:
+        """The number of slots counted."""
+
+    def moved(self, index: SpellingIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> SpellingStatistics:
+        """Return new statistics with slots added and removed."""
 
 @final
 class TermIndex:
@@ -393,6 +430,14 @@ def bm25_top_k(
             negative weight; statistics of another index.
     """
 
+def matched_in(
+    terms: Sequence[str], rows: int, counts: Sequence[int], texts: Sequence[tuple[str, str]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+    """Return what texts (title, everything) hold of a query: information, share, share by the title ``(m,)``.
+
+    The last value is the information of all terms, of which so many of ``rows`` rows hold each.
+    """
+
 def bm25_at(
     parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
     terms: Sequence[str],
@@ -451,9 +496,10 @@ class Links:
         """
 
 #: Two indexes with their statistics (entries, grams) and the spelling.
-_FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex]
-#: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``.
-_SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32]]
+_FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex, SpellingStatistics]
+#: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``, a
+#: sample.
+_SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32], Sample]
 #: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot.
 _Query: TypeAlias = tuple[
@@ -492,6 +538,7 @@ class Corpus:
         columns: Set[str],
         space: _SpaceParts | None = None,
         selection: Selection | None = None,
+        feedback: tuple[int, int, int, float] | None = None,
     ) -> list[tuple[Pool, int, int]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
@@ -502,7 +549,8 @@ class Corpus:
             guard: (below, limit): with fewer matches than ``below``, more than half of which ``limit`` would drop, all
                 of them become candidates; None never.
             weights: of the five columns of full text ``(5,)``.
-            columns: which of ``bm25``, ``tfidf``, ``trigram``, ``cosine`` to fill.
+            columns: which of ``tfidf``, ``trigram``, ``feedback``, ``cosine`` to fill beside ``bm25``, and ``vectors``.
+            feedback: rows, terms, agreeing and covered of `Feedback`; None leaves the column out.
             space: the vectors that query vectors are compared with.
             selection: which slots may be returned; None allows all.
 
@@ -590,9 +638,10 @@ class FactRules:
 
     def __new__(cls, severity: dict[str, float], *, half_life_s: float, ramp: float) -> FactRules: ...
 
-#: Position in the pool, place of the tier, row, score, weight x signal, and raw signals (None where unknown). A memory
-#: has position -1, -2, … and nothing but its score.
-_Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, dict[str, float | None] | None]
+#: Position in the pool, place of the tier, row, score, weight x signal, signals (None where unknown), confidence
+#: and raw values. A memory has position -1, -2, …, its score and the confidence 0.
+_Values: TypeAlias = dict[str, float | None]
+_Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, _Values | None, float, _Values | None]
 
 @final
 class Ranking:
@@ -626,6 +675,10 @@ class Ranking:
     def weights(self) -> NDArray[np.float64]:
         """The weight of each signal as it counted ``(c,)``."""
 
+    @property
+    def confidence(self) -> float:
+        """How likely an answer is there at all, 0 to 1."""
+
     def named_weights(self) -> dict[str, float]:
         """Return the weights by signal."""
 
@@ -640,6 +693,7 @@ class Ranking:
         limit: int | None = None,
         *,
         least: float | None = None,
+        least_confidence: float | None = None,
         memories: int = 0,
         memory_score: float = 0.0,
     ) -> list[_Placed]:
@@ -648,6 +702,7 @@ class Ranking:
         Args:
             limit: at most so many; None for all.
             least: none under this score.
+            least_confidence: none of less confidence.
             memories: how many there are.
         """
 
@@ -719,10 +774,19 @@ class Formula:
 
     A signal is nested tuples, as `septet.ranking.fusion` documents each: ``("col", name)``, ``("const", value)``,
     ``("only", kind, signal)``, ``("scale", signal, shift)``, ``("sum", [(weight, signal), ...], missing)``,
-    ``("rrf", [(weight, signal), ...], k, first_rank)``.
+    ``("estimate", signal, signal, (intercept, slope, doubt))``, ``("rrf", [(weight, signal), ...], k, first_rank)``.
+    `septet.ranking.fusion.formula` documents the other arguments.
     """
 
-    def __new__(cls, signals: Sequence[tuple[Any, ...]], *, missing: str) -> Formula: ...
+    def __new__(
+        cls,
+        signals: Sequence[tuple[Any, ...]],
+        *,
+        missing: str,
+        confidence: tuple[Any, ...] | None = None,
+        balance: tuple[int, int, float] | None = None,
+        smoothing: tuple[Sequence[int], float, int, int, Sequence[float]] | None = None,
+    ) -> Formula: ...
     def evaluate(self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]) -> NDArray[np.float64]:
         """Return the signals ``(c, m)`` of candidates, NaN where unknown.
 
@@ -853,8 +917,8 @@ class ArrayFile:
     def statistics(self, prefix: str, index: TextIndex) -> Statistics:
         """Return the statistics that `ArrayWriter.statistics` wrote, over the index of this file."""
 
-    def spelling_index(self, prefix: str) -> SpellingIndex:
-        """Return the index that `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
+    def spelling_index(self, prefix: str) -> tuple[SpellingIndex, SpellingStatistics]:
+        """Return what `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
 
     def term_index(self, prefix: str, documents: int) -> tuple[TermIndex, Frequencies]:
         """Return what `ArrayWriter.term_index` wrote; frequencies of so many documents, as right as the file is."""
@@ -885,8 +949,8 @@ class ArrayWriter:
     def statistics(self, prefix: str, statistics: Statistics) -> None:
         """Write statistics; their columns' names begin with the prefix."""
 
-    def spelling_index(self, prefix: str, index: SpellingIndex) -> None:
-        """Write an index; its columns' names begin with the prefix."""
+    def spelling_index(self, prefix: str, index: SpellingIndex, statistics: SpellingStatistics) -> None:
+        """Write an index and statistics over it; their columns' names begin with the prefix."""
 
     def term_index(self, prefix: str, index: TermIndex, frequencies: Frequencies) -> None:
         """Write an index and frequencies over it; their columns' names begin with the prefix."""

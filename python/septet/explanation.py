@@ -45,6 +45,9 @@ class Explanation:
         candidates: how many each leg takes, by the limit: with another limit other entries are compared, so the order
             may change too.
         reason: the answer in one sentence.
+        estimated: the signals that are estimates, because the entry has no vector yet.
+        confidence: how likely the entry answers the query, 0 to 1; see `septet.results.Hit`.
+        raw: ``cosine``, ``bm25`` and ``tfidf``; None where unknown.
         filters: each filter of the search, and whether the entry passes it.
     """
 
@@ -59,6 +62,9 @@ class Explanation:
     tier: str
     breakdown: Mapping[str, float]
     signals: Mapping[str, float | None]
+    estimated: tuple[str, ...]
+    confidence: float
+    raw: Mapping[str, float | None]
     weights: Mapping[str, float]
     filters: Mapping[str, bool]
     legs: tuple[LegReport, ...]
@@ -72,7 +78,11 @@ class Explanation:
                 continue
             value = self.signals.get(name)
             seen = "unknown" if value is None else f"{value:.4f}"
-            lines.append(f"  {name:16s} {self.weights.get(name, 0.0):.4f} x {seen} = {part:.4f}")
+            note = " (estimated: it has no vector yet)" if name in self.estimated else ""
+            lines.append(f"  {name:16s} {self.weights.get(name, 0.0):.4f} x {seen} = {part:.4f}{note}")
+        if self.rank is not None:
+            known = (f"{name} {value:.4f}" for name, value in self.raw.items() if value is not None)
+            lines.append(f"  confidence {self.confidence:.4f}" + "".join(f", {part}" for part in known))
         lines += [f"  filter {name}: {'passes' if ok else 'fails'}" for name, ok in self.filters.items()]
         for leg in self.legs:
             where = f"rank {leg.rank} of {leg.of}, {leg.taken} taken" if leg.rank else "no match"
@@ -84,10 +94,11 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
-        names = ("id", "query", "found", "rank", "limit", "candidates", "score", "reason", "tier")
+        names = ("id", "query", "found", "rank", "limit", "candidates", "score", "reason", "tier", "confidence")
         out: dict[str, Any] = {name: getattr(self, name) for name in names}
-        for name in ("breakdown", "signals", "weights", "filters"):
+        for name in ("breakdown", "signals", "weights", "filters", "raw"):
             out[name] = dict(getattr(self, name))
+        out["estimated"] = list(self.estimated)
         out["legs"] = [{f: getattr(leg, f) for f in LegReport.__slots__} for leg in self.legs]
         out["notes"] = [n.to_dict() for n in self.notes]
         return out

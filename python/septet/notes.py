@@ -13,6 +13,7 @@ Codes, with what each means:
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
+``index_building``          full text is not in memory yet; FTS5 ranks it, without comparing the spelling of words
 ``index_mismatch``          full text in memory disagrees with FTS5; FTS5 answers, more slowly
 ``job_failed``              a batch job brought no vector
 ``job_incomplete``          a batch job left out some of its texts
@@ -33,6 +34,7 @@ Codes, with what each means:
 ``text_refused``            the provider refuses this one text
 ``tier_failed``             a tier failed; the other tiers answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
+``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
 ==========================  =========================================================================================
 """
 
@@ -55,6 +57,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_unavailable",
     "gave_up",
     "in_jobs",
+    "index_building",
     "index_mismatch",
     "job_failed",
     "job_incomplete",
@@ -75,6 +78,7 @@ NoteCode: TypeAlias = Literal[
     "text_refused",
     "tier_failed",
     "vector_mismatch",
+    "vectors_incomplete",
 ]
 
 #: Codes that mean: the answer is less than it could be.

@@ -20,7 +20,10 @@ class Hit:
     """One result.
 
     Attributes:
-        score: higher is better; the profile says its range (``septet``: 0 to 1).
+        score: higher is better; it orders the hits of one query, relative to its best (``septet``: 0 to 1).
+        confidence: how likely this entry answers the query, 0 to 1, whatever the other candidates are: comparable
+            between queries, vaults and modes. Memories of a fixed score were compared with nothing and have 0.
+        raw: ``cosine``, ``bm25`` and ``tfidf`` before signals were made of them; None where unknown or not asked for.
         breakdown: weight × signal for each signal, in the profile's order; the values sum to ``score``.
         signals: the raw signal values, each 0 to 1 unless the profile says otherwise; None where unknown.
         tier: the name of the tier that the entry comes from.
@@ -42,6 +45,8 @@ class Hit:
     tier: str
     breakdown: Mapping[str, float]
     signals: Mapping[str, float | None]
+    confidence: float
+    raw: Mapping[str, float | None]
     entry: Entry | None = field(default=None, repr=False)
     parent: str | None = None
     parts: tuple[Hit, ...] = ()
@@ -56,6 +61,7 @@ class Hit:
                 "id": self.id,
                 "title": self.title,
                 "score": self.score,
+                "confidence": self.confidence,
                 "kind": self.kind,
                 "type": self.type,
                 "domain": self.domain,
@@ -71,6 +77,8 @@ class Hit:
             "score": self.score,
             "breakdown": dict(self.breakdown),
             "signals": dict(self.signals),
+            "confidence": self.confidence,
+            "raw": dict(self.raw),
             "tier": self.tier,
             **more,
         }
@@ -82,19 +90,22 @@ class _Filling:
     __slots__ = Hit.__slots__
 
 
-#: What ranking says of a hit: its score, its tier, weight x signal and raw signals.
-Scored: TypeAlias = tuple[float, str, Mapping[str, float], Mapping[str, "float | None"]]
+#: What ranking says of a hit: its score, its tier, weight x signal, signals, confidence and raw values.
+Scored: TypeAlias = tuple[
+    float, str, Mapping[str, float], Mapping[str, "float | None"], float, Mapping[str, "float | None"]
+]
 
 
 def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -> tuple[Hit, ...]:
     """Return ranked entries as hits, with the whole entries if they are wanted."""
     hits = []
-    for entry, (score, tier, breakdown, signals), (snippet, tokens) in zip(entries, scored, previews(entries)):
+    for entry, found, (snippet, tokens) in zip(entries, scored, previews(entries)):
+        score, tier, breakdown, signals, confidence, raw = found
         hit: Any = _Filling()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
         hit.snippet, hit.token_estimate, hit.tier = snippet, tokens, tier
-        hit.breakdown, hit.signals = breakdown, signals
+        hit.breakdown, hit.signals, hit.confidence, hit.raw = breakdown, signals, confidence, raw
         hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
         hit.__class__ = Hit
         hits.append(hit)
@@ -131,7 +142,9 @@ class Results(Sequence[Hit]):
         query: as it was given.
         profile: the name of the profile that ranked them.
         mode: ``full`` or ``scan``.
-        weights: the weight of each signal.
+        weights: the weight of each signal, as it counted for this query.
+        confidence: how likely an answer is there at all, 0 to 1: 0.5 is where it is as likely as none. Judged by the
+            best candidates, those that the limit leaves out too.
         notes: what the search could not do, or did differently.
         tiers: a report per tier.
         took_ms: how long the search took, in milliseconds.
@@ -142,6 +155,7 @@ class Results(Sequence[Hit]):
     profile: str
     mode: str
     weights: Mapping[str, float]
+    confidence: float
     notes: tuple[Note, ...]
     tiers: tuple[TierReport, ...]
     took_ms: float
@@ -183,6 +197,7 @@ class Results(Sequence[Hit]):
             "mode": self.mode,
             "took_ms": self.took_ms,
             "weights": dict(self.weights),
+            "confidence": self.confidence,
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],
             "tiers": [

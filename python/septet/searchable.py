@@ -71,6 +71,7 @@ class Searchable(ABC):
             profile: a built-in name, a dict, a `Profile`, or a file; None for the vault's own (``septet``).
             include_expired: also search entries outside their validity window.
             min_score: drop results under this score.
+            min_confidence: drop results of less confidence, 0 to 1; 0.5 is where an answer is as likely as none.
             max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note
                 ``over_budget`` says what was left out. A result takes (characters of the whole entry and its tags) / 4
                 tokens, in mode ``scan`` (characters of the texts in `Hit.to_dict`) / 4. The documented profiles stop

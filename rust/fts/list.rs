@@ -26,7 +26,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// What a term's posting adds to the score of its row.
-    fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
+    pub(super) fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
         let (tuple, tokens) = self.contents.details.of(term, posting);
         self.formula(idf, tuple, tokens)
     }

@@ -2,16 +2,18 @@
 //!
 //! - [`index_terms`]: the terms that FTS5 with `porter unicode61 remove_diacritics 2` makes of a text;
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
-//! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`].
+//! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`];
+//! - [`matched_at`]: how much of a query slots hold; [`feedback_at`]: how like the best slots they are.
 
 mod base;
 mod column_counts;
 mod contents;
-mod counts;
 mod dense;
+mod feedback;
 mod forward;
 mod index;
 mod list;
+mod matched;
 mod porter;
 mod postings;
 mod query;
@@ -25,7 +27,9 @@ mod top_candidates;
 mod unicode61;
 mod write;
 
+pub use feedback::{Feedback, feedback_at};
 pub use index::TextIndex;
+pub use matched::{Matched, matched_at, matched_in};
 pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k, rows_holding};
-pub use statistics::Statistics;
+pub use statistics::{MOST, Statistics};
 pub use tokens::index_terms;

@@ -115,7 +115,7 @@ pub fn rows_holding<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T]) -> Result<Ve
 }
 
 /// The one index term of each query term; those without any match nothing and add nothing.
-fn single_terms<T: AsRef<str>>(terms: &[T]) -> Result<Vec<Vec<u8>>> {
+pub(super) fn single_terms<T: AsRef<str>>(terms: &[T]) -> Result<Vec<Vec<u8>>> {
     let mut single = Vec::with_capacity(terms.len());
     for term in terms {
         let mut found = index_terms(term.as_ref());
@@ -128,7 +128,7 @@ fn single_terms<T: AsRef<str>>(terms: &[T]) -> Result<Vec<Vec<u8>>> {
 }
 
 /// Check the parts, lock their indexes for reading, and go on.
-fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Result<R>) -> Result<R> {
+pub(super) fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_>]) -> Result<R>) -> Result<R> {
     for part in parts {
         part.statistics.check_index(part.index)?;
         if part.weights.len() != part.index.columns() {

@@ -3,14 +3,15 @@
 use std::sync::{Arc, RwLock};
 
 use super::contents::Contents;
-use super::counts::Counts;
 use super::index::TextIndex;
 use crate::arrays::{ArrayFile, ArrayWriter};
-use crate::collections::BitMask;
+use crate::collections::{BitMask, SharedCounts};
 use crate::error::{Error, Result};
 
 /// FTS5's k1.
 pub(super) const K1: f64 = 1.2;
+/// What a term adds to a score at most, in its inverse document frequencies.
+pub const MOST: f64 = K1 + 1.0;
 /// FTS5's b.
 const B: f64 = 0.75;
 /// What FTS5 takes for an inverse document frequency that is not above 0.
@@ -26,7 +27,7 @@ pub struct Statistics {
     rows: u64,
     tokens: u64,
     /// By term number.
-    counts: Counts,
+    counts: SharedCounts,
     /// By number of tokens the part of the formula that depends on it.
     lengths: Vec<f64>,
 }
@@ -34,7 +35,7 @@ pub struct Statistics {
 impl Statistics {
     /// No rows.
     pub(super) fn none(index: &TextIndex) -> Self {
-        let (slots, counts, lengths) = (BitMask::default(), Counts::default(), Vec::new());
+        let (slots, counts, lengths) = (BitMask::default(), SharedCounts::default(), Vec::new());
         Self { contents: Arc::clone(&index.contents), slots, rows: 0, tokens: 0, counts, lengths }
     }
 
@@ -53,7 +54,7 @@ impl Statistics {
             return fault;
         }
         // Written in whole pieces; counts beyond the terms count nothing.
-        let counts = Counts::from_slice(&counts[..counts.len().min(contents.terms())]);
+        let counts = SharedCounts::from_slice(&counts[..counts.len().min(contents.terms())]);
         let mut found =
             Self { contents: Arc::clone(&index.contents), slots, rows, tokens, counts, lengths: Vec::new() };
         found.lengths = found.common_lengths();

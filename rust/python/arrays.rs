@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
-use super::terms::{Frequencies, SpellingIndex, TermIndex};
+use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use super::{Vector, count};
 use crate::arrays::{self, Array};
 use crate::{fts, terms, vectors};
@@ -97,9 +97,13 @@ impl ArrayFile {
         Ok(Statistics(py.detach(|| fts::Statistics::open(&self.0, prefix, index))?))
     }
 
-    /// The spelling index whose columns have this prefix.
-    fn spelling_index(&self, py: Python<'_>, prefix: &str) -> PyResult<SpellingIndex> {
-        Ok(SpellingIndex(py.detach(|| terms::SpellingIndex::open(&self.0, prefix))?))
+    /// The spelling index whose columns have this prefix, and the statistics over it.
+    fn spelling_index(&self, py: Python<'_>, prefix: &str) -> PyResult<(SpellingIndex, SpellingStatistics)> {
+        let (index, statistics) = py.detach(|| {
+            let index = terms::SpellingIndex::open(&self.0, prefix)?;
+            crate::Result::Ok((index, terms::SpellingStatistics::open(&self.0, prefix)?))
+        })?;
+        Ok((SpellingIndex(index), SpellingStatistics(statistics)))
     }
 
     /// The term index whose columns have this prefix, and the frequencies of so many documents over it.
@@ -152,10 +156,19 @@ impl ArrayWriter {
         self.with(py, |to| statistics.write(to, prefix))
     }
 
-    /// Write a spelling index.
-    fn spelling_index(&self, py: Python<'_>, prefix: &str, index: &Bound<'_, SpellingIndex>) -> PyResult<()> {
-        let index = &index.get().0;
-        self.with(py, |to| index.write(to, prefix))
+    /// Write a spelling index, and statistics over it.
+    fn spelling_index(
+        &self,
+        py: Python<'_>,
+        prefix: &str,
+        index: &Bound<'_, SpellingIndex>,
+        statistics: &Bound<'_, SpellingStatistics>,
+    ) -> PyResult<()> {
+        let (index, statistics) = (&index.get().0, &statistics.get().0);
+        self.with(py, |to| {
+            index.write(to, prefix)?;
+            statistics.write(to, prefix)
+        })
     }
 
     /// Write a term index, and frequencies over it.

@@ -132,3 +132,20 @@ pub(super) fn bm25_at<'py>(
     let (parts, slots) = (borrowed(&parts)?, slots.slice()?);
     Ok(array(py, py.detach(|| fts::bm25_at(&parts, &terms, slots))?))
 }
+
+/// What texts hold of a query's terms: information, share, share by the title, each `(m,)`; and the information of all.
+type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, f64);
+
+/// Return how much of a query's terms texts hold.
+#[pyfunction]
+pub(super) fn matched_in<'py>(
+    py: Python<'py>,
+    terms: Vec<String>,
+    rows: u64,
+    counts: Vec<u32>,
+    texts: Vec<(String, String)>,
+) -> PyResult<Held<'py>> {
+    let (found, all) = py.detach(|| fts::matched_in(&terms, (rows, &counts), &texts))?;
+    let column = |of: fn(&fts::Matched) -> f64| array(py, found.iter().map(of).collect());
+    Ok((column(|found| found.information), column(|found| found.share), column(|found| found.title), all))
+}

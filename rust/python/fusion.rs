@@ -12,10 +12,12 @@ use pyo3::types::{PyString, PyTuple};
 use super::pool::Pool;
 use super::ranking::{FactRules, Ranking};
 use super::{Doubles, Input, Integers, Vector, array, integers};
+use crate::error::Error;
+use crate::estimate::Estimator;
 use crate::facts::{self, Fading, Times};
 use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
 use crate::fuse;
-use crate::search::{self, QueryFacts};
+use crate::search::{self, Balance, Confidence, QueryFacts, Smoothing, Unless};
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -66,19 +68,47 @@ pub(super) fn decay<'py>(
 
 /// Signals of a profile, ready to be evaluated.
 #[pyclass(frozen, module = "septet._core")]
-pub(super) struct Formula {
-    signals: Vec<Expression>,
-    missing: Missing,
-}
+pub(super) struct Formula(search::Rules);
+
+/// Spread, cosine, words, beside, parts, information and agreeing of [`Confidence`].
+type ConfidenceNumbers = (f64, (f64, f64), (f64, f64), f64, [f64; 3], f64, usize);
+/// Signals, share, neighbours and most of [`Smoothing`], and its lead, covered and prominence.
+type SmoothingNumbers = (Vec<usize>, f64, usize, usize, [f64; 3]);
 
 type Evaluated<'py> = Bound<'py, PyArray2<f64>>;
 
 #[pymethods]
 impl Formula {
     #[new]
-    #[pyo3(signature = (signals, *, missing))]
-    fn new(signals: Vec<Node>, missing: &str) -> PyResult<Self> {
-        Ok(Self { signals: signals.into_iter().map(|node| node.0).collect(), missing: missing_named(missing)? })
+    #[pyo3(signature = (signals, *, missing, confidence=None, balance=None, smoothing=None))]
+    fn new(
+        signals: Vec<Node>,
+        missing: &str,
+        confidence: Option<ConfidenceNumbers>,
+        balance: Option<(usize, usize, f64)>,
+        smoothing: Option<SmoothingNumbers>,
+    ) -> PyResult<Self> {
+        let signals: Vec<Expression> = signals.into_iter().map(|node| node.0).collect();
+        let places = balance.iter().flat_map(|&(words, vectors, _)| [words, vectors]);
+        let mut places = places.chain(smoothing.iter().flat_map(|(signals, ..)| signals.iter().copied()));
+        if let Some(at) = places.find(|&at| at >= signals.len()) {
+            return Err(Error::OutOfRange { what: "signal", index: at as i64, len: signals.len() }.into());
+        }
+        let balance = balance.map(|(words, vectors, factor)| Balance { words, vectors, factor });
+        let smoothing = smoothing.map(|(signals, share, neighbours, most, [lead, covered, prominence])| {
+            let unless = Unless { lead, covered, prominence };
+            Smoothing { signals, share, neighbours, most, unless }
+        });
+        let confidence = confidence.map(|(spread, cosine, words, beside, parts, information, agreeing)| Confidence {
+            spread,
+            cosine,
+            words,
+            beside,
+            parts,
+            information,
+            agreeing,
+        });
+        Ok(Self(search::Rules { signals, missing: missing_named(missing)?, balance, smoothing, confidence }))
     }
 
     /// Return the signals `(c, m)` of candidates.
@@ -89,8 +119,8 @@ impl Formula {
         kinds: Vec<PyBackedStr>,
     ) -> PyResult<Evaluated<'py>> {
         let candidates = Filled::new(&columns, kinds)?;
-        let values = formula::matrix(&self.signals, &candidates)?;
-        array(py, values).reshape([self.signals.len(), candidates.count()])
+        let values = formula::matrix(&self.0.signals, &candidates)?;
+        array(py, values).reshape([self.0.signals.len(), candidates.count()])
     }
 
     /// Return signals `(c, m)`, contributions `(c, m)`, scores `(m,)`, order `(m,)` and the weights that counted `(c,)`.
@@ -101,9 +131,9 @@ impl Formula {
         weights: Vector<'py, f64>,
     ) -> PyResult<(Evaluated<'py>, Evaluated<'py>, Doubles<'py>, Integers<'py>, Doubles<'py>)> {
         let candidates = Filled::new(&columns, kinds)?;
-        let (py, shape) = (weights.py(), [self.signals.len(), candidates.count()]);
+        let (py, shape) = (weights.py(), [self.0.signals.len(), candidates.count()]);
         let Scored { signals, contributions, scores, order, weights } =
-            formula::score(&self.signals, self.missing, &candidates, weights.slice()?)?;
+            formula::score(&self.0.signals, self.0.missing, &candidates, weights.slice()?)?;
         Ok((
             array(py, signals).reshape(shape)?,
             array(py, contributions).reshape(shape)?,
@@ -127,7 +157,7 @@ impl Formula {
         let pool = &pool.get().0;
         let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
         // Candidates are few: giving the interpreter's lock away would cost more than the work.
-        let found = search::rank(pool, &self.signals, self.missing, &weights, facts)?;
+        let found = search::rank(pool, &self.0, &weights, facts)?;
         Ok(Ranking::new(names, found))
     }
 }
@@ -181,6 +211,10 @@ impl<'py> FromPyObject<'_, 'py> for Node {
             "const" => Expression::Constant(object.get_item(1)?.extract()?),
             "only" => Expression::Only(object.get_item(1)?.extract()?, inner(2)?),
             "scale" => Expression::Scale(inner(1)?, object.get_item(2)?.extract()?),
+            "estimate" => {
+                let [intercept, slope, doubt]: [f64; 3] = object.get_item(3)?.extract()?;
+                Expression::Estimate(inner(1)?, inner(2)?, Estimator { intercept, slope, doubt })
+            }
             "sum" => Expression::Sum(terms()?, missing_named(&object.get_item(2)?.extract::<String>()?)?),
             "rrf" => Expression::Ranks(terms()?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
             _ => return Err(PyValueError::new_err(format!("there is no expression {what:?}"))),

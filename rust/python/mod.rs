@@ -165,8 +165,10 @@ const _: () = {
     python_can_hold::<search::Selection>();
     python_can_hold::<terms::Frequencies>();
     python_can_hold::<terms::SpellingIndex>();
+    python_can_hold::<terms::SpellingStatistics>();
     python_can_hold::<terms::TermIndex>();
     python_can_hold::<terms::TfidfVectorizer>();
+    python_can_hold::<vectors::Sample>();
 };
 
 /// Kernels of Septet.
@@ -181,7 +183,7 @@ mod _core {
     #[pymodule_export]
     use super::entries::{made_id, plain_row, text_hash, text_set};
     #[pymodule_export]
-    use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms};
+    use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms, matched_in};
     #[pymodule_export]
     use super::fusion::{Formula, decay, jaccard, rrf, unite};
     #[pymodule_export]
@@ -194,13 +196,13 @@ mod _core {
     use super::search::{Corpus, NameTable, Selection, query_terms};
     #[pymodule_export]
     use super::terms::{
-        Frequencies, SpellingIndex, TermIndex, TfidfVectorizer, fold, grams, query_grams, stop_words, tokenize,
-        trigrams, words,
+        Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,
+        stop_words, tokenize, words,
     };
     #[pymodule_export]
     use super::text::windows;
     #[pymodule_export]
-    use super::vectors::{cosine_at, kernel, kernels, query_vector, top_k, unit_rows};
+    use super::vectors::{Sample, cosine_at, kernel, kernels, query_vector, row_keys, top_k, unit_rows};
     use pyo3::prelude::*;
 
     /// The stub lists the names; a second list would have to be kept equal to it.

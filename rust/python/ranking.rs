@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::integers;
 use super::pool::Pool;
+use crate::formula::Candidates;
 use crate::search;
 
 /// How facts about an entry become signals.
@@ -31,8 +32,13 @@ pub(super) struct Ranking {
     found: search::Ranking,
 }
 
-/// Position, tier, row, score, breakdown and raw signals; of a memory (position -1, -2, …) the first and the score.
-type Placed<'py> = (i64, i64, i64, f64, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+/// Position, tier, row, score, breakdown, signals, confidence and raw values; of a memory (position -1, -2, …) the first and
+/// the score.
+type Placed<'py> =
+    (i64, i64, i64, f64, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>, f64, Option<Bound<'py, PyDict>>);
+
+/// Values as they were before signals were made of them, and the columns that hold them.
+const RAW: [(&str, &str); 3] = [("cosine", "cosine"), ("bm25", "bm25_given"), ("tfidf", "tfidf")];
 
 #[pymethods]
 impl Ranking {
@@ -78,6 +84,12 @@ impl Ranking {
         PyArray1::from_slice(py, &self.found.scored.weights)
     }
 
+    /// How likely an answer is there at all.
+    #[getter]
+    fn confidence(&self) -> f64 {
+        self.found.confidence
+    }
+
     /// The weights by signal.
     fn named_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.named(py, self.found.scored.weights.iter().map(|&weight| Some(weight)))
@@ -94,24 +106,27 @@ impl Ranking {
     }
 
     /// Return the best candidates, and memories of a fixed score among them.
-    #[pyo3(signature = (limit=None, *, least=None, memories=0, memory_score=0.0))]
+    #[pyo3(signature = (limit=None, *, least=None, least_confidence=None, memories=0, memory_score=0.0))]
     fn best<'py>(
         &self,
         py: Python<'py>,
         limit: Option<usize>,
         least: Option<f64>,
+        least_confidence: Option<f64>,
         memories: usize,
         memory_score: f64,
     ) -> PyResult<Vec<Placed<'py>>> {
         let fixed = search::Fixed { count: memories, score: memory_score };
         let placed = |(placed, score): (search::Placed, f64)| match placed {
-            search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None)),
+            search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None, 0.0, None)),
             search::Placed::Candidate(at) => {
                 let (tier, row) = (self.found.pool.tiers()[at], self.found.pool.rows()[at]);
                 let (breakdown, raw) = (self.breakdown(py, at)?, self.known(py, at)?);
-                Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw)))
+                let (confidence, values) = (self.found.confidences[at], self.values(py, at)?);
+                Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw), confidence, Some(values)))
             }
         };
+        let least = search::Least { score: least, confidence: least_confidence };
         self.found.best(limit, least, fixed).into_iter().map(placed).collect()
     }
 }
@@ -133,6 +148,17 @@ impl Ranking {
 
     fn known<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
         self.named(py, self.of(&self.found.scored.signals, at).map(|x| (!x.is_nan()).then_some(x)))
+    }
+
+    /// Cosine, BM25 and TF-IDF of a candidate; None where they are not known.
+    fn values<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+        let (values, pool) = (PyDict::new(py), &self.found.pool);
+        for (name, column) in RAW {
+            let column = pool.column(column).or_else(|| pool.column(name));
+            let value = column.map(|column| column[at]).filter(|value| !value.is_nan());
+            values.set_item(name, value)?;
+        }
+        Ok(values)
     }
 
     fn of<'a>(&self, matrix: &'a [f64], at: usize) -> impl Iterator<Item = f64> + use<'a> {

@@ -13,8 +13,10 @@ use pyo3::types::{PyDict, PyTuple};
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
 use super::pool::Pool;
-use super::terms::{Frequencies, SpellingIndex, TermIndex};
+use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
+use super::vectors::Sample;
 use super::{Integers, Pieces, Vector, array, count};
+use crate::fts::Feedback;
 use crate::search;
 
 /// Cut a query into the terms of a full-text search.
@@ -71,8 +73,9 @@ impl Selection {
 }
 
 type Array<T> = Py<PyArray1<T>>;
-/// Full text: two indexes with their statistics, and the spelling.
-type FullText = (Py<TextIndex>, Py<Statistics>, Py<TextIndex>, Py<Statistics>, Py<SpellingIndex>);
+/// Full text: two indexes and the spelling, each with its statistics.
+type FullText =
+    (Py<TextIndex>, Py<Statistics>, Py<TextIndex>, Py<Statistics>, Py<SpellingIndex>, Py<SpellingStatistics>);
 
 /// A snapshot's arrays and indexes, read by `recall`.
 #[pyclass(frozen, module = "septet._core")]
@@ -90,8 +93,8 @@ pub(super) struct Corpus {
     terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
 }
 
-/// Rows of unit length with their slots, codes, and the row of each slot.
-type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>);
+/// Rows of unit length with their slots, codes, the row of each slot, and a sample.
+type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>, Bound<'py, Sample>);
 /// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found.
 type QueryParts<'py> = (
     PyBackedStr,
@@ -130,7 +133,7 @@ impl Corpus {
 
     /// Return the candidates of each query, with its full-text matches and how many of the candidates these are.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None))]
+    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None))]
     fn recall(
         &self,
         py: Python<'_>,
@@ -143,6 +146,7 @@ impl Corpus {
         columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
         selection: Option<&Bound<'_, Selection>>,
+        feedback: Option<(usize, usize, u32, f64)>,
     ) -> PyResult<Vec<(Pool, usize, usize)>> {
         let guard = guard.map(|(below, limit)| {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
@@ -152,7 +156,7 @@ impl Corpus {
             look: count("look", look)?,
             guard: guard.transpose()?,
             weights: weights.slice()?,
-            columns: columns_of(&columns)?,
+            columns: columns_of(&columns, feedback)?,
             selection: selection.map(|selection| &selection.get().0),
             tier,
         };
@@ -186,7 +190,7 @@ impl Corpus {
             look: 0,
             guard: None,
             weights: weights.slice()?,
-            columns: columns_of(&columns)?,
+            columns: columns_of(&columns, None)?,
             selection: None,
             tier,
         };
@@ -205,10 +209,12 @@ impl Corpus {
         let (severity, domain) = (readonly(py, &self.severity)?, readonly(py, &self.domain)?);
         let (created_at, updated_at) = (readonly(py, &self.created_at)?, readonly(py, &self.updated_at)?);
         let (valid_from, valid_until) = (readonly(py, &self.valid_from)?, readonly(py, &self.valid_until)?);
-        let text = self.text.as_ref().map(|(entries, entry_rows, grams, gram_rows, spelling)| search::FullText {
-            entries: (&entries.get().0, &entry_rows.get().0),
-            grams: (&grams.get().0, &gram_rows.get().0),
-            spelling: &spelling.get().0,
+        let text = self.text.as_ref().map(|(entries, entry_rows, grams, gram_rows, spelling, spelling_rows)| {
+            search::FullText {
+                entries: (&entries.get().0, &entry_rows.get().0),
+                grams: (&grams.get().0, &gram_rows.get().0),
+                spelling: (&spelling.get().0, &spelling_rows.get().0),
+            }
         });
         go_on(search::Corpus {
             rows: rows.as_slice()?,
@@ -238,13 +244,14 @@ fn readonly<'py, T: Element>(py: Python<'py>, array: &Array<T>) -> PyResult<PyRe
     Ok(array.bind(py).try_readonly()?)
 }
 
-fn space_of<'a>((number, rows, slots, codes, positions): &'a SpaceParts<'_>) -> PyResult<search::Space<'a>> {
+fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<'_>) -> PyResult<search::Space<'a>> {
     Ok(search::Space {
         number: *number,
         rows: rows.rows()?,
         slots: slots.slice()?,
         codes: &codes.get().0,
         positions: positions.slice()?,
+        sample: &sample.get().0,
     })
 }
 
@@ -254,14 +261,18 @@ fn query_of<'a>((text, terms, grams, vector, found): &'a QueryParts<'_>) -> PyRe
     Ok(search::Query { text, terms, grams: *grams, vector: vector.transpose()?, found: found.transpose()? })
 }
 
-fn columns_of(names: &HashSet<String>) -> PyResult<search::Columns> {
+fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)>) -> PyResult<search::Columns> {
+    let feedback = feedback.map(|(rows, terms, agreeing, covered)| (Feedback { rows, terms, agreeing }, covered));
     let mut columns = search::Columns::default();
     for name in names {
         match name.as_str() {
-            "bm25" => columns.bm25 = true,
+            // Always there.
+            "bm25" => {}
             "tfidf" => columns.tfidf = true,
             "trigram" => columns.trigram = true,
             "cosine" => columns.cosine = true,
+            "feedback" => columns.feedback = feedback,
+            "vectors" => columns.vectors = true,
             _ => return Err(PyValueError::new_err(format!("{name:?} is no column of the corpus"))),
         }
     }

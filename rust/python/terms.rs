@@ -46,12 +46,6 @@ pub(super) fn stop_words(py: Python<'_>) -> PyResult<Bound<'_, PyFrozenSet>> {
     PyFrozenSet::new(py, terms::STOP_WORDS)
 }
 
-/// Return how much of a query's spelling each text shares `(m,)`, 0..1.
-#[pyfunction]
-pub(super) fn trigrams<'py>(py: Python<'py>, query: &str, texts: Vec<PyBackedStr>) -> Doubles<'py> {
-    array(py, py.detach(|| terms::trigrams(query, &texts)))
-}
-
 /// The spelling of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct SpellingIndex(pub(super) terms::SpellingIndex);
@@ -83,10 +77,45 @@ impl SpellingIndex {
         py.detach(|| self.0.append(&texts))
     }
 
-    /// Return `trigrams` of the query and the texts of the slots `(m,)`.
-    fn cosines<'py>(&self, query: &str, slots: Vector<'py, i64>) -> PyResult<Doubles<'py>> {
+    /// Count the slots `(m,)`.
+    fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<SpellingStatistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
-        Ok(array(py, py.detach(|| self.0.cosines(query, slots))?))
+        Ok(SpellingStatistics(py.detach(|| terms::SpellingStatistics::default().moved(&self.0, slots, &[]))?))
+    }
+
+    /// Return BM25 of the query's trigrams for the slots `(m,)`.
+    fn bm25<'py>(
+        &self,
+        statistics: &Bound<'py, SpellingStatistics>,
+        query: &str,
+        slots: Vector<'py, i64>,
+    ) -> PyResult<Doubles<'py>> {
+        let (py, slots, statistics) = (slots.py(), slots.slice()?, &statistics.get().0);
+        Ok(array(py, py.detach(|| self.0.bm25(statistics, query, slots))?))
+    }
+}
+
+/// How many slots have a trigram, at one moment: immutable, made from a `SpellingIndex`.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct SpellingStatistics(pub(super) terms::SpellingStatistics);
+
+#[pymethods]
+impl SpellingStatistics {
+    /// The number of slots counted.
+    #[getter]
+    fn slots(&self) -> u64 {
+        self.0.slots()
+    }
+
+    /// Return new statistics with slots added and removed.
+    fn moved(
+        &self,
+        index: &Bound<'_, SpellingIndex>,
+        added: Vector<'_, i64>,
+        removed: Vector<'_, i64>,
+    ) -> PyResult<Self> {
+        let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
+        Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
     }
 }
 

@@ -27,6 +27,56 @@ pub(super) fn unit_rows<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyAr
     array(py, scaled).reshape([rows.n(), rows.d()])
 }
 
+/// Return what rows are sampled by `(n,)`.
+#[pyfunction]
+pub(super) fn row_keys<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (py, rows) = (rows.py(), rows.rows()?);
+    Ok(array(py, py.detach(|| vectors::row_keys(rows))))
+}
+
+/// A sample of the rows of a space.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Sample(pub(super) vectors::Sample);
+
+#[pymethods]
+impl Sample {
+    #[new]
+    #[pyo3(signature = (rows, keys, slots, alive, before=None))]
+    fn new(
+        rows: Pieces<'_>,
+        keys: Vector<'_, u32>,
+        slots: Vector<'_, i64>,
+        alive: Vector<'_, bool>,
+        before: Option<&Bound<'_, Self>>,
+    ) -> PyResult<Self> {
+        let (py, alive, before) = (keys.py(), alive.bytes()?, before.map(|before| &before.get().0));
+        let (rows, keys, slots, alive) = (rows.rows()?, keys.slice()?, slots.slice()?, alive.slice()?);
+        Ok(Self(py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before))?))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many rows of the space are alive.
+    #[getter]
+    fn population(&self) -> usize {
+        self.0.population()
+    }
+
+    /// Mean and standard deviation of the cosines of two different rows.
+    #[getter]
+    fn pairs(&self) -> (f64, f64) {
+        let pairs = self.0.pairs();
+        (pairs.mean, pairs.deviation)
+    }
+
+    /// Mean and standard deviation of the cosines of a unit query `(d,)`; None without rows.
+    fn cosines(&self, query: Vector<'_, f32>) -> PyResult<Option<(f64, f64)>> {
+        Ok(self.0.cosines(query.slice()?)?.map(|found| (found.mean, found.deviation)))
+    }
+}
+
 /// A query `(d,)` in float64, and in float32 scaled to length 1.
 type Query<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f32>>);
 

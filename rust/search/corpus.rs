@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::fts::{self, Part, Statistics, TextIndex};
-use crate::terms::{Frequencies, SpellingIndex, TermIndex};
-use crate::vectors::{Codes, Pieces};
+use crate::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
+use crate::vectors::{Codes, Pieces, Sample};
 
 use super::labels::NameTable;
 
@@ -42,7 +42,7 @@ pub struct FullText<'a> {
     /// Their grams, in one column.
     pub grams: (&'a TextIndex, &'a Statistics),
     /// Their words.
-    pub spelling: &'a SpellingIndex,
+    pub spelling: (&'a SpellingIndex, &'a SpellingStatistics),
 }
 
 /// The vectors of one space.
@@ -58,6 +58,8 @@ pub struct Space<'a> {
     pub codes: &'a Codes,
     /// The row of each slot `(s,)`, -1 for a slot without a vector.
     pub positions: &'a [i32],
+    /// Some of the rows.
+    pub sample: &'a Sample,
 }
 
 impl<'a> Corpus<'a> {
@@ -106,12 +108,20 @@ impl<'a> FullText<'a> {
         Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, grams), terms)?))
     }
 
+    /// The entries, without the grams.
+    pub(super) fn entries<'w>(&self, weights: &'w [f64]) -> Part<'w>
+    where
+        'a: 'w,
+    {
+        Part { index: self.entries.0, statistics: self.entries.1, weights }
+    }
+
     /// What a query ranks over: the entries, and the grams if they are asked and there are any.
     pub(super) fn parts<'w>(&self, weights: &'w [f64], grams: bool) -> Vec<Part<'w>>
     where
         'a: 'w,
     {
-        let mut parts = vec![Part { index: self.entries.0, statistics: self.entries.1, weights }];
+        let mut parts = vec![self.entries(weights)];
         if grams && self.grams.1.rows() > 0 {
             parts.push(Part { index: self.grams.0, statistics: self.grams.1, weights: &[1.0] });
         }

@@ -3,8 +3,10 @@
 //! - [`Corpus`]: the arrays of a snapshot, borrowed; [`Selection`]: which of its slots a search may return;
 //! - [`recall()`]: both legs, their union, and every column that needs the corpus, for one query or many;
 //! - [`Pool`]: candidates as parallel arrays, also those of several tiers, united;
-//! - [`rank()`]: facts, signals, weights and order of a pool.
+//! - [`rank()`]: facts, signals, weights and order of a pool; [`Balance`] of two weights, [`Smoothing`] of signals, [`Confidence`].
 
+mod balance;
+mod confidence;
 mod corpus;
 mod labels;
 mod pool;
@@ -12,11 +14,15 @@ mod query;
 mod rank;
 mod recall;
 mod selection;
+mod smoothing;
 
+pub use balance::Balance;
+pub use confidence::Confidence;
 pub use corpus::{Corpus, FullText, Space};
 pub use labels::{Labels, NameTable};
 pub use pool::Pool;
 pub use query::{Terms, query_terms};
-pub use rank::{FactRules, Fixed, Placed, QueryFacts, Ranking, rank};
+pub use rank::{FactRules, Fixed, Least, Placed, QueryFacts, Ranking, Rules, rank};
 pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
 pub use selection::Selection;
+pub use smoothing::{Smoothing, Unless};

@@ -12,6 +12,25 @@ use crate::formula::Candidates;
 /// The name of a column.
 pub type Name = Cow<'static, str>;
 
+/// Unit vectors of candidates, row-major; those of one tier have one space.
+#[derive(Debug)]
+pub struct Vectors {
+    /// Components of a vector.
+    pub d: usize,
+    /// The vectors.
+    pub data: Vec<f32>,
+}
+
+impl Vectors {
+    /// Vector `i`.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.data[i * self.d..(i + 1) * self.d]
+    }
+}
+
+/// Where the vector of a candidate is: in which of the pool's [`Vectors`], and its place there. None without one.
+pub type VectorAt = Option<(u32, u32)>;
+
 /// Candidates `(m,)`, immutable. Their texts stay in the store.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
@@ -22,6 +41,8 @@ pub struct Pool {
     domain: Arc<Labels>,
     ids: Option<Arc<[Arc<str>]>>,
     columns: Vec<(Name, Arc<[f64]>)>,
+    vectors: Vec<Arc<Vectors>>,
+    vector_at: Arc<[VectorAt]>,
 }
 
 impl Pool {
@@ -38,7 +59,8 @@ impl Pool {
             }
         }
         let (kind, severity, domain) = (Arc::new(kind), Arc::new(severity), Arc::new(domain));
-        Ok(Self { rows: rows.into(), tiers: tiers.into(), kind, severity, domain, ids: None, columns: Vec::new() })
+        let (rows, tiers, vector_at) = (rows.into(), tiers.into(), vec![None; m].into());
+        Ok(Self { rows, tiers, kind, severity, domain, ids: None, columns: Vec::new(), vectors: Vec::new(), vector_at })
     }
 
     /// The number of candidates.
@@ -81,6 +103,26 @@ impl Pool {
         self.columns.iter().map(|(name, values)| (&**name, &**values))
     }
 
+    /// The vectors, and where that of each candidate is.
+    pub fn vectors(&self) -> (&[Arc<Vectors>], &[VectorAt]) {
+        (&self.vectors, &self.vector_at)
+    }
+
+    /// The candidates of one tier with their vectors, given the place of each among them.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless there is one place a candidate; [`Error::OutOfRange`] for one.
+    pub fn with_vectors(mut self, vectors: Vectors, places: &[Option<u32>]) -> Result<Self> {
+        self.check("places", places.len())?;
+        let len = vectors.data.len() / vectors.d.max(1);
+        if let Some(&at) = places.iter().flatten().find(|&&at| at as usize >= len) {
+            return Err(Error::OutOfRange { what: "vector", index: at.into(), len });
+        }
+        self.vectors = vec![Arc::new(vectors)];
+        self.vector_at = places.iter().map(|place| place.map(|at| (0, at))).collect();
+        Ok(self)
+    }
+
     /// The candidates with their ids.
     ///
     /// # Errors
@@ -121,6 +163,8 @@ impl Pool {
             domain: Arc::new(self.domain.at(positions)),
             ids: self.ids.as_ref().map(|ids| positions.iter().map(|&i| Arc::clone(&ids[i])).collect()),
             columns: self.picked(positions),
+            vectors: self.vectors.clone(),
+            vector_at: positions.iter().map(|&i| self.vector_at[i]).collect(),
         })
     }
 
@@ -147,6 +191,7 @@ impl Pool {
         let mut columns: Vec<(Name, Vec<f64>)> =
             joined.columns.iter().map(|(name, values)| (name.clone(), values.to_vec())).collect();
         let (mut rows, mut tiers) = (joined.rows.to_vec(), joined.tiers.to_vec());
+        let (mut vectors, mut vector_at) = (joined.vectors.clone(), joined.vector_at.to_vec());
         let mut ids: Vec<Arc<str>> = joined.ids.iter().flat_map(|ids| ids.iter().cloned()).collect();
         for pool in rest {
             let fresh = pool.fresh(&mut seen, by_row)?;
@@ -163,13 +208,18 @@ impl Pool {
             }
             rows.extend_from_slice(&fresh.rows);
             tiers.extend_from_slice(&fresh.tiers);
+            let before = vectors.len() as u32;
+            vectors.extend(fresh.vectors.iter().cloned());
+            vector_at.extend(fresh.vector_at.iter().map(|place| place.map(|(of, at)| (before + of, at))));
             ids.extend(fresh.ids.iter().flat_map(|ids| ids.iter().cloned()));
             Arc::make_mut(&mut joined.kind).extend(&fresh.kind);
             Arc::make_mut(&mut joined.severity).extend(&fresh.severity);
             Arc::make_mut(&mut joined.domain).extend(&fresh.domain);
         }
         let columns = columns.into_iter().map(|(name, values)| (name, values.into())).collect();
-        Ok(Self { rows: rows.into(), tiers: tiers.into(), ids: (!by_row).then(|| ids.into()), columns, ..joined })
+        let (rows, tiers, ids, vector_at) =
+            (rows.into(), tiers.into(), (!by_row).then(|| ids.into()), vector_at.into());
+        Ok(Self { rows, tiers, ids, columns, vectors, vector_at, ..joined })
     }
 
     /// The candidates that were not seen before, by row or by id.

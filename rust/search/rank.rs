@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::balance::Balance;
+use super::confidence::Confidence;
 use super::pool::Pool;
+use super::smoothing::{Smoothing, smooth};
 use crate::error::{Error, Result};
 use crate::facts::{Fading, Times, decay};
 use crate::formula::{self, Candidates, Expression, Missing, Scored};
@@ -42,6 +45,19 @@ pub struct Ranking {
     pub pool: Pool,
     /// Signals, contributions, scores and order.
     pub scored: Scored,
+    /// How likely each candidate answers the query, 0 to 1 `(m,)`.
+    pub confidences: Vec<f64>,
+    /// How likely an answer is there at all.
+    pub confidence: f64,
+}
+
+/// What candidates are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Least {
+    /// Those of at least this score.
+    pub score: Option<f64>,
+    /// Those of at least this confidence; candidates of a fixed score have none.
+    pub confidence: Option<f64>,
 }
 
 /// Candidates of a fixed score beside those of the pool.
@@ -66,8 +82,11 @@ impl Ranking {
     /// The best candidates and their scores, those of a fixed score among them, behind equal ones.
     ///
     /// At most `limit`, and none under `least`.
-    pub fn best(&self, limit: Option<usize>, least: Option<f64>, fixed: Fixed) -> Vec<(Placed, f64)> {
-        let mut own = self.scored.order.iter().map(|&at| (Placed::Candidate(at), self.scored.scores[at])).peekable();
+    pub fn best(&self, limit: Option<usize>, least: Least, fixed: Fixed) -> Vec<(Placed, f64)> {
+        let sure = |&&at: &&usize| least.confidence.is_none_or(|least| self.confidences[at] >= least);
+        let own = self.scored.order.iter().filter(sure);
+        let mut own = own.map(|&at| (Placed::Candidate(at), self.scored.scores[at])).peekable();
+        let fixed = if least.confidence.is_some_and(|least| least > 0.0) { Fixed::default() } else { fixed };
         let mut others = (0..fixed.count).map(|number| (Placed::Fixed(number), fixed.score));
         let mut left = fixed.count;
         let merged = std::iter::from_fn(|| {
@@ -75,9 +94,24 @@ impl Ranking {
             left -= usize::from(first);
             if first { others.next() } else { own.next() }
         });
-        let merged = merged.take_while(|&(_, score)| least.is_none_or(|least| score >= least));
+        let merged = merged.take_while(|&(_, score)| least.score.is_none_or(|least| score >= least));
         merged.take(limit.unwrap_or(usize::MAX)).collect()
     }
+}
+
+/// How signals become scores.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The signals.
+    pub signals: Vec<Expression>,
+    /// What unknown values count.
+    pub missing: Missing,
+    /// Two weights that depend on how far the best cosine stands out.
+    pub balance: Option<Balance>,
+    /// Signals that near candidates share.
+    pub smoothing: Option<Smoothing>,
+    /// How evidence becomes confidence; None leaves it 0.
+    pub confidence: Option<Confidence>,
 }
 
 /// Fill the columns `severity`, `decay` and `domain` and score the pool; without rules, score it as it is.
@@ -86,8 +120,7 @@ impl Ranking {
 /// [`Error::Missing`] for a pool without times; as [`decay`] and [`formula::score`].
 pub fn rank(
     pool: &Pool,
-    signals: &[Expression],
-    missing: Missing,
+    rules: &Rules,
     weights: &[f64],
     facts: Option<(&FactRules, QueryFacts<'_>)>,
 ) -> Result<Ranking> {
@@ -95,8 +128,18 @@ pub fn rank(
         Some((rules, at)) if !pool.is_empty() => with_facts(pool, rules, at)?,
         _ => pool.clone(),
     };
-    let scored = formula::score(signals, missing, &pool, weights)?;
-    Ok(Ranking { pool, scored })
+    if weights.len() != rules.signals.len() {
+        return Err(Error::Length { what: "weights", got: weights.len(), wanted: rules.signals.len() });
+    }
+    let weights = rules.balance.map_or_else(|| weights.to_vec(), |balance| balance.of(&pool, weights));
+    let mut scored = formula::score(&rules.signals, rules.missing, &pool, &weights)?;
+    if let Some(smoothing) = &rules.smoothing {
+        smooth(&pool, &mut scored, smoothing);
+        scored = Scored::of(scored.signals, pool.len(), scored.weights)?;
+    }
+    let nothing = || (vec![0.0; pool.len()], 0.0);
+    let (confidences, confidence) = rules.confidence.map_or_else(nothing, |how| how.of(&pool, &scored.order));
+    Ok(Ranking { pool, scored, confidences, confidence })
 }
 
 fn with_facts(pool: &Pool, rules: &FactRules, at: QueryFacts<'_>) -> Result<Pool> {
@@ -142,13 +185,17 @@ mod tests {
         Expression::Column(name.to_owned())
     }
 
+    fn plain(signals: &[Expression], missing: Missing) -> Rules {
+        Rules { signals: signals.to_vec(), missing, balance: None, smoothing: None, confidence: None }
+    }
+
     #[test]
     fn facts_become_signals_and_an_unnamed_severity_counts_as_the_least() {
         let rules = FactRules::new([("critical".to_owned(), 1.0), ("warning".to_owned(), 0.7)], 10.0, 0.25);
         let pool = pool(&["warning", "critical", "odd"], &["a", "b", "a"]);
         let signals = [column("severity"), column("domain"), column("decay")];
         let at = QueryFacts { now: 10.0, domain: Some("a") };
-        let found = rank(&pool, &signals, Missing::Zero, &[1.0, 1.0, 1.0], Some((&rules, at))).unwrap();
+        let found = rank(&pool, &plain(&signals, Missing::Zero), &[1.0, 1.0, 1.0], Some((&rules, at))).unwrap();
         assert_eq!(found.scored.signals[..3], [0.7, 1.0, 0.7]);
         assert_eq!(found.scored.signals[3..6], [1.0, 0.0, 1.0]);
         assert!(found.scored.signals[6..].iter().all(|x| (x - 0.5).abs() < 1e-12));
@@ -158,8 +205,9 @@ mod tests {
     #[test]
     fn candidates_of_a_fixed_score_stand_behind_equal_ones_and_the_cuts_count_both() {
         let pool = pool(&["x"; 3], &["a"; 3]).with_column(Cow::Borrowed("bm25"), vec![0.2, 0.9, 0.5]).unwrap();
-        let found = rank(&pool, &[column("bm25")], Missing::Zero, &[1.0], None).unwrap();
-        let best = |limit, least, count| -> Vec<Placed> {
+        let found = rank(&pool, &plain(&[column("bm25")], Missing::Zero), &[1.0], None).unwrap();
+        let best = |limit, score, count| -> Vec<Placed> {
+            let least = Least { score, confidence: None };
             found.best(limit, least, Fixed { count, score: 0.5 }).into_iter().map(|(placed, _)| placed).collect()
         };
         use Placed::{Candidate, Fixed as Memory};
@@ -168,13 +216,16 @@ mod tests {
         assert_eq!(best(None, Some(0.5), 1), [Candidate(1), Candidate(2), Memory(0)]);
         assert_eq!(best(Some(0), None, 2), []);
         assert_eq!(best(None, None, 0), [Candidate(1), Candidate(2), Candidate(0)]);
+        let sure = Least { score: None, confidence: Some(0.1) };
+        assert_eq!(found.best(None, sure, Fixed { count: 1, score: 0.5 }), []);
     }
 
     #[test]
     fn a_query_without_a_domain_leaves_the_signal_unknown() {
         let rules = FactRules::new([], 10.0, 0.25);
         let at = QueryFacts { now: 1.0, domain: None };
-        let found = rank(&pool(&["x"], &["a"]), &[column("domain")], Missing::Share, &[1.0], Some((&rules, at)));
+        let found =
+            rank(&pool(&["x"], &["a"]), &plain(&[column("domain")], Missing::Share), &[1.0], Some((&rules, at)));
         assert!(found.unwrap().scored.signals[0].is_nan());
     }
 }

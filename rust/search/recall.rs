@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use super::corpus::{Corpus, Space};
 use super::labels::Labels;
-use super::pool::Pool;
+use super::pool::{Pool, Vectors};
 use super::selection::Selection;
 use crate::error::{Error, Result};
-use crate::fts::{self, Wanted};
+use crate::formula::Candidates;
+use crate::fts::{self, Feedback, Matched, Part, Wanted};
 use crate::fuse;
 use crate::pool;
+use crate::terms::SpellingIndex;
 use crate::vectors::{self, Level, Rows};
 
 /// Vector queries that pass over the codes together.
@@ -59,17 +61,23 @@ pub struct Guard {
     pub limit: usize,
 }
 
-/// The columns that need the corpus.
+/// The columns that need the corpus, beside those that are always there: FTS5's score `bm25`, 0 where no term matches,
+/// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`]; `reach`,
+/// the score as a part of the most it can be).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
-    /// FTS5's score, 0 where no term matches.
-    pub bm25: bool,
     /// The TF-IDF cosine.
     pub tfidf: bool,
-    /// The cosine of character trigrams.
+    /// BM25 over the trigrams inside words.
     pub trigram: bool,
-    /// The cosine with the query vector, NaN for candidates without a vector.
+    /// How well the candidate matches words of the best by text; left out where a candidate holds more of the query's
+    /// information than the share.
+    pub feedback: Option<(Feedback, f64)>,
+    /// The cosine with the query vector, NaN for candidates without a vector; what it is in all of the space
+    /// (`cosine_mean`, `cosine_deviation`, `cosine_rows`), and what that of two rows is (`pair_mean`, `pair_deviation`).
     pub cosine: bool,
+    /// Whether candidates bring their vectors.
+    pub vectors: bool,
 }
 
 /// What one query found.
@@ -205,22 +213,79 @@ fn candidates(
     corpus.check(slots)?;
     let mut pool = facts(corpus, request.tier, slots)?;
     if !query.terms.is_empty() {
-        if request.columns.bm25 {
-            pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, query, slots, scores)?)?;
-        }
+        pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, query, slots, scores)?)?;
         if request.columns.tfidf {
             pool = pool.with_column(Cow::Borrowed("tfidf"), tfidf(corpus, query, slots)?)?;
         }
         if request.columns.trigram {
             let unknown = || Ok(vec![f64::NAN; slots.len()]);
-            let found = corpus.text.map_or_else(unknown, |text| text.spelling.cosines(query.text, slots))?;
+            let spelt = |(index, of): (&SpellingIndex, _)| index.bm25(of, query.text, slots);
+            let found = corpus.text.map_or_else(unknown, |text| spelt(text.spelling))?;
             pool = pool.with_column(Cow::Borrowed("trigram"), found)?;
         }
+        if let Some(text) = corpus.text.filter(|_| query.found.is_none()) {
+            pool = with_matched(pool, &text.parts(request.weights, query.grams), query, slots)?;
+        }
+        if let (Some(text), Some((how, covered))) =
+            (corpus.text.filter(|_| query.found.is_none()), request.columns.feedback)
+        {
+            // Who finds what was asked for need not be told of the like.
+            if pool.column("matched").is_some_and(|matched| matched.iter().all(|&share| share < covered)) {
+                let (entries, best) = (text.entries(request.weights), &slots[..scores.len()]);
+                let found = fts::feedback_at(entries, query.terms, best, slots, how)?;
+                pool = pool.with_column(Cow::Borrowed("feedback"), found)?;
+            }
+        }
     }
-    if let (Some(space), Some((exact, _)), true) = (space, query.vector, request.columns.cosine) {
-        pool = pool.with_column(Cow::Borrowed("cosine"), cosine(space, exact, slots)?)?;
+    match (space, query.vector) {
+        (Some(space), Some(vector)) if request.columns.cosine => with_cosines(pool, space, request, vector, slots),
+        _ => Ok(pool),
     }
-    Ok(pool)
+}
+
+fn with_matched(pool: Pool, parts: &[Part<'_>], query: &Query<'_>, slots: &[i64]) -> Result<Pool> {
+    let (found, all) = fts::matched_at(parts, query.terms, slots)?;
+    let most = fts::MOST * all;
+    let reach = pool.column("bm25").unwrap_or_default().iter().map(|score| (score / most).min(1.0)).collect();
+    let column = |of: fn(&Matched) -> f64| found.iter().map(of).collect();
+    pool.with_column(Cow::Borrowed("information"), column(|found| found.information))?
+        .with_column(Cow::Borrowed("matched"), column(|found| found.share))?
+        .with_column(Cow::Borrowed("matched_title"), column(|found| found.title))?
+        .with_column(Cow::Borrowed("reach"), reach)
+}
+
+/// Add cosines, what they are compared with, and the vectors.
+fn with_cosines(
+    pool: Pool,
+    space: &Space<'_>,
+    request: &Request<'_>,
+    (exact, unit): (&[f64], &[f32]),
+    slots: &[i64],
+) -> Result<Pool> {
+    let at = positions(space, slots)?;
+    let mut places = vec![None; slots.len()];
+    let (mut vectors, mut buffer) = (Vectors { d: space.rows.d(), data: Vec::new() }, Vec::new());
+    for (place, &at) in places.iter_mut().zip(&at).filter(|(_, at)| **at >= 0) {
+        *place = Some((vectors.data.len() / vectors.d.max(1)) as u32);
+        vectors.data.extend_from_slice(space.rows.checked_row(at, &mut buffer)?);
+    }
+    let rows = Rows::new(&vectors.data, vectors.data.len() / vectors.d.max(1), vectors.d)?;
+    let at: Vec<i64> = places.iter().map(|place| place.map_or(-1, i64::from)).collect();
+    let cosines = vectors::cosine_at(exact, rows, &at)?;
+    let mut pool = pool.with_column(Cow::Borrowed("cosine"), cosines)?;
+    if let Some(found) = space.sample.cosines(unit)? {
+        let pairs = space.sample.pairs();
+        for (name, value) in [
+            ("cosine_mean", found.mean),
+            ("cosine_deviation", found.deviation),
+            ("cosine_rows", space.sample.population() as f64),
+            ("pair_mean", pairs.mean),
+            ("pair_deviation", pairs.deviation),
+        ] {
+            pool = pool.with_column(Cow::Borrowed(name), vec![value; slots.len()])?;
+        }
+    }
+    if request.columns.vectors { pool.with_vectors(vectors, &places) } else { Ok(pool) }
 }
 
 /// What signals read of every candidate.
@@ -266,7 +331,8 @@ fn tfidf(corpus: &Corpus<'_>, query: &Query<'_>, slots: &[i64]) -> Result<Vec<f6
     }
 }
 
-fn cosine(space: &Space<'_>, exact: &[f64], slots: &[i64]) -> Result<Vec<f64>> {
+/// The rows of slots, -1 for a slot without one.
+fn positions(space: &Space<'_>, slots: &[i64]) -> Result<Vec<i64>> {
     let position = |&slot: &i64| {
         let found = usize::try_from(slot).ok().and_then(|slot| space.positions.get(slot));
         found.map(|&at| i64::from(at)).ok_or(Error::OutOfRange {
@@ -275,6 +341,5 @@ fn cosine(space: &Space<'_>, exact: &[f64], slots: &[i64]) -> Result<Vec<f64>> {
             len: space.positions.len(),
         })
     };
-    let at = slots.iter().map(position).collect::<Result<Vec<_>>>()?;
-    vectors::cosine_at(exact, space.rows, &at)
+    slots.iter().map(position).collect()
 }

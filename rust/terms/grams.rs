@@ -1,4 +1,5 @@
-//! Index terms beyond SQLite's `unicode61`: pairs for scripts without blanks, folded words, parts of identifiers.
+//! Index terms beyond SQLite's `unicode61`: pairs for scripts without blanks, folded words, words with their accents, parts
+//! of identifiers.
 
 use rustc_hash::FxHashSet;
 
@@ -44,7 +45,8 @@ fn may_have_grams(text: &str) -> bool {
     !text.is_ascii() || bytes.iter().zip(&bytes[bytes.len().min(1)..]).fold(false, |any, pair| any | inside(pair))
 }
 
-/// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers.
+/// Return the extra query terms of a text, each once: as [`grams`] without the single characters that a pair covers, and
+/// without the folded forms of words whose accents are asked for.
 pub fn query_grams(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     split(text, false, |run| of_run(run, Side::Query, &mut found));
@@ -65,7 +67,7 @@ fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
     }
     let cut = stretches(&folded);
     if cut.iter().all(|&(class, _)| class == Spacing::Spaced) {
-        of_word(&text, folded, run.joined, found);
+        of_word(&text, folded, run.joined, side, found);
         return;
     }
     if let [(Spacing::Hangul, word)] = cut[..] {
@@ -105,14 +107,38 @@ fn pairs(stretch: &str, singles: Option<Side>, found: &mut Vec<String>) {
     }
 }
 
-/// The terms of a word of a script with blanks: its folded form, its German spelling, its parts.
-fn of_word(text: &str, folded: String, joined: bool, found: &mut Vec<String>) {
-    let spelled = spell_umlauts(text);
-    if joined || folded != unicode61(text) {
+/// The terms of a word of a script with blanks: its folded form, its form with accents, its German spelling, its parts.
+///
+/// In Vietnamese da, đa and đã are three words, and SQLite makes two of them one. Whoever asks with accents wants theirs:
+/// the form with accents is another term, and đ is not folded once more.
+fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut Vec<String>) {
+    let (spelled, accented, plain) = (spell_umlauts(text), accented(text), unicode61(text));
+    let asked_as_it_is = side == Side::Query && accented.is_some() && plain.replace('đ', "d") == folded;
+    if (joined || folded != plain) && !asked_as_it_is {
         found.push(folded);
     }
+    found.extend(accented);
     found.extend(spelled);
     parts(text, found);
+}
+
+/// A Latin word with its accents in ASCII, so that nothing folds them: each letter beyond ASCII as `z`, its code and `z`.
+/// None for other words.
+fn accented(word: &str) -> Option<String> {
+    let lower: String = word.nfc().flat_map(char::to_lowercase).collect();
+    let is_latin = |c: char| c.is_ascii_alphanumeric() || matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
+    if lower.is_ascii() || !lower.chars().all(is_latin) {
+        return None;
+    }
+    let mut term = String::with_capacity(2 * lower.len());
+    for c in lower.chars() {
+        if c.is_ascii() {
+            term.push(c);
+        } else {
+            term.push_str(&format!("z{:x}z", c as u32));
+        }
+    }
+    Some(term)
 }
 
 /// What `unicode61 remove_diacritics 2` makes of a word: lower case, Latin letters without diacritics, nothing else.
@@ -224,8 +250,7 @@ mod tests {
 
     #[test]
     fn plain_text_has_none() {
-        assert!(grams("Plain ASCII text, snake_case and café über-naïve… no").len() == 1);
-        assert!(grams("Plain ASCII text, snake_case and café, naïve.").is_empty());
+        assert!(grams("Plain ASCII text, snake_case and nothing else.").is_empty());
         assert!(grams("Русский текст, हिन्दी में ـــ").is_empty());
     }
 
@@ -251,13 +276,25 @@ mod tests {
 
     #[test]
     fn words_fold_where_sqlite_does_not() {
-        assert_eq!(grams("Đồng Straße łódź ＪＷＴ ﬁne"), ["dong", "strasse", "lodz", "jwt", "fine"]);
-        assert_eq!(grams("Müller"), ["mueller"]);
-        assert_eq!(grams("Mu\u{308}ller Größe"), ["mueller", "grosse", "groesse"]);
+        assert_eq!(grams("Đồng Straße"), ["dong", "z111zz1ed3zng", "strasse", "strazdfze"]);
+        assert_eq!(grams("łódź ＪＷＴ ﬁne"), ["lodz", "z142zzf3zdz17az", "jwt", "fine"]);
+        assert_eq!(grams("Müller"), ["mzfczller", "mueller"]);
+        assert_eq!(grams("Mu\u{308}ller Größe"), ["mzfczller", "mueller", "grosse", "grzf6zzdfze", "groesse"]);
         assert_eq!(grams("مُحَمَّد"), ["محمد"]);
         assert_eq!(grams("می\u{200c}خواهم"), ["میخواهم"]);
         assert_eq!(grams("ελληνικά"), ["ελληνικα"]);
         assert_eq!(grams("и\u{306}ога"), ["йога"]);
+    }
+
+    #[test]
+    fn who_asks_with_accents_asks_for_them() {
+        assert_eq!(grams("café naïve"), ["cafze9z", "nazefzve"]);
+        assert_eq!(grams("cafe\u{301}"), ["cafze9z"]);
+        assert_eq!(query_grams("đã"), ["z111zze3z"]);
+        assert!(query_grams("da").is_empty());
+        // SQLite folds neither ß nor ł, and texts without them must be found.
+        assert_eq!(query_grams("Straße łódź"), ["strasse", "strazdfze", "lodz", "z142zzf3zdz17az"]);
+        assert!(accented("плохой").is_none() && accented("naïveй").is_none());
     }
 
     #[test]
@@ -266,7 +303,7 @@ mod tests {
         assert_eq!(grams("HTTPServer parseXMLDoc"), ["http", "server", "parse", "xml", "doc"]);
         assert_eq!(grams("sha256 v2 x86_64 utf8Text"), ["sha", "256", "86", "utf", "text"]);
         assert_eq!(grams("приветМир"), ["привет", "мир"]);
-        assert_eq!(grams("getÜberName"), ["getuebername", "get", "uber", "name"]);
+        assert_eq!(grams("getÜberName"), ["getzfczbername", "getuebername", "get", "uber", "name"]);
         assert!(grams("HTTP Server ok x 12 A1").is_empty());
         assert_eq!(query_grams("userName getUser"), ["user", "name", "get"]);
     }

@@ -18,7 +18,6 @@ mod tests;
 mod tfidf;
 mod token_lists;
 mod tokens;
-mod trigrams;
 mod words;
 
 pub use fold::fold;
@@ -26,9 +25,8 @@ pub use frequencies::Frequencies;
 pub use grams::{gram_text, grams, query_grams};
 pub use index::TermIndex;
 pub(crate) use scripts::is_unspaced;
-pub use spelling::SpellingIndex;
+pub use spelling::{SpellingIndex, SpellingStatistics};
 pub use stop_words::{STOP_WORDS, is_stop_word};
 pub use tfidf::{Csr, TfidfVectorizer};
 pub use tokens::{Tokens, tokenize};
-pub use trigrams::trigrams;
 pub use words::words;

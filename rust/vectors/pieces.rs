@@ -102,6 +102,20 @@ impl<'a> Pieces<'a> {
         matches!(self.base, Base::Memory(_))
     }
 
+    /// Row `i`, read into the buffer if it lies in a file.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless `0 <= i < n`; [`Error::File`] when it cannot be read.
+    pub fn checked_row<'b>(self, i: i64, buffer: &'b mut Vec<f32>) -> Result<&'b [f32]>
+    where
+        'a: 'b,
+    {
+        match usize::try_from(i) {
+            Ok(at) if at < self.n() => self.row(at, buffer),
+            _ => Err(Error::OutOfRange { what: "row", index: i, len: self.n() }),
+        }
+    }
+
     /// Row `i`, where it lies in memory; None in a file.
     ///
     /// # Panics

@@ -167,7 +167,8 @@ def test_without_bm25_the_same_expression_is_ranked_with_all_columns_equal(
     assert (len(found) > len(raw)) == (" " in case["query"])
 
 
-def test_a_search_without_bm25_answers_and_says_so(without_bm25, agent):
+def test_a_search_without_bm25_answers_and_says_so(without_bm25, agent, monkeypatch):
+    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
     found = without_bm25.search("JWT validation")
     assert set(found.ids) == set(agent(False, False).search("JWT validation").ids)
     assert [note.code for note in found.notes] == ["bm25_unavailable"]

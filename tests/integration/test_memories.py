@@ -308,7 +308,7 @@ def test_memories_that_only_fts5_can_rank_stand_among_entries_by_how_well_they_m
 
 def test_many_entries_are_ranked_with_memories_before_full_text_is_in_memory(tmp_path):
     with Vault(tmp_path / "vault.db", clock=lambda: NOW, sidecar=False) as vault:
-        vault.add_many({"id": f"e{i}", "title": text} for i, text in enumerate(texts(2_500, 1)))
+        vault.add_many({"id": f"e{i}", "title": text} for i, text in enumerate(texts(5_500, 1)))
         vault.add_many({"id": f"m{i}", "title": text, "kind": "memory"} for i, text in enumerate(texts(20, 2)))
         vault.remember("kumquat billing", id="best")
         first = vault.search("kumquat billing", include_memories=True)
@@ -317,7 +317,8 @@ def test_many_entries_are_ranked_with_memories_before_full_text_is_in_memory(tmp
         later = vault.search("kumquat billing", include_memories=True)
         assert vault._tier.manager.current.postings is not None
         assert first.ids[0] == later.ids[0] == "best"
-        assert [round(hit.score, 1) for hit in first] == [round(hit.score, 1) for hit in later]
+        # Before, the spelling of words is not compared.
+        assert [hit.score for hit in first] == pytest.approx([hit.score for hit in later], abs=0.15)
 
 
 def test_memories_come_out_of_a_sidecar_as_they_went_in(tmp_path):

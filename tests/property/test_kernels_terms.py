@@ -233,23 +233,3 @@ def test_the_number_of_threads_does_not_show(tokens, corpus):
             assert [part.tobytes() for part in rows] == [part.tobytes() for part in wanted]
         assert many.vocabulary == one.vocabulary
         assert many.idf.tobytes() == one.idf.tobytes()
-
-
-@steady
-@given(st.one_of(texts, sentences), st.lists(st.one_of(texts, sentences), max_size=5))
-def test_trigrams_equal_the_formula(query, candidates):
-    def profile(text):
-        folded = (_core.fold(word) for word in _core.words(text))
-        kept = (w for w in folded if w and w not in _core.stop_words() and not (len(w) == 1 and w.isascii()))
-        counts = Counter(f" {w} "[i : i + 3] for w in kept for i in range(len(w)))
-        return {t: 1 + math.log(n) for t, n in counts.items()}
-
-    def cosine(a, b):
-        if not a or not b:
-            return 0.0
-        squares = [math.fsum(w * w for w in side.values()) for side in (a, b)]
-        return math.fsum(a[t] * b[t] for t in a.keys() & b.keys()) / math.sqrt(squares[0] * squares[1])
-
-    found = _core.trigrams(query, candidates)
-    np.testing.assert_allclose(found, [cosine(profile(query), profile(c)) for c in candidates], rtol=1e-12)
-    assert ((found >= 0) & (found <= 1)).all()

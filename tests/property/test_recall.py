@@ -44,7 +44,10 @@ def pool_of(snapshot, plan, take):
     slots = _core.unite(slots, near)
     bm25 = np.nan_to_num(_core.bm25_at(parts, plan.query.terms, slots))
     assert bm25[: len(scores)].tolist() == scores.tolist()
-    columns = {"bm25": bm25, "trigram": snapshot.postings.spelling.cosines(plan.query.text, slots)}
+    columns = {
+        "bm25": bm25,
+        "trigram": snapshot.postings.spelling.bm25(snapshot.postings.spelling_rows, plan.query.text, slots),
+    }
     if rows is not None:
         columns["cosine"] = _core.cosine_at(plan.vector.exact, rows.rows, rows.at(slots))
     return snapshot.rows[slots].tolist(), columns

@@ -114,6 +114,7 @@ def test_a_federation_asks_sqlite_for_no_count_once_full_text_is_in_memory(two, 
 
 
 def test_until_then_sqlite_counts_a_term_once_a_generation(two, monkeypatch):
+    monkeypatch.setattr("septet.snapshot.manager.BUILT_AT_ONCE", 0)
     federation, one, _ = two
     asked = counted_by_sql(monkeypatch)
     # Nothing is built in the background meanwhile.
@@ -122,7 +123,7 @@ def test_until_then_sqlite_counts_a_term_once_a_generation(two, monkeypatch):
     assert sorted(asked) == [("alpha", True)] * 2 + [("beta", True)] * 2
     federation.search("beta gamma alpha")
     assert asked[4:] == [("gamma", True)] * 2
-    federation.search("beta", profile="six-signals")
+    federation.search("beta alpha")
     assert asked[6:] == []
     one.add(id="new", title="gamma")
     federation.search("gamma")

@@ -51,9 +51,12 @@ def decay(*, now=0.0, times=(NUMBERS,) * 4, half_life_s=1.0, ramp=0.25):
         (lambda: _core.words(b"bytes"), "text", "bytes"),
         (lambda: _core.TermIndex().append("one text"), "texts", "str"),
         (lambda: _core.TermIndex().append([1]), "texts", "int"),
-        (lambda: _core.trigrams("query", "one text"), "texts", "str"),
         (lambda: _core.SpellingIndex().append("one text"), "texts", "str"),
-        (lambda: _core.SpellingIndex().cosines("query", AT.astype(np.int32)), "slots", "expected an array of int64"),
+        (
+            lambda: _core.SpellingIndex().bm25(spelling("a").statistics(AT), "query", AT.astype(np.int32)),
+            "slots",
+            "expected an array of int64",
+        ),
         (lambda: _core.TermIndex().frequencies([0]), "slots", "expected a numpy array, got list"),
         (lambda: _core.Formula(["col"], missing="zero"), "signals", "'str'"),
         (lambda: _core.Formula([("col", 1)], missing="zero"), "signals", "'int'"),
@@ -93,8 +96,8 @@ def test_a_wrong_type_is_a_type_error_that_names_the_argument(call, name, why):
         (lambda: index("a").frequencies(np.zeros(2, np.int64)), "slot 0 is listed twice"),
         (lambda: index("a").frequencies(NO_SLOTS).moved(index("a"), AT, NO_SLOTS), "another TermIndex"),
         (lambda: index("a").cosines(index("a").frequencies(AT), "a", AT), "another TermIndex"),
-        (lambda: spelling("a").cosines("a", AT + 1), "slot 1 is out of range: there are 1"),
-        (lambda: spelling("a").cosines("", AT - 1), "slot -1 is out of range: there are 1"),
+        (lambda: spelling("a").bm25(spelling("a").statistics(AT), "a", AT + 1), "slot 1 is out of range: there are 1"),
+        (lambda: spelling("a").bm25(spelling("a").statistics(AT), "", AT - 1), "slot -1 is out of range: there are 1"),
         (lambda: _core.TfidfVectorizer(tokens="chars"), 'tokens is "chars", expected one of words, signals'),
         (lambda: _core.TfidfVectorizer().transform(["a"]), "not fitted"),
         (lambda: _core.TfidfVectorizer().vocabulary, "not fitted"),
@@ -144,7 +147,7 @@ def test_nothing_in_gives_nothing_out():
     assert [a.shape for a in nothing] == [(0, 4), (0, 4), (4,), (4,), (0,)]
     assert [a.shape for a in _core.rrf([], np.zeros(0))] == [(0,), (0,)]
     assert _core.TermIndex().frequencies(NO_SLOTS).to_dict() == {}
-    assert _core.SpellingIndex().cosines("word", NO_SLOTS).shape == (0,)
+    assert _core.SpellingIndex().bm25(_core.SpellingIndex().statistics(NO_SLOTS), "word", NO_SLOTS).shape == (0,)
     assert _core.jaccard([], [[]]).tolist() == [0.0]
 
 
@@ -168,7 +171,13 @@ def test_a_forced_level_is_one_of_those_listed():
 
 
 def test_classes_are_final_and_functions_have_signatures():
-    for made in (_core.TermIndex, _core.Frequencies, _core.SpellingIndex, _core.TfidfVectorizer):
+    for made in (
+        _core.TermIndex,
+        _core.Frequencies,
+        _core.SpellingIndex,
+        _core.SpellingStatistics,
+        _core.TfidfVectorizer,
+    ):
         with pytest.raises(TypeError):
             type("Derived", (made,), {})
     signature = inspect.signature(_core.top_k)

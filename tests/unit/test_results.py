@@ -27,7 +27,7 @@ ROW = (
 HIT = Hit(
     id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",
     snippet=ENTRY.snippet, token_estimate=ENTRY.token_estimate, tier="project", breakdown={"x": 0.5},
-    signals={"x": None}, entry=ENTRY, parent="q",
+    signals={"x": None}, confidence=0.7, raw={"cosine": None}, entry=ENTRY, parent="q",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def filled_entry():
 
 
 def filled_hit():
-    return hits_of([ENTRY], [(0.5, "project", {"x": 0.5}, {"x": None})], full=True)[0]
+    return hits_of([ENTRY], [(0.5, "project", {"x": 0.5}, {"x": None}, 0.7, {"cosine": None})], full=True)[0]
 
 
 @pytest.mark.parametrize(("made", "fill"), [(ENTRY, filled_entry), (HIT, filled_hit)], ids=["entry", "hit"])
@@ -76,4 +76,4 @@ def test_a_row_with_a_field_too_few_or_too_many_is_an_error():
 
 
 def test_light_hits_come_without_the_entry():
-    assert hits_of([ENTRY], [(0.5, "project", {}, {})], full=False)[0].entry is None
+    assert hits_of([ENTRY], [(0.5, "project", {}, {}, 0.5, {})], full=False)[0].entry is None

@@ -57,6 +57,7 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "profile": (str | None, ("--profile",), "NAME|FILE"),
     "include_expired": (bool, ("--expired",), None),
     "min_score": (float | None, ("--min-score",), None),
+    "min_confidence": (float | None, ("--min-confidence",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
     "include_memories": (bool, ("--memories",), None),
 }

@@ -5,8 +5,8 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 
 from __future__ import annotations
 
-from septet.ranking.fusion import Col, Scale, Sum, Term
-from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Graph, Profile, TextRules
+from septet.ranking.fusion import Col, Estimate, Scale, Sum, Term
+from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
 __all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
 
@@ -92,13 +92,21 @@ SIX_SIGNALS = Profile.known(
 # 0.78 (cos + 1) / (max cos + 1) + 0.15 bm25 / max + 0.07 trigram / max: the mean of twelve English collections was
 # 0.575 nDCG@10, against 0.544 for RRF (k = 60) and 0.421 for the documented TF-IDF. The two signals share the
 # documented weight of relevance, 0.35, in that proportion.
-_BM25, _TRIGRAM, _COSINE = 0.15, 0.07, 0.78
+_BM25, _TRIGRAM, _COSINE, _FEEDBACK = 0.15, 0.07, 0.78, 0.06
 _RELEVANCE = 0.35
 
 
 def _scaled(column: str) -> Scale:
     return Scale.known(scale=Col.known(col=column))
 
+
+_WORDS = Sum.known(
+    sum=(
+        Term.known(weight=_BM25, of=_scaled("bm25")),
+        Term.known(weight=_TRIGRAM, of=_scaled("trigram")),
+        Term.known(weight=_FEEDBACK, of=_scaled("feedback")),
+    )
+)
 
 SEPTET = Profile.known(
     name="septet",
@@ -110,14 +118,12 @@ SEPTET = Profile.known(
     ),
     signals={
         **SEVEN_SIGNALS.signals,
-        "semantic": Sum.known(
-            sum=(
-                Term.known(weight=_BM25, of=Scale.known(scale=Col.known(col="bm25"))),
-                Term.known(weight=_TRIGRAM, of=Scale.known(scale=Col.known(col="trigram"))),
-            )
-        ),
+        "semantic": _WORDS,
         # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale.known(scale=Col.known(col="cosine"), shift=1.0),
+        "vector": Scale.known(
+            scale=Estimate.known(estimate=Col.known(col="cosine"), by=_WORDS, intercept=0.40, slope=2.91, doubt=5.0),
+            shift=1.0,
+        ),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -128,6 +134,8 @@ SEPTET = Profile.known(
         },
     },
     missing="share",
+    balance=Balance.known(),
+    smoothing=Smoothing.known(),
     # The five nearest by age, not by chance: with all of them an entry with thousands of links makes a search slow, and
     # brings a hundred candidates that only their place in a list recommends.
     graph=Graph.known(most_links=5),

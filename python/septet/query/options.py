@@ -61,6 +61,7 @@ class RecallOptions(TypedDict, total=False):
     profile: Annotated["ProfileLike | None", Option(None, "How to rank.")]
     include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
     min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
+    min_confidence: Annotated[float | None, Option(None, "Drop results of less confidence, 0 to 1.")]
     max_tokens: Annotated[int | None, Option(None, "Leave out results that would cost more tokens.")]
     query_vector: Annotated["ArrayLike | None", Option(None, "The query as a vector.")]
     model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]

@@ -84,6 +84,7 @@ class Plan(NamedTuple):
     embeddings: Mapping[str, QueryEmbedding] = MappingProxyType({})
     notes: tuple[Note, ...] = ()
     min_score: float | None = None
+    min_confidence: float | None = None
     max_tokens: int | None = None
     corpus_columns: frozenset[str] = frozenset()
     comparable: bool = False
@@ -153,9 +154,11 @@ def make_plan(
     group_by = options["group_by"]
     if group_by not in (None, "parent"):
         raise QueryError(f"group_by is {group_by!r}: wanted 'parent' or None")
-    min_score = options["min_score"]
+    min_score, min_confidence = options["min_score"], options["min_confidence"]
     if min_score is not None:
-        min_score = _score(min_score)
+        min_score = _score("min_score", min_score)
+    if min_confidence is not None and not 0 <= (min_confidence := _score("min_confidence", min_confidence)) <= 1:
+        raise QueryError(f"min_confidence is {min_confidence}: wanted a number from 0 to 1")
     for name in ("include_expired", "include_memories"):
         if not isinstance(options[name], bool):
             raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
@@ -183,6 +186,7 @@ def make_plan(
         vector=None if given is None else query_vector(given),
         model=None if model is None else utf8(model, "model", QueryError),
         min_score=min_score,
+        min_confidence=min_confidence,
         max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
         corpus_columns=chosen.corpus_columns,
         group_by=group_by,
@@ -221,9 +225,9 @@ def _asks_memories(filters: Mapping[str, Filter]) -> bool:
     return False
 
 
-def _score(value: object) -> float:
+def _score(name: str, value: object) -> float:
     if not isinstance(value, (int, float)) or value != value:
-        raise QueryError(f"min_score is {value!r}: wanted a number")
+        raise QueryError(f"{name} is {value!r}: wanted a number")
     try:
         return float(value)
     except OverflowError:

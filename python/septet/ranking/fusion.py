@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Col",
     "Columns",
+    "ConfidenceNumbers",
     "Const",
+    "Estimate",
     "Expression",
     "Missing",
     "Only",
@@ -28,12 +30,18 @@ __all__ = [
     "Scale",
     "Sum",
     "Term",
+    "estimates",
     "evaluate",
     "formula",
     "names",
 ]
 
 Column: TypeAlias = NDArray[np.float64]
+#: Spread; at and steepness for cosines, and for words; steepness beside cosines; what three parts count; information;
+#: how many candidates agree.
+ConfidenceNumbers: TypeAlias = tuple[
+    float, tuple[float, float], tuple[float, float], float, tuple[float, float, float], float, int
+]
 Missing: TypeAlias = Literal["zero", "share"]
 
 
@@ -61,6 +69,22 @@ class Scale(Checked):
 
     scale: Expression
     shift: float = 0.0
+
+
+class Estimate(Checked):
+    """A cosine where it is known, and an estimate where the vector has not come yet.
+
+    ``mean + deviation * (intercept + slope * t) + r``: mean and deviation are those of the query's cosines over the
+    space (columns ``cosine_mean`` and ``cosine_deviation``), ``t`` is the value of ``by``, and ``r`` is what estimates
+    of the known cosines lack, summed over the candidates with a positive ``t`` and divided by their number + ``doubt``.
+    An entry whose title is the query is taken to be as near as can be, 1.
+    """
+
+    estimate: Expression
+    by: Expression
+    intercept: float
+    slope: float
+    doubt: Annotated[float, Bounds(ge=0)]
 
 
 class Term(Checked):
@@ -119,9 +143,9 @@ def _key_of(node: object) -> str | None:
     return next((k for k in _KINDS if k in node), None) if isinstance(node, Mapping) else None
 
 
-_KINDS = {"col": Col, "const": Const, "only": Only, "scale": Scale, "sum": Sum, "rrf": Rrf}
+_KINDS = {"col": Col, "const": Const, "only": Only, "scale": Scale, "estimate": Estimate, "sum": Sum, "rrf": Rrf}
 
-Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Sum | Rrf, _ByKey()]
+Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Estimate | Sum | Rrf, _ByKey()]
 
 
 class Columns(NamedTuple):
@@ -131,9 +155,23 @@ class Columns(NamedTuple):
     kinds: Sequence[str]
 
 
-def formula(signals: Sequence[Expression], missing: Missing) -> _core.Formula:
-    """Return signals in the form that evaluates them all in one call."""
-    return _core.Formula([_parts(e) for e in signals], missing=missing)
+def formula(
+    signals: Sequence[Expression],
+    missing: Missing,
+    confidence: ConfidenceNumbers | None = None,
+    balance: tuple[int, int, float] | None = None,
+    smoothing: tuple[Sequence[int], float, int, int, Sequence[float]] | None = None,
+) -> _core.Formula:
+    """Return signals in the form that evaluates them all in one call.
+
+    Args:
+        confidence: the numbers of `septet.ranking.profile.Confidence`.
+        balance: the places of two signals, of words and of vectors, and the factor of `Balance`.
+        smoothing: the places of signals, share, neighbours, most, and (lead, covered, prominence) of `Smoothing`.
+    """
+    return _core.Formula(
+        [_parts(e) for e in signals], missing=missing, confidence=confidence, balance=balance, smoothing=smoothing
+    )
 
 
 def evaluate(expression: Expression, columns: Columns) -> Column:
@@ -150,11 +188,25 @@ def names(expression: Expression) -> frozenset[str]:
         return names(expression.of)
     if isinstance(expression, Scale):
         return names(expression.scale)
+    if isinstance(expression, Estimate):
+        return names(expression.estimate) | names(expression.by)
     if isinstance(expression, Sum):
         return frozenset().union(*(names(t.of) for t in expression.sum))
     if isinstance(expression, Rrf):
         return frozenset().union(*(names(t.of) for t in expression.rrf))
     return frozenset()
+
+
+def estimates(expression: Expression) -> bool:
+    """Say whether a part of an expression is an `Estimate`."""
+    if isinstance(expression, Estimate):
+        return True
+    if isinstance(expression, Only):
+        return estimates(expression.of)
+    if isinstance(expression, Scale):
+        return estimates(expression.scale)
+    terms = expression.sum if isinstance(expression, Sum) else expression.rrf if isinstance(expression, Rrf) else ()
+    return any(estimates(term.of) for term in terms)
 
 
 def _parts(e: Expression) -> tuple[Any, ...]:
@@ -167,6 +219,8 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("only", e.only, _parts(e.of))
     if isinstance(e, Scale):
         return ("scale", _parts(e.scale), e.shift)
+    if isinstance(e, Estimate):
+        return ("estimate", _parts(e.estimate), _parts(e.by), (e.intercept, e.slope, e.doubt))
     if isinstance(e, Sum):
         return ("sum", [(t.weight, _parts(t.of)) for t in e.sum], e.missing)
     return ("rrf", [(t.weight, _parts(t.of)) for t in e.rrf], e.k, e.first_rank)

@@ -11,19 +11,31 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.checked import Bounds, Checked
-from septet.ranking.fusion import Expression, Missing, formula, names
+from septet.ranking.fusion import ConfidenceNumbers, Expression, Missing, estimates, formula, names
 
-__all__ = ["Adaptive", "ColumnWeights", "Cuts", "Facts", "Graph", "Profile", "TextRules", "WeightSet"]
+__all__ = [
+    "Adaptive",
+    "Balance",
+    "ColumnWeights",
+    "Confidence",
+    "Cuts",
+    "Facts",
+    "Feedback",
+    "Graph",
+    "Profile",
+    "Smoothing",
+    "TextRules",
+    "WeightSet",
+]
 
 #: Which of a profile's sets of weights counts: without vectors, or with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
-COLUMNS = frozenset({"bm25", "trigram", "tfidf", "cosine", "severity", "decay", "tags", "domain", "graph"})
-
+COLUMNS = frozenset({"bm25", "trigram", "tfidf", "feedback", "cosine", "severity", "decay", "tags", "domain", "graph"})
 
 #: Those that need the corpus.
-CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "cosine"})
+CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
 SECONDS_A_DAY = 86_400.0
 
 #: A number from 0 to 1.
@@ -49,6 +61,24 @@ class ColumnWeights(Checked):
         return np.array([self.id, self.title, self.description, self.context, self.tags], dtype=np.float64)
 
 
+class Feedback(Checked):
+    """Word feedback, the column ``feedback``: the words that tell most of the best matches count as a second query.
+
+    It is filled for searches by text alone.
+
+    Attributes:
+        rows: so many of the best full-text matches are read.
+        terms: so many of their terms count, and those that tell as much as the last.
+        agreeing: in how many of the matches a term must be.
+        covered: no feedback when a candidate holds this share of the query's information.
+    """
+
+    rows: AtLeastOne = 5
+    terms: AtLeastOne = 20
+    agreeing: AtLeastOne = 2
+    covered: Share = 0.85
+
+
 class TextRules(Checked):
     """How a query becomes a full-text expression.
 
@@ -56,12 +86,49 @@ class TextRules(Checked):
         stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`).
         max_terms: longer queries are cut, with a note.
+        feedback: how the column ``feedback`` is filled, if a signal reads it.
     """
 
     stop_words: Literal["keep", "drop"] = "keep"
     grams: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
+    feedback: Feedback = field(default_factory=Feedback.known)
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
+
+
+class Balance(Checked):
+    """Vectors that single nothing out give way to words, which count ``factor * sqrt(2 ln n) / z`` times.
+
+    ``z`` is how many deviations the best cosine lies above the mean of the query's cosines over the ``n`` vectors of
+    the space. The two signals share the weight that both have; words count 4 times at most, and a quarter at least.
+    """
+
+    words: str = "semantic"
+    vectors: str = "vector"
+    factor: Positive = 1.1
+
+
+class Smoothing(Checked):
+    """Candidates whose vectors are near share their signals: ``(1 - share) * own + share * mean of the nearest``.
+
+    Attributes:
+        signals: those that are shared.
+        neighbours: how many candidates are the nearest.
+        most: so many of the best candidates take part.
+        lead: nothing is shared when the best candidate is ahead of the next by this part of what it has.
+        covered: the share of the query's information from which on less is shared the more of it a candidate holds.
+        prominence: nothing is shared when the best cosine stands out less than this part of ``sqrt(2 ln n)``
+            deviations.
+    """
+
+    signals: tuple[str, ...] = ("semantic", "vector")
+    share: Share = 0.4
+    neighbours: AtLeastOne = 10
+    most: AtLeastOne = 100
+    # A question for one thing is answered by one entry: the three numbers keep known-item searches as they are.
+    lead: Share = 0.15
+    covered: Share = 0.85
+    prominence: NotNegative = 0.8
 
 
 class Facts(Checked):
@@ -120,6 +187,49 @@ class Cuts(Checked):
     confident_limit: AtLeastOne = 3
 
 
+class Confidence(Checked):
+    """How evidence becomes confidence: the probability that a candidate answers the query, by a logistic model.
+
+    The evidence of a cosine is ``(cosine - floor) / (1 - floor)``, where the floor lies ``spread`` deviations under the
+    mean cosine of two random vectors of the space, and not under 0. The evidence of words is ``(share * matched +
+    title * matched by the title + reach * reached) * i / (i + information)``: the matched share of the query's
+    information (the IDF of its terms), the share that the title matches, BM25 as a part of the most it can be, and the
+    matched information ``i`` in nats. At ``..._at`` an answer is as likely as none; fitted on questions of four
+    collections against those of the others.
+
+    Attributes:
+        cosine_at, cosine_steep: for the evidence of a cosine.
+        words_at, words_steep: for the evidence of words alone.
+        words_beside: how steep words are beside a cosine.
+        agreeing: so many of the best candidates are averaged with the best, in the confidence of all results.
+    """
+
+    spread: NotNegative = 1.64
+    cosine_at: float = 0.36
+    cosine_steep: Positive = 16.0
+    words_at: float = 0.117
+    words_steep: Positive = 40.0
+    words_beside: NotNegative = 12.0
+    share: Share = 0.4
+    title: Share = 0.3
+    reach: Share = 0.3
+    information: NotNegative = 12.0
+    agreeing: AtLeastOne = 5
+
+    @cached_property
+    def _numbers(self) -> ConfidenceNumbers:
+        """The numbers as the formula takes them."""
+        return (
+            self.spread,
+            (self.cosine_at, self.cosine_steep),
+            (self.words_at, self.words_steep),
+            self.words_beside,
+            (self.share, self.title, self.reach),
+            self.information,
+            self.agreeing,
+        )
+
+
 class Adaptive(Checked):
     """Weights that follow feedback: from ``min_rows`` rows on, the moving signals gain or lose up to ``span``.
 
@@ -155,6 +265,9 @@ class Profile(Checked):
     signals: Annotated[dict[str, Expression], Bounds(min_length=1)]
     weights: dict[WeightSet, dict[str, float]]
     missing: Missing = "zero"
+    balance: Balance | None = None
+    smoothing: Smoothing | None = None
+    confidence: Confidence = field(default_factory=Confidence.known)
     facts: Facts = field(default_factory=Facts.known)
     graph: Graph = field(default_factory=Graph.known)
     cuts: Cuts = field(default_factory=Cuts.known)
@@ -171,16 +284,26 @@ class Profile(Checked):
                 raise ValueError(f"weights.{name} must be 0 or more, and not all 0")
         if unknown := self.columns - COLUMNS:
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
-        rule = self.adaptive
-        # What nobody named need not be there: the default moves `semantic`, in the profiles that have it.
-        for name in () if rule == Adaptive.known() else (*rule.text, *rule.hybrid, *rule.fixed):
-            if name not in self.signals:
-                raise ValueError(f"adaptive names {name!r}, which is no signal of this profile")
+        rule, balance, near = self.adaptive, self.balance, self.smoothing
+        # What nobody named need not be there: the defaults name `semantic`, in the profiles that have it.
+        named = {
+            "adaptive": () if rule == Adaptive.known() else (*rule.text, *rule.hybrid, *rule.fixed),
+            "balance": () if balance in (None, Balance.known()) else (balance.words, balance.vectors),
+            "smoothing": () if near in (None, Smoothing.known()) else near.signals,
+        }
+        for rule_name, signals in named.items():
+            if unknown_signals := [name for name in signals if name not in self.signals]:
+                raise ValueError(f"{rule_name} names {unknown_signals[0]!r}, which is no signal of this profile")
 
     @cached_property
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
         return frozenset().union(*(names(e) for e in self.signals.values()))
+
+    @cached_property
+    def estimates(self) -> bool:
+        """Whether a signal estimates the cosines of candidates whose vector has not come yet."""
+        return any(map(estimates, self.signals.values()))
 
     @cached_property
     def signal_names(self) -> tuple[str, ...]:
@@ -189,10 +312,28 @@ class Profile(Checked):
 
     @cached_property
     def corpus_columns(self) -> frozenset[str]:
-        """The columns that the signals read and a tier fills: those that need the corpus."""
-        return self.columns & CORPUS_COLUMNS
+        """What a tier fills: the columns that the signals read and that need the corpus, and vectors to smooth by."""
+        return self.columns & CORPUS_COLUMNS | ({"vectors"} if self.smoothing is not None else frozenset())
 
     @cached_property
     def formula(self) -> _core.Formula:
         """The signals in the form in which they are evaluated, all in one call."""
-        return formula(tuple(self.signals.values()), self.missing)
+        place = {name: at for at, name in enumerate(self.signals)}
+        balance, near = self.balance, self.smoothing
+        return formula(
+            tuple(self.signals.values()),
+            self.missing,
+            self.confidence._numbers,
+            None
+            if balance is None or not {balance.words, balance.vectors} <= place.keys()
+            else (place[balance.words], place[balance.vectors], balance.factor),
+            None
+            if near is None
+            else (
+                [place[name] for name in near.signals if name in place],
+                near.share,
+                near.neighbours,
+                near.most,
+                (near.lead, near.covered, near.prominence),
+            ),
+        )

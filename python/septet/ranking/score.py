@@ -10,9 +10,19 @@ from septet.ranking.profile import Profile
 
 __all__ = ["Placed", "rank", "score"]
 
-#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, and raw signals (None where
-#: unknown). A memory has position -1, -2, … and nothing but its score.
-Placed: TypeAlias = tuple[int, int, int, float, "dict[str, float] | None", "dict[str, float | None] | None"]
+#: A ranked candidate: position in the pool, place of the tier, row, score, weight x signal, signals (None where
+#: unknown), confidence, and raw values (cosine, bm25, tfidf; None where unknown). A memory of a fixed score has place
+#: -1, -2, …, its score, and the confidence 0.
+Placed: TypeAlias = tuple[
+    int,
+    int,
+    int,
+    float,
+    "dict[str, float] | None",
+    "dict[str, float | None] | None",
+    float,
+    "dict[str, float | None] | None",
+]
 
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:

@@ -8,10 +8,11 @@ from contextlib import suppress
 from septet.errors import EntryNotFound, SeptetError
 from septet.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
+from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
-from septet.search.run import Ranked, budget_of, parts, ranked, read, recalled, recalled_groups
+from septet.search.run import NO_VALUES, Ranked, budget_of, parts, ranked, read, recalled, recalled_groups
 from septet.tiers.protocol import Inspected, Tier
 
 __all__ = ["explain"]
@@ -49,10 +50,12 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         own = inspected.get(tier, own)
     breakdown, signals = ({}, {}) if placed is None else parts(one, placed)
     cut = () if left is None else left.notes
+    _, raw = judged = (0.0, NO_VALUES) if placed is None else (placed[6], placed[7] or NO_VALUES)
+    late = () if raw["cosine"] is not None else tuple(n for n, e in plan.profile.signals.items() if estimates(e))
     return Explanation(
         id=entry_id,
         query=plan.query.text,
-        found=rank is not None and rank in _returned(one, left, everyone),
+        found=rank is not None and rank in _returned(one, everyone, left),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
         candidates=search.plan.candidates,
@@ -61,6 +64,9 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
+        estimated=tuple(name for name in late if signals.get(name) is not None),
+        confidence=judged[0],
+        raw=raw,
         weights=one.ranking.named_weights(),
         filters=own.filters,
         legs=tuple(own.legs),
@@ -82,13 +88,11 @@ def _recalled(tiers: Sequence[Tier], plan: Plan) -> FederatedSearch:
     return recalled(FederatedSearch(tiers, [plan])) if plan.group_by is None else recalled_groups(tiers, plan)
 
 
-def _returned(one: Ranked, left: Budgeted | None, everyone: Sequence[Placed]) -> Sequence[int]:
+def _returned(one: Ranked, everyone: Sequence[Placed], left: Budgeted | None) -> Sequence[int]:
     """Return the ranks of what comes back, from 0."""
-    places = range(len(one.best)) if left is None else left.places
-    if one.keys is None:
-        return places
-    ranks = {placed[0]: rank for rank, placed in enumerate(everyone)}
-    return [ranks[one.best[at][0]] for at in places]
+    best = one.best if left is None else [one.best[place] for place in left.places]
+    kept = {placed[0] for placed in best}
+    return [rank for rank, placed in enumerate(everyone) if placed[0] in kept]
 
 
 def _reason(
@@ -98,23 +102,27 @@ def _reason(
         return f"{entry_id} did not come back: {_why_no_candidate(one.plan, own)}."
     score, plan = everyone[rank][3], one.plan
     where = f"{entry_id} ranks {rank + 1} of {len(everyone)} candidates with {score:.4f}"
-    returned = _returned(one, left, everyone)
+    returned = _returned(one, everyone, left)
     if rank in returned:
         breakdown, _ = parts(one, everyone[rank])
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
     if plan.min_score is not None and score < plan.min_score:
         return f"{where}, under min_score {plan.min_score:g}."
+    if plan.min_confidence is not None and everyone[rank][6] < plan.min_confidence:
+        return f"{where} and confidence {everyone[rank][6]:.4f}, under min_confidence {plan.min_confidence:g}."
+    place = next((at for at, placed in enumerate(one.best) if placed[0] == everyone[rank][0]), None)
     if one.keys is not None:
-        groups = len(set(one.keys))
-        if everyone[rank][0] in {placed[0] for placed in one.best}:
+        if place is not None:
             return f"{where}, but there is no room for it in max_tokens {plan.max_tokens}."
-        return f"{where}, in a group after the {groups} that were returned."
-    if left is None or rank >= len(left.costs):
+        return f"{where}, in a group after the {len(set(one.keys))} that were returned."
+    if left is None or place is None:
         return f"{where}, after the {len(returned)} that were returned."
-    if rank in left.left_out:
-        spent = sum(left.costs[at] for at in returned if at < rank)
-        return f"{where}, but it takes {left.costs[rank]} of max_tokens {plan.max_tokens}, and those before it {spent}."
+    if place in left.left_out:
+        spent = sum(left.costs[at] for at in left.places if at < place)
+        return (
+            f"{where}, but it takes {left.costs[place]} of max_tokens {plan.max_tokens}, and those before it {spent}."
+        )
     return f"{where}, after the {len(returned)} that are enough when the best is as good as this (confident_score)."
 
 

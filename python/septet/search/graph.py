@@ -48,7 +48,7 @@ def _anchors(plan: Plan, first: Ranking) -> list[int]:
     """Return the positions of the best candidates whose words match; without any words, of the best."""
     best = first.best(min(plan.profile.graph.anchors, len(first.pool)))
     if plan.asks_text and "semantic" in plan.profile.signals:
-        return [at for at, _, _, _, _, raw in best if raw is not None and (raw["semantic"] or 0) > 0]
+        return [at for at, _, _, _, _, found, *_ in best if found is not None and (found["semantic"] or 0) > 0]
     return [placed[0] for placed in best]
 
 

@@ -77,7 +77,7 @@ def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
 def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequence[tuple[int, Candidate]]) -> list[str]:
     """Return the group of each candidate."""
     rows: dict[int, list[int]] = {}
-    for at, tier, row, _, _, _ in placed:
+    for at, tier, row, *_ in placed:
         if at >= 0:
             rows.setdefault(tier, []).append(row)
     known: dict[int, Mapping[int, str]] = {}
@@ -88,5 +88,5 @@ def _groups(search: FederatedSearch, placed: Sequence[Placed], memories: Sequenc
     return [
         # A tier that does not say has groups of one.
         (known[tier][row] or f"{tier}:{row}") if at >= 0 else memories[-at - 1][1].parent or memories[-at - 1][1].id
-        for at, tier, row, _, _, _ in placed
+        for at, tier, row, *_ in placed
     ]

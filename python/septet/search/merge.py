@@ -49,4 +49,4 @@ def _scaled(scales: Sequence[float] | None, tier: int, pool: Pool) -> Pool:
     columns = {} if scales is None else pool.columns
     if scales is None or "bm25" not in columns:
         return pool
-    return pool.with_columns({"bm25": columns["bm25"] * scales[tier]})
+    return pool.with_columns({"bm25": columns["bm25"] * scales[tier], "bm25_given": columns["bm25"]})

@@ -23,10 +23,23 @@ if TYPE_CHECKING:
     from septet.search.budget import Budgeted
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Ranked", "budget_of", "parts", "ranked", "read", "recalled", "recalled_groups", "results_of", "run"]
+__all__ = [
+    "NO_VALUES",
+    "Ranked",
+    "budget_of",
+    "parts",
+    "ranked",
+    "read",
+    "recalled",
+    "recalled_groups",
+    "results_of",
+    "run",
+]
 
 
 NOTHING: Sequence[Note] = ()
+#: The raw values of what was compared with nothing.
+NO_VALUES: Mapping[str, float | None] = {"cosine": None, "bm25": None, "tfidf": None}
 #: When groups are missing, each leg takes so many times the candidates.
 GROWTH = 4
 
@@ -140,6 +153,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     best = ranking.best(
         most if plan.group_by is None else None,
         least=plan.min_score,
+        least_confidence=plan.min_confidence,
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
@@ -157,7 +171,7 @@ def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, 
     """Return the candidates that were ranked, whole, by place of tier and row."""
     rows: dict[int, dict[int, None]] = {}
     for one in all_ranked:
-        for at, tier, row, _, _, _ in one.best:
+        for at, tier, row, *_ in one.best:
             if at >= 0:
                 if tier not in rows:
                     rows[tier] = {}
@@ -189,7 +203,7 @@ def budget_of(
 
 def parts(one: Ranked, placed: Placed) -> tuple[dict[str, float], dict[str, float | None]]:
     """Return weight x signal and the raw signals of a candidate, by signal."""
-    *_, score, breakdown, signals = placed
+    score, breakdown, signals = placed[3:6]
     if breakdown is None or signals is None:
         return {"memory": score}, dict.fromkeys(one.ranking.names)
     return breakdown, signals
@@ -233,18 +247,18 @@ def _query_notes(plan: Plan) -> list[Note]:
 
 def _whole(one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> list[Candidate]:
     memories = one.memories
-    return [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, _, _, _ in one.best]
+    return [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, *_ in one.best]
 
 
 def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: Sequence[Candidate]) -> tuple[Hit, ...]:
     tiers = search.tiers
     scored = []
     for placed in best:
-        _, tier, _, score, breakdown, signals = placed
+        _, tier, _, score, breakdown, signals, confidence, raw = placed
         if breakdown is None or signals is None:
             tier = one.tier(placed)
             breakdown, signals = parts(one, placed)
-        scored.append((score, tiers[tier].name, breakdown, signals))
+        scored.append((score, tiers[tier].name, breakdown, signals, confidence, raw or NO_VALUES))
     return hits_of(entries_of(whole), scored, full=one.plan.mode == "full")
 
 
@@ -265,6 +279,7 @@ def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapp
         profile=plan.profile.name,
         mode=plan.mode,
         weights=one.ranking.named_weights(),
+        confidence=one.ranking.confidence,
         notes=(*one.notes, *search.notes(one.query, one.mismatches), *cut),
         tiers=search.reports(one.query),
         took_ms=(time.perf_counter() - search.started) * 1e3,

@@ -89,7 +89,7 @@ def _extended_vectors(
             continue
         layer.append(read, snapshot.rows[fresh], fresh)
         layer.append_late(read, snapshot, old.generation)
-    return {number: layer.view(len(snapshot.rows)) for number, layer in layers.items()}
+    return {number: layer.view(snapshot.sampled) for number, layer in layers.items()}
 
 
 def with_terms(snapshot: Snapshot, read: Reading, now: float) -> Snapshot:
@@ -108,7 +108,7 @@ def with_vectors(snapshot: Snapshot, buffers: Buffers, read: Reading, space: Spa
     current = np.flatnonzero(snapshot.alive)
     layer.append(read, snapshot.rows[current], current)
     buffers.vectors[space.space] = layer
-    return replace(snapshot, vectors={**snapshot.vectors, space.space: layer.view(len(snapshot.rows))})
+    return replace(snapshot, vectors={**snapshot.vectors, space.space: layer.view(snapshot.sampled)})
 
 
 def with_postings(snapshot: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:

@@ -102,7 +102,7 @@ class Checkpoint(NamedTuple):
         to.text_index("grams.", self.grams)
         to.statistics("gram_rows.", self.postings.gram_rows)
         step("spelling")
-        to.spelling_index("spelling.", self.spelling)
+        to.spelling_index("spelling.", self.spelling, self.postings.spelling_rows)
         if self.terms is not None:
             step("terms")
             to.term_index("terms.", self.terms.index, self.terms.frequencies)
@@ -118,6 +118,7 @@ class Checkpoint(NamedTuple):
             step(f"{prefix}slots")
             _put(to, f"{prefix}slots", found.slots)
             _put(to, f"{prefix}positions", found.positions)
+            _put(to, f"{prefix}keys", found.keys)
             step(f"{prefix}codes")
             to.codes(f"{prefix}codes.", found.codes, len(found.slots))
             step(f"{prefix}rows")
@@ -138,16 +139,16 @@ def restore(
     names = _names(file)
     columns = _columns(file, table, names, read)
     buffers = Buffers(table, columns, names)
-    slots = len(buffers)
+    snapshot = buffers.publish(generation)
     buffers.postings = restored_postings(file, columns["alive"] & columns["searchable"])
     vectors = {}
     for space in spaces:
-        found, base = restored_vectors(file, space, slots)
+        found, base = restored_vectors(file, space, snapshot.sampled)
         buffers.vectors[space.space] = VectorLayer.of(space, found, base)
         vectors[space.space] = found
     terms = restored_terms(file)
-    _check(terms is None or len(terms.covered) <= slots)
-    return buffers, replace(buffers.publish(generation), vectors=vectors, terms=terms, links=_links(file))
+    _check(terms is None or len(terms.covered) <= len(snapshot.rows))
+    return buffers, replace(snapshot, vectors=vectors, terms=terms, links=_links(file))
 
 
 def _columns(
@@ -181,10 +182,11 @@ def restored_postings(file: _core.ArrayFile, rows: Mask) -> PostingsBuffers:
     """
     texts, grams = file.text_index("entries."), file.text_index("grams.")
     with_grams = _flags(file, "with_grams")
-    spelling = file.spelling_index("spelling.")
+    spelling, spelling_rows = file.spelling_index("spelling.")
     _check({len(texts), len(grams), len(spelling), len(with_grams)} == {len(rows)})
     entry_rows, gram_rows = file.statistics("entry_rows.", texts), file.statistics("gram_rows.", grams)
-    return PostingsBuffers((Postings(texts, entry_rows, grams, gram_rows, spelling, with_grams), rows), with_grams)
+    postings = Postings(texts, entry_rows, grams, gram_rows, spelling, spelling_rows, with_grams)
+    return PostingsBuffers((postings, rows), with_grams)
 
 
 def restored_terms(file: _core.ArrayFile) -> Terms | None:
@@ -201,21 +203,30 @@ def restored_terms(file: _core.ArrayFile) -> Terms | None:
     return Terms(index, frequencies, covered, None)
 
 
-def restored_vectors(file: _core.ArrayFile, space: Space, slots: int) -> tuple[VectorRows, NDArray[np.float32]]:
-    """Open the vectors of a space in a sidecar of so many slots; also the rows ``(v, d)`` by themselves.
+def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tuple[VectorRows, NDArray[np.float32]]:
+    """Open the vectors of a space in a sidecar, given from which of its slots rows are sampled ``(s,)``.
+
+    Returns:
+        the vectors, and the rows ``(v, d)`` by themselves.
 
     Raises:
         ValueError: they do not fit each other.
     """
-    prefix = _prefix(space)
+    prefix, slots = _prefix(space), len(sampled)
     rows = _get(file, f"{prefix}rows", np.float32).reshape(-1, space.dimensions)
     codes = file.codes(f"{prefix}codes.")
     own, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
-    _check(len(own) == len(rows) == len(codes) and codes.dimensions == space.dimensions and len(positions) == slots)
+    keys = _get(file, f"{prefix}keys", np.uint32)
+    _check(
+        len(own) == len(rows) == len(codes) == len(keys)
+        and codes.dimensions == space.dimensions
+        and len(positions) == slots
+    )
     _check(not len(own) or (own.min() >= 0 and own.max() < slots))
     _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
     read = rows if rows.nbytes <= MAPPED_BYTES else file.rows(f"{prefix}rows", space.dimensions)
-    return VectorRows((read, rows[:0]), own, codes, positions), rows
+    sample = _core.Sample((read, rows[:0]), keys, own, sampled)
+    return VectorRows((read, rows[:0]), own, codes, positions, sample, keys), rows
 
 
 def _links(file: _core.ArrayFile) -> _core.Links | None:

@@ -25,8 +25,8 @@ from septet.storage.store import Reading, Store
 
 __all__ = ["BUILT_AT_ONCE", "SnapshotManager"]
 
-#: So many slots take some 50 ms to build.
-BUILT_AT_ONCE = 2_000
+#: So many slots of 60 words take some 100 ms to build.
+BUILT_AT_ONCE = 5_000
 
 
 class SnapshotManager:
@@ -202,11 +202,11 @@ class SnapshotManager:
                 return
             frozen = checkpoint.snapshot
             postings = restored_postings(file, frozen.alive & frozen.searchable)
-            found = [restored_vectors(file, layer.space, len(frozen.rows)) for layer in checkpoint.layers]
+            found = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
             for layer, (rows, base) in zip(checkpoint.layers, found):
                 layer.replace_by_file(rows, base)
             buffers.postings = postings
-            vectors = {number: layer.view(len(current.rows)) for number, layer in buffers.vectors.items()}
+            vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
             terms = current.terms if checkpoint.terms is None else restored_terms(file)
             # The next search adds the slots that came since, and compares the postings with FTS5's totals.
             self.current = replace(current, postings=None, vectors=vectors, terms=terms)

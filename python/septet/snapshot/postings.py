@@ -37,6 +37,7 @@ class Postings(NamedTuple):
     grams: _core.TextIndex
     gram_rows: _core.Statistics
     spelling: _core.SpellingIndex
+    spelling_rows: _core.SpellingStatistics
     with_grams: Mask
 
     def moved(self, buffers: PostingsBuffers, searchable: Mask, added: Slots, removed: Slots) -> Postings:
@@ -49,6 +50,7 @@ class Postings(NamedTuple):
         added, removed = added[searchable[added]], removed[searchable[removed]]
         return self._replace(
             entry_rows=self.entry_rows.moved(self.entries, added, removed),
+            spelling_rows=self.spelling_rows.moved(self.spelling, added, removed),
             gram_rows=self.gram_rows.moved(self.grams, added[with_grams[added]], removed[with_grams[removed]]),
             with_grams=with_grams,
         )
@@ -57,6 +59,7 @@ class Postings(NamedTuple):
         """Return the postings with statistics that count memories, given their slots ``(x,)``, as well."""
         return self._replace(
             entry_rows=self.entry_rows.moved(self.entries, memories, _NONE),
+            spelling_rows=self.spelling_rows.moved(self.spelling, memories, _NONE),
             gram_rows=self.gram_rows.moved(self.grams, memories[self.with_grams[memories]], _NONE),
         )
 
@@ -113,6 +116,7 @@ class PostingsBuffers:
             grams=self.grams,
             gram_rows=self.grams.statistics(np.flatnonzero(rows & with_grams)),
             spelling=self.spelling,
+            spelling_rows=self.spelling.statistics(np.flatnonzero(rows)),
             with_grams=with_grams,
         )
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Sidecar", "Stamp", "stamped"]
 
 #: Goes up when a part changes its meaning: tokenizer, codes, scaling of vectors, a column.
-FORMAT = 3
+FORMAT = 4
 SUFFIX = ".arrays"
 PART = ".part"
 

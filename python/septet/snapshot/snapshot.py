@@ -31,12 +31,16 @@ class VectorRows(NamedTuple):
 
     Attributes:
         positions: the row of each slot ``(s,)``, -1 where it has none.
+        sample: some of the rows of entries.
+        keys: what rows are sampled by ``(v,)``; the last field, because the others are what searches read.
     """
 
     rows: Pieces
     slots: Slots
     codes: _core.Codes
     positions: Positions
+    sample: _core.Sample
+    keys: NDArray[np.uint32]
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Mask | None) -> tuple[Slots, NDArray[np.float64]]:
         """Return the positions and dot products of the best ``k`` rows that are allowed ``(v,)``, exactly.
@@ -95,6 +99,8 @@ class Snapshot:
         postings: full text, once it has been built.
         links: who is linked to whom, by row, once a search has walked them.
         labels: the names, as searches read them.
+        unembedded: what `without_vectors` found.
+        samples: what `sample_with_memories` made.
         selections: which slots pass a filter, kept while searches may ask again.
     """
 
@@ -110,6 +116,8 @@ class Snapshot:
     postings: Postings | None = None
     links: _core.Links | None = None
     selections: dict[object, _core.Selection] = field(default_factory=dict)
+    unembedded: dict[tuple[int, bool], tuple[int, int]] = field(default_factory=dict)
+    samples: dict[int, _core.Sample] = field(default_factory=dict)
 
     # Cached, so that a search reads them without a call.
 
@@ -132,6 +140,12 @@ class Snapshot:
     def memories(self) -> Slots:
         """The slots of memories ``(x,)``."""
         return np.flatnonzero(self.alive & ~self.searchable) if self.hidden else np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def sampled(self) -> Mask:
+        """Whether vectors are sampled from the slot ``(s,)``: memories must not move what entries are compared with."""
+        entries = self.alive & self.searchable
+        return entries if entries.any() else self.alive
 
     @cached_property
     def valid_from(self) -> NDArray[np.float64]:
@@ -197,6 +211,23 @@ class Snapshot:
     def rows_allowed(self, space: int, allowed: Mask | None) -> Mask | None:
         """Return which vectors of a space are of allowed slots ``(v,)``; None for all."""
         return None if allowed is None else allowed[self.vectors[space].slots]
+
+    def without_vectors(self, space: int, memories: bool) -> tuple[int, int]:
+        """Return how many entries, or entries and memories, have no vector of a space, and how many there are."""
+        found = self.unembedded.get((space, memories))
+        if found is None:
+            counted = self.alive if memories else self.alive & self.searchable
+            missing = np.count_nonzero(counted & (self.vectors[space].positions < 0))
+            found = self.unembedded[space, memories] = int(missing), int(np.count_nonzero(counted))
+        return found
+
+    def sample_with_memories(self, space: int) -> _core.Sample:
+        """Return a sample of the vectors of entries and memories."""
+        found = self.samples.get(space)
+        if found is None:
+            rows, slots, *_, keys = self.vectors[space]
+            found = self.samples[space] = _core.Sample(rows, keys, slots, self.alive)
+        return found
 
     @cached_property
     def corpus(self) -> _core.Corpus:

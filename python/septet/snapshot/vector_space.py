@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.snapshot.append_buffer import AppendBuffer
-from septet.snapshot.arrays import Slots
+from septet.snapshot.arrays import Mask, Slots
 from septet.snapshot.snapshot import Snapshot, VectorRows
 from septet.spaces import Space
 from septet.storage.store import Reading
@@ -34,6 +34,9 @@ class VectorLayer:
         self._slots = AppendBuffer(np.int64)
         self._codes = _core.Codes(space.dimensions)
         self._positions = AppendBuffer(np.int32)
+        #: What rows are sampled by, and the sample that was taken last.
+        self._keys = AppendBuffer(np.uint32)
+        self._sample: _core.Sample | None = None
         self._placed = 0
 
     @classmethod
@@ -42,6 +45,7 @@ class VectorLayer:
         layer = cls(space)
         layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
         layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
+        layer._keys, layer._sample = AppendBuffer.of(rows.keys), rows.sample
         layer._placed = len(rows.slots)
         return layer
 
@@ -76,9 +80,9 @@ class VectorLayer:
             known[known] = self._positions.view()[slots[known]] < 0
             self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
 
-    def view(self, slots: int) -> VectorRows:
-        """Return what was appended so far, for a snapshot with ``slots`` slots."""
-        known, placed = len(self._positions), self._slots.view()[self._placed :]
+    def view(self, sampled: Mask) -> VectorRows:
+        """Return what was appended so far, given from which slots of the snapshot rows are sampled ``(s,)``."""
+        slots, known, placed = len(sampled), len(self._positions), self._slots.view()[self._placed :]
         numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
         fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
         fresh[placed[~is_late] - known] = numbers[~is_late]
@@ -89,7 +93,9 @@ class VectorLayer:
             positions[placed[is_late]] = numbers[is_late]
             self._positions = AppendBuffer.of(positions)
         self._placed = len(self._slots)
-        return VectorRows((self._read, self._rows.view()), self._slots.view(), self._codes, self._positions.view())
+        rows, own = (self._read, self._rows.view()), self._slots.view()
+        self._sample = _core.Sample(rows, self._keys.view(), own, sampled, self._sample)
+        return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, self._keys.view())
 
     def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the first rows ``(count, d)`` in two pieces."""
@@ -101,4 +107,5 @@ class VectorLayer:
             unit = _core.unit_rows(matrix.reshape(len(blobs), self.space.dimensions))
             self._rows.append(unit)
             self._codes.append(unit)
+            self._keys.append(_core.row_keys(unit))
             self._slots.append(slots)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
-from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, steps
+from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, grams_of, steps
 from septet.storage.nul import contains, escaped_json
 
 __all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
@@ -139,6 +139,7 @@ def _bring_up(connection: sqlite3.Connection, version: int) -> None:
         )
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     else:
+        connection.create_function("grams_of", 4, grams_of, deterministic=True)
         for statement in steps(version):
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-__all__ = ["COMPLETE", "OLDEST", "STAND_IN", "steps"]
+from septet._core import grams
+from septet.entry import tags_of
+from septet.storage.tables.fragments import SEARCHABLE
+
+__all__ = ["COMPLETE", "OLDEST", "STAND_IN", "grams_of", "steps"]
 
 #: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
 #: read as it is, with `STAND_IN` for what its tables lack.
@@ -27,6 +31,15 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE link_changes (source INTEGER NOT NULL, target INTEGER NOT NULL, generation INTEGER NOT NULL, "
             "PRIMARY KEY (source, target)) WITHOUT ROWID",
             "CREATE INDEX link_changes_by_generation ON link_changes (generation)",
+            # Words with accents got terms of their own.
+            "INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')",
+            "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
+            "UPDATE entries SET grams = grams_of(title, description, context, tags) "
+            "WHERE live AND title || description || context || tags GLOB '*[^ -~]*'",
+            "INSERT INTO grams_fts (rowid, grams) SELECT e.row, e.grams FROM entries e "
+            f"WHERE e.live AND {SEARCHABLE} AND e.grams <> ''",
+            "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
+            "SELECT row, id, context, summary, topics, grams FROM memories",
         ),
     }
 )
@@ -42,6 +55,11 @@ COMPLETE = 4
 
 #: The oldest version that can be upgraded.
 OLDEST = min(_STEPS) - 1
+
+
+def grams_of(title: str, description: str, context: str, tags_json: str) -> str:
+    """Return the extra index terms of an entry: what `grams_of` in the steps stands for."""
+    return " ".join(grams("\n".join((title, description, context, *tags_of(tags_json)))))
 
 
 def steps(version: int) -> Iterator[str]:

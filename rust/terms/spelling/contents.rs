@@ -1,10 +1,10 @@
 //! The contents of a spelling index: words and the words of slots, those of a file and those appended since.
 
-use super::counts::Counts;
 use super::lists::Lists;
 use super::names::{Names, Words};
 use super::numbers::{Numbers, look_up};
 use super::spell::Speller;
+use super::trigram::trigrams_of;
 use crate::arrays::Array;
 use crate::error::{Error, Result};
 
@@ -35,8 +35,8 @@ impl Contents {
         [self.base.names.words(), self.tail.names.words()]
     }
 
-    /// The numbers of a slot's words, as they are kept, and its square.
-    pub(super) fn slot(&self, slot: i64) -> Result<(&[u16], f64)> {
+    /// The numbers of a slot's words, as they are kept, and its number of trigrams.
+    pub(super) fn slot(&self, slot: i64) -> Result<(&[u16], u64)> {
         let found = usize::try_from(slot).ok().and_then(|slot| match slot.checked_sub(self.base.lists.len()) {
             None => self.base.lists.get(slot),
             Some(slot) => self.tail.lists.get(slot),
@@ -52,10 +52,12 @@ impl Contents {
             *numbers = Numbers::of(tail);
         }
         let mut added = Part::default();
-        let (mut counts, mut speller, mut words) = (Counts::dense(), Speller::default(), Vec::new());
+        let (mut speller, mut words) = (Speller::default(), Vec::new());
         for text in texts {
             words.clear();
-            counts.fill(text.as_ref(), &mut speller, |word| {
+            let mut trigrams = 0;
+            speller.for_each(text.as_ref(), |word| {
+                trigrams += trigrams_of(word);
                 let (number, is_known) = match look_up(&self.buckets, word, &[base]) {
                     (Some(number), _) => (number, true),
                     (None, _) => {
@@ -69,7 +71,7 @@ impl Contents {
                 words.push(number);
             });
             words.sort_unstable();
-            added.lists.push(&words, counts.square());
+            added.lists.push(&words, trigrams);
         }
         added
     }

@@ -3,18 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use super::contents::{Contents, Part};
-use super::counts::Counts;
 use super::lists::Lists;
 use super::names::Names;
 use super::numbers::{Numbers, table};
 use super::query_profile::QueryProfile;
-use super::spell::Speller;
+use super::statistics::SpellingStatistics;
 use super::walk::{BLOCK, Walk};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::{Error, Result};
 
-/// The spelling of texts by slot, append-only: the cosines of [`crate::terms::trigrams`], to the last bit, without the
-/// texts. Threads may read while one appends.
+/// The spelling of texts by slot, append-only: BM25 over trigrams without the texts. Threads may read while one appends.
+///
+/// Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
+/// sides, so that no trigram spans two words.
 #[derive(Debug, Default)]
 pub struct SpellingIndex {
     /// Numbers of the tail by word. Only appends ask for them, one after the other.
@@ -94,23 +95,24 @@ impl SpellingIndex {
         first
     }
 
-    /// Return what [`crate::terms::trigrams`] returns for the query and the texts of the slots `(m,)`.
+    /// Return BM25 (k1 = 1.2, b = 0.75) of a query's trigrams for slots `(m,)`, as a part of the most it can be, 0 to 1:
+    /// so it compares between corpora.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a slot.
-    pub fn cosines(&self, query: &str, slots: &[i64]) -> Result<Vec<f64>> {
-        let profile = QueryProfile::new(query, &mut Counts::sparse(), &mut Speller::default());
-        let mut walk = Walk::new(&profile);
-        let mut cosines = Vec::with_capacity(slots.len());
+    pub fn bm25(&self, statistics: &SpellingStatistics, query: &str, slots: &[i64]) -> Result<Vec<f64>> {
+        let profile = QueryProfile::new(query);
+        let mut walk = Walk::new(&profile, statistics.weights(&profile));
+        let mut scores = Vec::with_capacity(slots.len());
         let contents = self.read();
         for block in slots.chunks(BLOCK) {
-            walk.cosines(&contents, block, &mut cosines)?;
+            walk.scores(&contents, block, &mut scores)?;
         }
-        Ok(cosines)
+        Ok(scores)
     }
 
     // A lock is poisoned only by a panic, and neither reading nor appending has one to give.
-    fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
         self.contents.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

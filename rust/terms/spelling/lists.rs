@@ -1,4 +1,4 @@
-//! The words of each slot, compact, and its square.
+//! The words of each slot, compact, and how long it is.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -19,7 +19,8 @@ pub(super) struct Lists {
 struct Slot {
     /// The end of its units.
     end: u64,
-    square: f64,
+    /// Its trigrams, each as often as it occurs.
+    trigrams: u64,
 }
 
 impl Lists {
@@ -43,11 +44,11 @@ impl Lists {
         self.slots.len()
     }
 
-    /// Add a slot: ascending numbers, and the sum of its squared weights.
-    pub(super) fn push(&mut self, numbers: &[u32], square: f64) {
+    /// Add a slot: ascending numbers of words, and how many trigrams these have.
+    pub(super) fn push(&mut self, numbers: &[u32], trigrams: u64) {
         let units = self.units.to_mut();
         push_numbers(units, numbers.iter().copied());
-        self.slots.to_mut().push(Slot { end: units.len() as u64, square });
+        self.slots.to_mut().push(Slot { end: units.len() as u64, trigrams });
     }
 
     /// Add the slots of others, in their order.
@@ -56,13 +57,13 @@ impl Lists {
         self.units.extend(&others.units);
     }
 
-    /// The numbers of a slot, as they are kept, and its square; None beyond the last slot.
-    pub(super) fn get(&self, slot: usize) -> Option<(&[u16], f64)> {
+    /// The numbers of a slot, as they are kept, and its number of trigrams; None beyond the last slot.
+    pub(super) fn get(&self, slot: usize) -> Option<(&[u16], u64)> {
         let slots = &*self.slots;
-        let Slot { end, square } = *slots.get(slot)?;
+        let Slot { end, trigrams } = *slots.get(slot)?;
         let start = if slot == 0 { 0 } else { slots[slot - 1].end };
         // Nothing only in a file that was tampered with.
-        Some((self.units.get(start as usize..end as usize).unwrap_or_default(), square))
+        Some((self.units.get(start as usize..end as usize).unwrap_or_default(), trigrams))
     }
 
     pub(super) fn owned_bytes(&self) -> usize {
@@ -82,22 +83,22 @@ mod tests {
 
     #[test]
     fn slots_come_back() {
-        let slots: [(&[u32], f64); 4] = [
-            (&[0, 1, 1, 1, 32_768, 65_536, 65_537, 70_000_000, u32::MAX], 2.5),
-            (&[], 0.0),
-            (&[0], 1.0),
-            (&[1 << 31, 1 << 31], 3.0),
+        let slots: [(&[u32], u64); 4] = [
+            (&[0, 1, 1, 1, 32_768, 65_536, 65_537, 70_000_000, u32::MAX], 7),
+            (&[], 0),
+            (&[0], 1),
+            (&[1 << 31, 1 << 31], 3),
         ];
         let (mut lists, mut more) = (Lists::default(), Lists::default());
-        slots.iter().for_each(|&(numbers, square)| lists.push(numbers, square));
+        slots.iter().for_each(|&(numbers, trigrams)| lists.push(numbers, trigrams));
         more.extend(&lists);
         more.extend(&lists);
         assert_eq!((lists.len(), more.len()), (4, 8));
         for (slot, wanted) in slots.iter().chain(&slots).enumerate() {
-            let (units, square) = more.get(slot).unwrap();
+            let (units, trigrams) = more.get(slot).unwrap();
             let mut numbers = Vec::new();
             for_each_number(units, |number| numbers.push(number));
-            assert_eq!((&*numbers, square), *wanted);
+            assert_eq!((&*numbers, trigrams), *wanted);
         }
         assert!(lists.get(4).is_none());
     }

@@ -1,7 +1,6 @@
 //! How much of a query's spelling a text shares: misspelt, inflected and compound words meet here.
 
 mod contents;
-mod counts;
 mod index;
 mod lists;
 mod matches;
@@ -9,12 +8,11 @@ mod names;
 mod numbers;
 mod query_profile;
 mod spell;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod trigram;
 mod walk;
 
-pub(super) use counts::Counts;
 pub use index::SpellingIndex;
-pub(super) use query_profile::QueryProfile;
-pub(super) use spell::Speller;
+pub use statistics::SpellingStatistics;

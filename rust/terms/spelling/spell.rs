@@ -11,11 +11,11 @@ const STEP: usize = 64;
 
 /// Cuts texts into words. Its memory is used again from text to text.
 #[derive(Default)]
-pub(in crate::terms) struct Speller(Vec<u8>);
+pub(super) struct Speller(Vec<u8>);
 
 impl Speller {
     /// Call `emit` with each word: folded, between two blanks. Stop words and single ASCII characters are left out.
-    pub(in crate::terms) fn for_each(&mut self, text: &str, mut emit: impl FnMut(&[u8])) {
+    pub(super) fn for_each(&mut self, text: &str, mut emit: impl FnMut(&[u8])) {
         if text.is_ascii() { self.ascii(text.as_bytes(), emit) } else { self.any(text, &mut emit) }
     }
 

@@ -2,22 +2,86 @@
 
 use std::path::PathBuf;
 
-use super::SpellingIndex;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::spell::Speller;
+use super::{SpellingIndex, SpellingStatistics};
 use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::error::Error;
-use crate::terms::trigrams;
+
+/// Every trigram of a text, by its letters.
+fn trigrams(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    Speller::default().for_each(text, |word| {
+        let letters: Vec<char> = str::from_utf8(word).unwrap().chars().collect();
+        found.extend(letters.windows(3).map(|three| three.iter().collect::<String>()));
+    });
+    found
+}
+
+/// The formula as it is written, text by text: `counted` are the texts that frequencies are counted over.
+fn slow<A: AsRef<str>, B: AsRef<str>>(query: &str, counted: &[A], texts: &[B]) -> Vec<f64> {
+    let all: Vec<Vec<String>> = counted.iter().map(|text| trigrams(text.as_ref())).collect();
+    let sets: Vec<BTreeSet<&String>> = all.iter().map(|text| text.iter().collect()).collect();
+    let (n, average) = (all.len() as f64, all.iter().map(Vec::len).sum::<usize>() as f64 / all.len() as f64);
+    let mut asked: BTreeMap<String, f64> = BTreeMap::new();
+    trigrams(query).into_iter().for_each(|trigram| *asked.entry(trigram).or_default() += 1.0);
+    let frequency = |trigram: &String| sets.iter().filter(|set| set.contains(trigram)).count() as f64;
+    let asked: Vec<(String, f64, f64)> =
+        asked.into_iter().map(|(of, times)| (of.clone(), times, frequency(&of))).collect();
+    let most: f64 = asked.iter().map(|(_, times, df)| times * (1.0 + (n - df + 0.5) / (df + 0.5)).ln() * 2.2).sum();
+    let score = |text: &B| {
+        let own = trigrams(text.as_ref());
+        let share = |(trigram, times, df): &(String, f64, f64)| {
+            let tf = own.iter().filter(|other| *other == trigram).count() as f64;
+            let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+            times * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * own.len() as f64 / average))
+        };
+        asked.iter().map(share).sum::<f64>() / most.max(f64::MIN_POSITIVE)
+    };
+    texts.iter().map(score).collect()
+}
+
+/// All slots of an index, counted.
+fn counted(index: &SpellingIndex) -> SpellingStatistics {
+    SpellingStatistics::default().moved(index, &slots(index.len()), &[]).unwrap()
+}
+
+fn slots(count: usize) -> Vec<i64> {
+    (0..count as i64).collect()
+}
+
+#[track_caller]
+fn close(found: &crate::error::Result<Vec<f64>>, wanted: &[f64]) {
+    let found = found.as_deref().unwrap();
+    let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs());
+    assert!(found.len() == wanted.len() && near, "{found:?} {wanted:?}");
+}
 
 #[test]
-fn cosines_are_those_of_the_texts() {
+fn scores_are_those_of_the_texts() {
     let texts = ["Vector index, vectors", "the of", "", "Straße café strasse cafe 漢字 漢", "vectr indx indx indx"];
     let index = SpellingIndex::new();
     assert!(index.is_empty());
     assert_eq!((index.append(&texts[..2]), index.append(&texts[2..])), (0, 2));
-    for query in ["vector index", "Caffè straße", "漢字", "the", ""] {
-        assert_eq!(index.cosines(query, &[0, 1, 2, 3, 4]), Ok(trigrams(query, &texts)));
-        assert_eq!(index.cosines(query, &[3, 0, 3]), Ok(trigrams(query, &[texts[3], texts[0], texts[3]])));
+    let all = counted(&index);
+    for query in ["vector index index", "Caffè straße", "漢字", "the", ""] {
+        let wanted = slow(query, &texts, &texts);
+        close(&index.bm25(&all, query, &[0, 1, 2, 3, 4]), &wanted);
+        close(&index.bm25(&all, query, &[3, 0, 3]), &[wanted[3], wanted[0], wanted[3]]);
     }
     assert!(index.size_bytes() > 0);
+}
+
+#[test]
+fn slots_that_do_not_count_have_scores_too() {
+    let texts = ["red green", "green", "blue green", "red red"];
+    let index = SpellingIndex::new();
+    index.append(&texts);
+    let some = counted(&index).moved(&index, &[], &[0, 3]).unwrap();
+    close(&index.bm25(&some, "red green", &[0, 1, 2, 3]), &slow("red green", &texts[1..3], &texts));
+    let none = some.moved(&index, &[], &[1, 2]).unwrap();
+    assert!(index.bm25(&none, "red", &[0, 1]).unwrap().iter().all(|score| score.is_finite()));
 }
 
 fn many() -> Vec<String> {
@@ -28,9 +92,9 @@ fn many() -> Vec<String> {
 fn more_words_than_are_remembered_at_once() {
     let (texts, index) = (many(), SpellingIndex::new());
     texts.chunks(7).for_each(|some| _ = index.append(some));
-    let slots: Vec<i64> = (0..300).collect();
-    for query in &texts[..20] {
-        assert_eq!(index.cosines(query, &slots), Ok(trigrams(query, &texts)));
+    let all = counted(&index);
+    for query in &texts[..5] {
+        close(&index.bm25(&all, query, &slots(300)), &slow(query, &texts, &texts));
     }
 }
 
@@ -38,10 +102,11 @@ fn more_words_than_are_remembered_at_once() {
 fn a_frozen_index_goes_its_own_way() {
     let (texts, index) = (many(), SpellingIndex::new());
     index.append(&texts[..100]);
-    let frozen = index.frozen();
+    let (frozen, all) = (index.frozen(), counted(&index));
     assert_eq!((index.append(&texts[100..]), frozen.append(&texts[200..]), frozen.len()), (100, 100, 200));
     for (index, slot) in [(&index, 250), (&frozen, 150)] {
-        assert_eq!(index.cosines(&texts[9], &[slot, 3]), Ok(trigrams(&texts[9], &[&texts[250], &texts[3]])));
+        let wanted = slow(&texts[9], &texts[..100], &[&texts[250], &texts[3]]);
+        close(&index.bm25(&all, &texts[9], &[slot, 3]), &wanted);
     }
 }
 
@@ -49,8 +114,9 @@ fn a_frozen_index_goes_its_own_way() {
 fn a_slot_out_of_range_is_a_fault() {
     let index = SpellingIndex::new();
     index.append(&["red"]);
+    let all = counted(&index);
     let fault = |slot| Err(Error::OutOfRange { what: "slot", index: slot, len: 1 });
-    assert_eq!((index.cosines("red", &[0, 1]), index.cosines("", &[-1])), (fault(1), fault(-1)));
+    assert_eq!((index.bm25(&all, "red", &[0, 1]), index.bm25(&all, "", &[-1])), (fault(1), fault(-1)));
 }
 
 /// A file that goes with the test.
@@ -61,12 +127,17 @@ impl Written {
         let path = std::env::temp_dir().join(format!("septet-spelling-{name}-{}", std::process::id()));
         let mut writer = ArrayWriter::create(&path, b"").unwrap();
         index.write(&mut writer, "of_").unwrap();
+        counted(index).write(&mut writer, "counted_").unwrap();
         writer.finish().unwrap();
         Self(path)
     }
 
     fn open(&self) -> SpellingIndex {
         SpellingIndex::open(&ArrayFile::open(&self.0).unwrap(), "of_").unwrap()
+    }
+
+    fn counted(&self) -> SpellingStatistics {
+        SpellingStatistics::open(&ArrayFile::open(&self.0).unwrap(), "counted_").unwrap()
     }
 }
 
@@ -79,20 +150,25 @@ impl Drop for Written {
 #[test]
 fn an_index_goes_on_from_a_file() {
     let (texts, index) = (many(), SpellingIndex::new());
-    let slots: Vec<i64> = (0..300).collect();
     index.append(&texts[..100]);
-    let first = Written::new("first", &index).open();
+    let written = Written::new("first", &index);
+    let first = written.open();
     assert_eq!((first.len(), first.size_bytes(), first.append(&texts[100..200])), (100, 0, 100));
+    let moved = written.counted().moved(&first, &slots(200)[100..], &[]).unwrap();
+    assert_eq!(moved, counted(&first));
     // A base and a tail become one base, with the words of the tail after those of the base.
     let second = Written::new("second", &first).open();
     assert_eq!((second.append(&texts[200..]), second.frozen().append(&texts)), (200, 300));
+    index.append(&texts[100..]);
+    let all = counted(&second);
+    assert_eq!(all, counted(&index));
     for query in texts.iter().step_by(37) {
-        let wanted = trigrams(query, &texts);
-        assert_eq!(second.cosines(query, &slots), Ok(wanted.clone()));
-        assert_eq!(first.cosines(query, &slots[..200]).as_deref(), Ok(&wanted[..200]));
+        let wanted = index.bm25(&all, query, &slots(300)).unwrap();
+        assert_eq!(second.bm25(&all, query, &slots(300)).as_deref(), Ok(&*wanted));
+        assert_eq!(first.bm25(&all, query, &slots(200)).as_deref(), Ok(&wanted[..200]));
     }
     let empty = Written::new("empty", &SpellingIndex::new()).open();
-    assert_eq!((empty.append(&["red", "red"]), empty.cosines("red", &[1])), (0, Ok(vec![1.0])));
+    assert_eq!(empty.append(&["red", "red"]), 0);
 }
 
 #[test]
@@ -109,7 +185,8 @@ fn a_file_that_was_tampered_with_may_spoil_an_answer_but_never_a_process() {
         bytes[at..at + 1 + seed % 16].fill([0, 0x20, 0x7f, 0xff][seed % 4]);
         std::fs::write(&written.0, &bytes).unwrap();
         let index = written.open();
-        assert_eq!(index.cosines(&texts[seed % 60], &slots).map(|cosines| cosines.len()), Ok(60));
+        let all = counted(&index);
+        assert_eq!(index.bm25(&all, &texts[seed % 60], &slots).map(|scores| scores.len()), Ok(60));
         assert_eq!(index.append(&texts[50..70]), 60);
         drop(Written::new("copied", &index));
     }
@@ -122,4 +199,5 @@ fn columns_must_fit_each_other() {
     let written = Written::new("misfit", &index);
     let file = ArrayFile::open(&written.0).unwrap();
     assert!(matches!(SpellingIndex::open(&file, "other_"), Err(Error::Damaged { .. })));
+    assert!(matches!(SpellingStatistics::open(&file, "of_"), Err(Error::Damaged { .. })));
 }

@@ -18,6 +18,12 @@ pub(super) fn for_each_trigram(word: &str, mut each: impl FnMut(Trigram)) {
     }
 }
 
+/// How many trigrams a word between two blanks has: one a letter.
+pub(super) fn trigrams_of(word: &[u8]) -> u64 {
+    // Bytes that do not go on with a character begin one; two of them are blanks.
+    word.iter().filter(|&&byte| byte & 0xc0 != 0x80).count().saturating_sub(2) as u64
+}
+
 /// The three bytes at each place of a word.
 pub(super) fn windows(word: &[u8]) -> impl Iterator<Item = [u8; 3]> + '_ {
     word.windows(3).map(|bytes| [bytes[0], bytes[1], bytes[2]])

@@ -6,6 +6,7 @@ use super::contents::Contents;
 use super::matches::Matches;
 use super::names::find;
 use super::query_profile::QueryProfile;
+use super::statistics::Weights;
 use crate::collections::for_each_number;
 use crate::error::Result;
 
@@ -22,11 +23,11 @@ const AT_ONCE: usize = 64;
 /// Most of what a block loads lies where no search was for long. So each step is a loop of its own over the whole
 /// block, short enough for the processor to wait for many loads at once.
 pub(super) struct Walk<'a> {
-    profile: &'a QueryProfile,
+    weights: Weights,
     matches: Matches<'a>,
-    /// The slots' numbers as they are kept, and by slot their end and its square.
+    /// The slots' numbers as they are kept, and by slot their end and its number of trigrams.
     units: Vec<u16>,
-    slots: Vec<(usize, f64)>,
+    slots: Vec<(usize, u64)>,
     /// The slots' words, as places among `words`, and by slot their end.
     places: Vec<u32>,
     ends: Vec<usize>,
@@ -45,9 +46,9 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(profile: &'a QueryProfile) -> Self {
+    pub(super) fn new(profile: &'a QueryProfile, weights: Weights) -> Self {
         Self {
-            profile,
+            weights,
             matches: Matches::new(profile),
             units: Vec::new(),
             slots: Vec::new(),
@@ -63,8 +64,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Push the cosines of a block of slots.
-    pub(super) fn cosines(&mut self, contents: &Contents, slots: &[i64], cosines: &mut Vec<f64>) -> Result<()> {
+    /// Push the scores of a block of slots.
+    pub(super) fn scores(&mut self, contents: &Contents, slots: &[i64], scores: &mut Vec<f64>) -> Result<()> {
         self.gather(contents, slots)?;
         self.read();
         self.find(contents);
@@ -73,7 +74,7 @@ impl<'a> Walk<'a> {
             let end = self.ends[slot];
             self.count(start..end);
             start = end;
-            cosines.push(self.profile.cosine(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
+            scores.push(self.weights.score(taken(&mut self.seen, &mut self.counts), self.slots[slot].1));
         }
         Ok(())
     }
@@ -102,9 +103,9 @@ impl<'a> Walk<'a> {
         let kept = slots.iter().map(|&slot| contents.slot(slot)).collect::<Result<Vec<_>>>()?;
         self.units.clear();
         self.slots.clear();
-        for (units, square) in kept {
+        for (units, trigrams) in kept {
             self.units.extend(units);
-            self.slots.push((self.units.len(), square));
+            self.slots.push((self.units.len(), trigrams));
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ __all__ = [
     "row_of",
     "tags_at",
     "texts_at",
+    "titles_at",
     "upsert",
 ]
 
@@ -238,6 +239,15 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
         StoreError: one of them is not there.
     """
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
+
+
+def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the titles of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [title for (title,) in facts_at(read, ("e.title",), rows)]
 
 
 def delete(write: Writing, ids: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.errors import VectorError
 from septet.query.plan import Plan
+from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.snapshot import Snapshot, VectorRows
@@ -53,6 +54,14 @@ class ReadView:
         self.manager, self.snapshot = manager, snapshot
         self.corpus = snapshot.corpus_with_memories if self.plan.scores_memories else snapshot.corpus
         self.space, self.mismatch = space, mismatch
+        #: Entries that have no vector of the space, and how many there are; with memories, if they are searched.
+        self.without_vectors = NONE_OF_NONE
+        if space is not None:
+            memories = self.plan.scores_memories
+            # Asked for in every search, made once.
+            self.without_vectors = snapshot.unembedded.get((space.space, memories)) or snapshot.without_vectors(
+                space.space, memories
+            )
         self.fallbacks: set[int] = set()
 
     def __enter__(self) -> ReadView:
@@ -101,6 +110,7 @@ class ReadView:
             columns=plan.corpus_columns,
             space=self._space(),
             selection=self.selection(),
+            feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
         )
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches)
@@ -139,6 +149,15 @@ class ReadView:
         """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
 
+    def term_counts(self, plan: Plan) -> TermCounts:
+        """Return the number of entries, and how many of them hold each term of a plan."""
+        terms = plan.query.terms
+        if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams)):
+            return TermCounts(found[0], dict(zip(terms, found[1])))
+        from septet.storage.tables import fulltext
+
+        return fulltext.counts(self.read, plan, self.remembered("term counts", dict[tuple[str, bool], int]))
+
     def mask(self) -> Mask:
         """Return which slots pass every filter ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
@@ -164,7 +183,20 @@ class ReadView:
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space
-        return None if space is None else (space.space, *self.snapshot.vectors[space.space])
+        if space is None:
+            return None
+        vectors = self.snapshot.vectors[space.space]
+        if self.plan.scores_memories:
+            return (space.space, *vectors[:4], self.snapshot.sample_with_memories(space.space))
+        return (space.space, *vectors[:5])
+
+    def _feedback(self, plan: Plan) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        rule = plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _now(self) -> float | None:
         return None if self.plan.include_expired else self.plan.now
@@ -191,28 +223,25 @@ class ReadView:
         Args:
             by_text: the candidates whose BM25 score FTS5 gave already, the first ones; None when memory gave all.
         """
-        if by_text is None and not plan.tags and not plan.needs_ids and self.snapshot.postings is not None:
+        late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
+        if by_text is None and not plan.tags and not plan.needs_ids and not late:
             return pool
-        columns, rows = {}, pool.rows
-        if plan.asks_text and by_text is not None and "bm25" in plan.corpus_columns:
-            columns["bm25"] = self._scores(plan, pool, rows, by_text)
-        if plan.asks_text and self.snapshot.postings is None and "trigram" in plan.corpus_columns:
-            columns["trigram"] = _core.trigrams(plan.query.text, entries.texts_at(self.read, rows))
+        rows = pool.rows
+        if plan.asks_text and by_text is not None:
+            from septet.tiers.local.completion import ranked_by_fts5
+
+            pool = ranked_by_fts5(self.read, plan, pool, by_text, self.term_counts(plan))
+        if late:
+            from septet.tiers.local.completion import titled
+
+            pool = titled(self.read, plan, pool)
         if plan.tags:
-            columns["tags"] = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
-        pool = pool.with_columns(columns) if columns else pool
+            tags = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
+            pool = pool.with_columns({"tags": tags})
         return pool.with_ids(entries.ids_at(self.read, rows)) if plan.needs_ids else pool
 
-    def _scores(self, plan: Plan, pool: Pool, rows: Sequence[int], known: int) -> NDArray[np.float64]:
-        """Return FTS5's score of every candidate ``(m,)``, 0 where no term matches."""
-        from septet.storage.tables import fulltext
 
-        scores = pool.columns["bm25"]
-        found = fulltext.score_rows(self.read, plan, rows[known:])
-        scores[known:] = [found.get(row, 0.0) for row in rows[known:]]
-        return scores
-
-
+NONE_OF_NONE = (0, 0)
 _NONE = (np.empty(0, dtype=np.int64), np.empty(0))
 
 
@@ -232,9 +261,7 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
         try:
             read = transaction.reading
             space, mismatch = _chosen_space(read, manager, vector)
-            # Statistics of entries and memories together are in memory only.
-            text, terms = plan.scores_memories and asks_text, "tfidf" in plan.corpus_columns
-            snapshot = manager.view(read, plan.now, text=text, terms=terms, space=space)
+            snapshot = manager.view(read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space)
             if snapshot is not None:
                 if asks_text:
                     manager.schedule(store)

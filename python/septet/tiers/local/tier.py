@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeVar
 
 from septet.errors import StoreError
 from septet.query.plan import Plan
-from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
@@ -106,7 +105,7 @@ class LocalSession:
                 view.space is not None and plan.vector is not None,
                 view.mismatch,
                 self._memories(plan) if plan.include_memories and not plan.scores_memories else (),
-                self._counts(plan) if plan.comparable else None,
+                view.term_counts(plan) if plan.comparable else None,
                 notes if not hidden and id(plan) not in view.fallbacks else self._notes_of(plan, notes),
             )
             for plan, (pool, matches) in zip(view.plans, found)
@@ -175,14 +174,6 @@ class LocalSession:
 
         return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
 
-    def _counts(self, plan: Plan) -> TermCounts:
-        view, terms = self.view, plan.query.terms
-        if not view.needs_fts5(plan) and (found := view.corpus.term_counts(terms, plan.query.grams)):
-            return TermCounts(found[0], dict(zip(terms, found[1])))
-        from septet.storage.tables import fulltext
-
-        return fulltext.counts(view.read, plan, view.remembered("term counts", dict[tuple[str, bool], int]))
-
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""
         view = self.view
@@ -212,6 +203,19 @@ class LocalSession:
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             cause = "a query vector was given, but this vault holds no vectors"
             notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+        if (
+            view.snapshot.postings is None
+            and not manager.mistrusted
+            and plan.asks_text
+            and "trigram" in plan.profile.columns
+        ):
+            cause = "full text is not in memory yet: FTS5 ranks it, and the spelling of words is not compared"
+            notes.append(Note("index_building", cause, "nothing, or optimize() once for later processes", name))
+        missing, of = view.without_vectors
+        if missing and plan.asks_vectors:
+            counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
+            cause = f"{missing} of {of} entries have no vector yet; {counted}"
+            notes.append(Note("vectors_incomplete", cause, "embed(), or add entries with vector=", name))
         if space is not None and plan.model is None and (others := self._other_models(space)):
             cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
             notes.append(Note("model_assumed", cause, "name the query vector's model=", name))

@@ -7,11 +7,11 @@ const PIECE: usize = 512;
 
 /// Counts by number; those beyond the end are 0.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Counts(Vec<Arc<[u32; PIECE]>>);
+pub(crate) struct SharedCounts(Vec<Arc<[u32; PIECE]>>);
 
-impl Counts {
+impl SharedCounts {
     /// Counts by number.
-    pub(super) fn from_slice(counts: &[u32]) -> Self {
+    pub(crate) fn from_slice(counts: &[u32]) -> Self {
         let piece = |part: &[u32]| {
             let mut piece = [0; PIECE];
             piece[..part.len()].copy_from_slice(part);
@@ -21,23 +21,23 @@ impl Counts {
     }
 
     /// All counts in pieces; the last may go beyond the numbers there are.
-    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u32]> {
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = &[u32]> {
         self.0.iter().map(|piece| &piece[..])
     }
 
-    pub(super) fn get(&self, number: u32) -> u32 {
+    pub(crate) fn get(&self, number: u32) -> u32 {
         let number = number as usize;
         self.0.get(number / PIECE).map_or(0, |piece| piece[number % PIECE])
     }
 
     /// Make room for the numbers below `len`.
-    pub(super) fn grow(&mut self, len: usize) {
+    pub(crate) fn grow(&mut self, len: usize) {
         let pieces = len.div_ceil(PIECE).max(self.0.len());
         self.0.resize_with(pieces, || Arc::new([0; PIECE]));
     }
 
     /// Count numbers that there is room for, one more or one less each.
-    pub(super) fn step(&mut self, numbers: impl Iterator<Item = u32>, up: bool) {
+    pub(crate) fn step(&mut self, numbers: impl Iterator<Item = u32>, up: bool) {
         for number in numbers {
             // A number without room, or a count under 0, comes from a file that was tampered with.
             let Some(piece) = self.0.get_mut(number as usize / PIECE) else { continue };
@@ -49,18 +49,18 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
-    use super::Counts;
+    use super::SharedCounts;
 
     #[test]
     fn versions_do_not_disturb_each_other() {
-        let mut old = Counts::default();
+        let mut old = SharedCounts::default();
         old.grow(2_000);
         old.step([3, 3, 1_999].into_iter(), true);
         let mut new = old.clone();
         new.grow(5_000);
         new.step([3, 4_999].into_iter(), true);
         new.step([1_999].into_iter(), false);
-        let counts = |counts: &Counts| [3, 1_999, 4_999, 9_999].map(|number| counts.get(number));
+        let counts = |counts: &SharedCounts| [3, 1_999, 4_999, 9_999].map(|number| counts.get(number));
         assert_eq!((counts(&old), counts(&new)), ([2, 1, 0, 0], [3, 0, 1, 0]));
     }
 }

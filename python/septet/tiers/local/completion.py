@@ -1,0 +1,67 @@
+"""What SQLite fills in a pool: where full text is not in memory, and where vectors have not come yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.ranking.bm25_scale import K1, TermCounts
+from septet.ranking.pool import Pool, tag_words
+from septet.storage.tables import entries, fulltext, indexing
+
+if TYPE_CHECKING:
+    from septet.query.plan import Plan
+    from septet.storage.store import Reading
+
+__all__ = ["ranked_by_fts5", "titled"]
+
+
+def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
+    """Return the candidates with their BM25 scores, and how much of the query they hold.
+
+    Args:
+        known: the candidates whose score FTS5 gave already, the first ones.
+        counts: how many entries hold each term of the query.
+    """
+    rows, scores = pool.rows, pool.columns["bm25"]
+    found = fulltext.score_rows(read, plan, rows[known:])
+    scores[known:] = [found.get(row, 0.0) for row in rows[known:]]
+    terms = list(dict.fromkeys(plan.query.terms))
+    texts = [("", "")] * len(rows)
+    for at, entry_id, title, *others, tags, grams in indexing.indexed_texts(read, rows):
+        texts[at] = title, " ".join((entry_id, title, *others, tag_words(tags), grams if plan.query.grams else ""))
+    holding = [counts.holding.get(term, 0) for term in terms]
+    information, matched, title_share, most = _core.matched_in(terms, counts.entries, holding, texts)
+    reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
+    return pool.with_columns(
+        {
+            "bm25": scores,
+            "information": information,
+            "matched": matched,
+            "matched_title": title_share,
+            "reach": reach,
+        }
+    )
+
+
+def titled(read: Reading, plan: Plan, pool: Pool) -> Pool:
+    """Return the candidates with the column ``titled``: 1 where the title of one without a vector is the query."""
+    columns = pool.columns
+    cosine, share = columns.get("cosine"), columns.get("matched_title")
+    if cosine is None or share is None:
+        return pool
+    # The title holds every word; whether it is nothing else, its text says.
+    at = np.flatnonzero(np.isnan(cosine) & (share == 1.0))
+    rows = pool.rows
+    wanted, values = _words(plan.query.text), np.zeros(len(rows))
+    titles = entries.titles_at(read, [rows[i] for i in at])
+    values[[i for i, title in zip(at, titles) if _words(title) == wanted]] = 1.0
+    return pool.with_columns({"titled": values}) if values.any() else pool
+
+
+def _words(text: str) -> Sequence[str]:
+    return [_core.fold(word) for word in _core.words(text)]

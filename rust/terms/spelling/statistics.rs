@@ -1,0 +1,193 @@
+//! What BM25 over trigrams needs to know about the slots that count.
+
+use super::contents::Contents;
+use super::index::SpellingIndex;
+use super::names::{find, letters};
+use super::query_profile::QueryProfile;
+use super::trigram::{Trigram, for_each_trigram, to_ascii};
+use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::collections::{SharedCounts, for_each_number};
+use crate::error::{Error, Result};
+
+/// BM25's usual k1 and b.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// The letters of most words; trigrams of these have a count of their own.
+const ALPHABET: &[u8; 37] = b" 0123456789abcdefghijklmnopqrstuvwxyz";
+const PLAIN: usize = ALPHABET.len().pow(3);
+/// Counts that all other trigrams share, chosen by a hash: a bound on memory, at the price of a frequency now and then
+/// that is too high.
+const SHARED: usize = 1 << 17;
+
+/// The slots that count at one moment: how many, their trigrams, and by trigram how many slots have it. Immutable.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SpellingStatistics {
+    slots: u64,
+    trigrams: u64,
+    counts: SharedCounts,
+}
+
+/// A query's weights over one set of slots.
+pub(super) struct Weights {
+    /// By trigram of the query `times * idf`, as a part of their sum.
+    pub(super) weights: Vec<f64>,
+    /// `k1 * b / average`, for trigrams of a slot.
+    by_length: f64,
+}
+
+impl Weights {
+    /// BM25 of a slot, as a part of the most it can be, 0 to 1: from how often it has each of the query's trigrams, ascending, and its length.
+    pub(super) fn score(&self, counts: impl Iterator<Item = (usize, u32)>, trigrams: u64) -> f64 {
+        let length = K1 * (1.0 - B) + self.by_length * trigrams as f64;
+        counts.map(|(at, count)| self.weights[at] * f64::from(count) / (f64::from(count) + length)).sum()
+    }
+}
+
+impl SpellingStatistics {
+    /// The statistics that [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where columns are missing or of another length.
+    pub fn open(file: &ArrayFile, prefix: &str) -> Result<Self> {
+        let totals = file.column::<u64>(&format!("{prefix}totals"))?;
+        let counts = file.column::<u32>(&format!("{prefix}counts"))?;
+        let &[slots, trigrams] = &*totals else { return Err(Error::Damaged { what: "the counts of trigrams" }) };
+        Ok(Self { slots, trigrams, counts: SharedCounts::from_slice(&counts) })
+    }
+
+    /// Write the statistics as columns of a file, their names beginning with `prefix`.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        to.column(&format!("{prefix}totals"), &[self.slots, self.trigrams])?;
+        to.begin::<u32>(&format!("{prefix}counts"))?;
+        self.counts.pieces().try_for_each(|piece| to.put(piece))
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// New statistics with slots added and removed; equal to counting from scratch.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a slot.
+    pub fn moved(&self, index: &SpellingIndex, added: &[i64], removed: &[i64]) -> Result<Self> {
+        let contents = index.read();
+        let mut moved = self.clone();
+        moved.counts.grow(PLAIN + SHARED);
+        let mut seen = Seen { by: vec![0; PLAIN + SHARED], text: 0, numbers: Vec::new() };
+        for &slot in removed {
+            let trigrams = seen.trigrams(&contents, slot)?;
+            moved.slots = moved.slots.saturating_sub(1);
+            moved.trigrams = moved.trigrams.saturating_sub(trigrams);
+            moved.counts.step(seen.numbers.iter().copied(), false);
+        }
+        for &slot in added {
+            moved.slots = moved.slots.saturating_add(1);
+            moved.trigrams = moved.trigrams.saturating_add(seen.trigrams(&contents, slot)?);
+            moved.counts.step(seen.numbers.iter().copied(), true);
+        }
+        Ok(moved)
+    }
+
+    /// The weights of a query's trigrams: BM25 with `idf = ln(1 + (n - df + 0.5) / (df + 0.5))`, which is never negative.
+    pub(super) fn weights(&self, profile: &QueryProfile) -> Weights {
+        let all = self.slots as f64;
+        let idf = |&trigram: &Trigram| {
+            let with = f64::from(self.counts.get(number(trigram))).min(all);
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+        };
+        let weigh = |(trigram, times): (&Trigram, &f64)| times * idf(trigram);
+        let mut weights: Vec<f64> = profile.trigrams.iter().zip(&profile.times).map(weigh).collect();
+        let most: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= most);
+        let average = self.trigrams as f64 / all;
+        let by_length = if average > 0.0 { K1 * B / average } else { 0.0 };
+        Weights { weights, by_length }
+    }
+}
+
+/// The trigrams of one slot after the other, each once.
+struct Seen {
+    /// By number the text that had it last, from 1.
+    by: Vec<u32>,
+    text: u32,
+    numbers: Vec<u32>,
+}
+
+impl Seen {
+    /// Fill in the numbers of a slot's trigrams, and return how many there are, repeated ones too.
+    fn trigrams(&mut self, contents: &Contents, slot: i64) -> Result<u64> {
+        let (units, trigrams) = contents.slot(slot)?;
+        self.numbers.clear();
+        self.text = self.text.wrapping_add(1);
+        let (parts, mut before) = (contents.words(), None);
+        for_each_number(units, |word| {
+            if before.replace(word) == Some(word) {
+                return;
+            }
+            let (record, long) = find(&parts, word);
+            let bytes = record.to_le_bytes();
+            let word = str::from_utf8(long.unwrap_or_else(|| letters(&bytes, record))).unwrap_or_default();
+            for_each_trigram(word, |trigram| {
+                let number = number(trigram);
+                if std::mem::replace(&mut self.by[number as usize], self.text) != self.text {
+                    self.numbers.push(number);
+                }
+            });
+        });
+        Ok(trigrams)
+    }
+}
+
+/// The number of the count of a trigram.
+fn number(trigram: Trigram) -> u32 {
+    let code = |letter: u8| CODES[usize::from(letter)];
+    let plain = to_ascii(trigram).map(|letters| letters.map(code)).filter(|codes| !codes.contains(&u8::MAX));
+    let shared = || PLAIN + (trigram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SHARED.ilog2())) as usize;
+    let place = |codes: [u8; 3]| codes.iter().fold(0, |place, &code| place * ALPHABET.len() + usize::from(code));
+    plain.map_or_else(shared, place) as u32
+}
+
+/// The number of a letter in the [`ALPHABET`]; 255 for any other.
+const CODES: [u8; 256] = {
+    let mut codes = [u8::MAX; 256];
+    let mut i = 0;
+    while i < ALPHABET.len() {
+        codes[ALPHABET[i] as usize] = i as u8;
+        i += 1;
+    }
+    codes
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_move() {
+        let index = SpellingIndex::new();
+        index.append(&["red green red", "漢字 green", "", "éa"]);
+        let none = SpellingStatistics::default();
+        let all = none.moved(&index, &[0, 1, 2, 3], &[]).unwrap();
+        assert_eq!((all.slots(), all.trigrams), (4, 3 + 5 + 3 + 2 + 5 + 2));
+        let moved = all.moved(&index, &[], &[0, 2]).unwrap();
+        assert_eq!(moved, none.moved(&index, &[3, 1], &[]).unwrap());
+        assert!(none.moved(&index, &[4], &[]).is_err());
+    }
+
+    #[test]
+    fn every_trigram_has_a_count() {
+        let mut numbers: Vec<u32> = Vec::new();
+        for word in [" a ", " aaa ", " 0zz ", " éa ", " 漢 ", " _x "] {
+            for_each_trigram(word, |trigram| numbers.push(number(trigram)));
+        }
+        assert!(numbers.iter().all(|&number| (number as usize) < PLAIN + SHARED));
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 1 + 3 + 3 + 2 + 1 + 2);
+    }
+}

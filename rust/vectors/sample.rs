@@ -1,0 +1,232 @@
+//! A sample of a space's rows: what cosines with a query are like when nothing is meant, and what those of two rows are.
+//!
+//! Rows are chosen by a hash of their components, so the same rows make the same sample, in whatever order they came and
+//! wherever they lie.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::pieces::Pieces;
+use super::rows::Rows;
+use crate::error::{Error, Result};
+use crate::simd::Level;
+
+/// A sample has this many rows, or up to twice as many; all of them while there are fewer.
+const ENOUGH: usize = 256;
+/// With how many of its neighbours in the sample a row is compared, and for how many rows.
+const PAIRED: usize = 8;
+const PAIRING: usize = 128;
+/// Of few rows the deviation is not trusted: so many more, of such a deviation, are thought to be there.
+const DOUBT: (f64, f64) = (5.0, 0.1);
+
+/// Mean and standard deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, above 0.
+    pub deviation: f64,
+}
+
+/// Some rows of a space, immutable.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    d: usize,
+    rows: Vec<f32>,
+    keys: Vec<u32>,
+    population: usize,
+    pairs: Moments,
+}
+
+/// What rows are sampled by `(n,)`.
+pub fn row_keys(rows: Rows<'_>) -> Vec<u32> {
+    (0..rows.n()).map(|i| (xxh3_64(bytemuck::cast_slice(rows.row(i))) >> 32) as u32).collect()
+}
+
+impl Sample {
+    /// Sample rows `(v, d)`, given the key and slot of each `(v,)` and which slots are alive `(s,)`, not 0.
+    ///
+    /// What an earlier sample of the same space holds need not be read again.
+    ///
+    /// # Errors
+    /// [`Error::Length`] of keys or slots; [`Error::OutOfRange`] for a slot; [`Error::File`] when a row cannot be read.
+    pub fn new(rows: Pieces<'_>, keys: &[u32], slots: &[i64], alive: &[u8], before: Option<&Self>) -> Result<Self> {
+        for (what, got) in [("the keys of rows", keys.len()), ("the slots of rows", slots.len())] {
+            if got != rows.n() {
+                return Err(Error::Length { what, got, wanted: rows.n() });
+            }
+        }
+        let lives = |&slot: &i64| {
+            let found = usize::try_from(slot).ok().and_then(|slot| alive.get(slot));
+            found.map(|&alive| alive != 0).ok_or(Error::OutOfRange { what: "slot", index: slot, len: alive.len() })
+        };
+        let mut population = 0;
+        for slot in slots {
+            population += usize::from(lives(slot)?);
+        }
+        // Each halving of the keys leaves half of the rows.
+        let halvings = (population / ENOUGH).checked_ilog2().unwrap_or(0);
+        let limit = u32::MAX >> halvings;
+        let mut chosen = Vec::new();
+        for (row, (&key, slot)) in keys.iter().zip(slots).enumerate() {
+            if key <= limit && lives(slot)? {
+                chosen.push((key, row));
+            }
+        }
+        chosen.sort_unstable();
+        let before = before.filter(|before| before.d == rows.d());
+        if let Some(before) = before.filter(|before| before.keys.iter().copied().eq(chosen.iter().map(|&(key, _)| key)))
+        {
+            return Ok(Self { population, ..before.clone() });
+        }
+        let (d, mut data, mut buffer) = (rows.d(), Vec::with_capacity(chosen.len() * rows.d()), Vec::new());
+        for &(key, row) in &chosen {
+            match before.and_then(|before| before.row_of(key)) {
+                Some(known) => data.extend_from_slice(known),
+                None => data.extend_from_slice(rows.row(row, &mut buffer)?),
+            }
+        }
+        let keys = chosen.into_iter().map(|(key, _)| key).collect();
+        let mut made = Self { d, rows: data, keys, population, pairs: moments(&[]) };
+        made.pairs = moments(&made.paired());
+        Ok(made)
+    }
+
+    /// How many rows of the space are alive.
+    pub fn population(&self) -> usize {
+        self.population
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// What the cosines of two different rows are like.
+    pub fn pairs(&self) -> Moments {
+        self.pairs
+    }
+
+    /// What the cosines of a unit query `(d,)` with the rows are like; None without any.
+    ///
+    /// # Errors
+    /// [`Error::Length`] of the query.
+    pub fn cosines(&self, query: &[f32]) -> Result<Option<Moments>> {
+        if query.len() != self.d {
+            return Err(Error::Length { what: "query", got: query.len(), wanted: self.d });
+        }
+        let level = Level::best();
+        let cosines: Vec<f64> = self.rows.chunks_exact(self.d.max(1)).map(|row| level.dot(query, row)).collect();
+        Ok((!cosines.is_empty()).then(|| moments(&cosines)))
+    }
+
+    fn row(&self, at: usize) -> &[f32] {
+        &self.rows[at * self.d..(at + 1) * self.d]
+    }
+
+    /// A row with this key: rows of equal keys are taken to be equal.
+    fn row_of(&self, key: u32) -> Option<&[f32]> {
+        self.keys.binary_search(&key).ok().map(|at| self.row(at))
+    }
+
+    /// The cosines of some pairs; equal rows, as of a text that stands twice, make none.
+    fn paired(&self) -> Vec<f64> {
+        let (n, level) = (self.len(), Level::best());
+        let pairs = (0..n.min(PAIRING)).flat_map(|a| (1..=PAIRED.min(n - 1)).map(move |step| (a, (a + step) % n)));
+        let differ = pairs.filter(|&(a, b)| self.keys[a] != self.keys[b]);
+        differ.map(|(a, b)| level.dot(self.row(a), self.row(b))).collect()
+    }
+}
+
+fn moments(cosines: &[f64]) -> Moments {
+    let (n, (rows, deviation)) = (cosines.len() as f64, DOUBT);
+    let mean = if cosines.is_empty() { 0.0 } else { cosines.iter().sum::<f64>() / n };
+    let squares: f64 = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum();
+    Moments { mean, deviation: ((squares + rows * deviation * deviation) / (n + rows)).sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const D: usize = 5;
+
+    fn data(n: usize) -> Vec<f32> {
+        let wave = |i: usize| ((i * i + 7 * i) as f32 * 0.61).sin();
+        let rows: Vec<f32> = (0..n * D).map(wave).collect();
+        super::super::unit_rows(Rows::new(&rows, n, D).unwrap()).unwrap()
+    }
+
+    fn sample(data: &[f32], alive: &[u8], before: Option<&Sample>) -> Sample {
+        let n = data.len() / D;
+        let (rows, slots) = (Rows::new(data, n, D).unwrap(), (0..n as i64).collect::<Vec<_>>());
+        Sample::new(rows.into(), &row_keys(rows), &slots, alive, before).unwrap()
+    }
+
+    #[test]
+    fn few_rows_are_all_there_and_of_many_some() {
+        for n in [0, 1, 255, 511] {
+            assert_eq!(sample(&data(n), &vec![1; n], None).len(), n);
+        }
+        for n in [512, 3_000, 20_000] {
+            let found = sample(&data(n), &vec![1; n], None);
+            assert!((180..600).contains(&found.len()) && found.population() == n, "{}", found.len());
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_cosines() {
+        let (data, query) = (data(400), [1.0, 0.0, 0.0, 0.0, 0.0]);
+        let found = sample(&data, &[1; 400], None).cosines(&query).unwrap().unwrap();
+        let first: Vec<f64> = data.chunks(D).map(|row| f64::from(row[0])).collect();
+        let mean = first.iter().sum::<f64>() / 400.0;
+        let variance = (first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() + 0.05) / 405.0;
+        assert!((found.mean - mean).abs() < 1e-7 && (found.deviation - variance.sqrt()).abs() < 1e-7);
+        assert_eq!(sample(&[], &[], None).cosines(&query), Ok(None));
+        assert!(sample(&data, &[1; 400], None).cosines(&[1.0]).is_err());
+    }
+
+    #[test]
+    fn equal_rows_are_no_pair() {
+        let row = data(1);
+        let twice = [row.clone(), row].concat();
+        assert_eq!(sample(&twice, &[1, 1], None).pairs(), Moments { mean: 0.0, deviation: 0.1 });
+    }
+
+    #[test]
+    fn lengths_and_slots_must_fit() {
+        let data = data(2);
+        let rows = Rows::new(&data, 2, D).unwrap();
+        assert!(Sample::new(rows.into(), &[1], &[0, 1], &[1, 1], None).is_err());
+        assert!(Sample::new(rows.into(), &[1, 2], &[0], &[1, 1], None).is_err());
+        assert!(Sample::new(rows.into(), &[1, 2], &[0, 2], &[1, 1], None).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(crate::seeded(64))]
+        #[test]
+        fn neither_order_nor_history_show(n in 1_usize..1_500, dead in 0_usize..700, turn in 0_usize..1_500) {
+            let (data, mut alive) = (data(n), vec![1; n]);
+            alive.iter_mut().step_by(2).take(dead).for_each(|alive| *alive = 0);
+            let before = sample(&data, &vec![1; n], None);
+            let moved = sample(&data, &alive, Some(&before));
+            let fresh = sample(&data, &alive, None);
+            let at = turn % n;
+            let turned = sample(
+                &[&data[at * D..], &data[..at * D]].concat(),
+                &[&alive[at..], &alive[..at]].concat(),
+                None,
+            );
+            let query = [0.6, 0.0, 0.8, 0.0, 0.0];
+            for other in [&moved, &turned] {
+                prop_assert_eq!(other.cosines(&query), fresh.cosines(&query));
+                prop_assert_eq!((other.pairs(), other.population()), (fresh.pairs(), fresh.population()));
+            }
+        }
+    }
+}
