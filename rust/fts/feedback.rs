@@ -7,6 +7,9 @@ use super::rank::{Part, single_terms, with_scorers};
 use super::statistics::K1;
 use crate::error::Result;
 
+/// So many times the terms wanted are looked up in the best rows.
+const LOOKED_UP: usize = 2;
+
 /// How much of the best rows is taken up.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
@@ -35,46 +38,71 @@ pub fn feedback_at<T: AsRef<str>>(
     let query = single_terms(query)?;
     with_scorers(&[part], |scorers| {
         let Some(scorer) = scorers.first() else { return Ok(vec![0.0; slots.len()]) };
-        let mut terms = told(scorer, &best[..best.len().min(how.rows)], how.agreeing)?;
-        for term in query.iter().filter_map(|term| scorer.contents.term(term)) {
-            terms.remove(&term);
-        }
-        let mut terms: Vec<(u32, f64)> = terms.into_iter().collect();
-        terms.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-        // Terms that tell as much as the last one stay too: their numbers depend on the order in which texts came.
-        let least = how.terms.checked_sub(1).and_then(|last| terms.get(last)).map_or(0.0, |&(_, told)| told);
-        terms.retain(|&(_, told)| told >= least);
-        let idf = |term: u32| scorer.statistics.idf(scorer.statistics.count(term));
-        let most: f64 = terms.iter().map(|&(term, told)| told * idf(term) * (K1 + 1.0)).sum();
+        let query: Vec<u32> = query.iter().filter_map(|term| scorer.contents.term(term)).collect();
+        let mut terms = told(scorer, &best[..best.len().min(how.rows)], &query, how)?;
+        terms.sort_unstable_by_key(|term| term.number);
+        let most: f64 = terms.iter().map(|term| term.told * term.idf * (K1 + 1.0)).sum();
         let score = |&slot: &i64| {
             let slot = scorer.contents.check_slot(slot)?;
-            Ok(terms.iter().map(|&(term, told)| told * weight(scorer, term, slot)).sum::<f64>()
-                / most.max(f64::MIN_POSITIVE))
+            // Both ascend: a row's terms are read once, and only what it has is looked up.
+            let (mut sum, mut rest) = (0.0, terms.as_slice());
+            for number in scorer.contents.forward.get(slot) {
+                rest = &rest[rest.iter().take_while(|term| term.number < number).count()..];
+                match rest.first() {
+                    Some(term) if term.number == number => sum += term.told * weight(scorer, term, slot),
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            Ok(sum / most.max(f64::MIN_POSITIVE))
         };
         slots.iter().map(score).collect()
     })
 }
 
-/// What the terms tell that so many of the rows have.
-fn told(scorer: &Scorer<'_>, rows: &[i64], agreeing: u32) -> Result<FxHashMap<u32, f64>> {
-    let mut terms: FxHashMap<u32, (f64, u32)> = FxHashMap::default();
+/// A term of the best rows.
+struct Term {
+    number: u32,
+    idf: f64,
+    /// The sum of its weights in the best rows.
+    told: f64,
+}
+
+/// The terms that tell most, of those that so many of the rows have.
+fn told(scorer: &Scorer<'_>, rows: &[i64], query: &[u32], how: Feedback) -> Result<Vec<Term>> {
+    let mut times: FxHashMap<u32, u32> = FxHashMap::default();
     for &slot in rows {
         let slot = scorer.contents.check_slot(slot)?;
-        for term in scorer.contents.forward.get(slot) {
-            let (told, times) = terms.entry(term).or_default();
-            (*told, *times) = (*told + weight(scorer, term, slot), *times + 1);
-        }
+        scorer.contents.forward.get(slot).for_each(|term| *times.entry(term).or_default() += 1);
     }
-    Ok(terms.into_iter().filter(|(_, (_, times))| *times >= agreeing).map(|(term, (told, _))| (term, told)).collect())
+    let idf = |number| scorer.statistics.idf(scorer.statistics.count(number));
+    let shared = times.into_iter().filter(|(number, times)| *times >= how.agreeing && !query.contains(number));
+    // What a term can tell at most decides who is looked up.
+    let mut terms: Vec<Term> = shared
+        .map(|(number, times)| (number, idf(number), f64::from(times)))
+        .map(|(number, idf, times)| Term { number, idf, told: times * idf })
+        .collect();
+    cut(&mut terms, LOOKED_UP * how.terms);
+    for term in &mut terms {
+        term.told = rows.iter().map(|&slot| weight(scorer, term, slot as usize)).sum();
+    }
+    cut(&mut terms, how.terms);
+    Ok(terms)
+}
+
+/// Keep the terms that tell most, and those that tell as much as the last: their numbers depend on the order in which
+/// texts came.
+fn cut(terms: &mut Vec<Term>, most: usize) {
+    terms.sort_unstable_by(|a, b| b.told.total_cmp(&a.told));
+    let least = most.checked_sub(1).and_then(|last| terms.get(last)).map_or(0.0, |term| term.told);
+    terms.retain(|term| term.told >= least);
 }
 
 /// What BM25 gives a row for a term.
-fn weight(scorer: &Scorer<'_>, term: u32, slot: usize) -> f64 {
+fn weight(scorer: &Scorer<'_>, term: &Term, slot: usize) -> f64 {
     let run = usize::from(slot >= scorer.contents.split());
-    match scorer.contents.runs(term)[run].find(slot) {
-        Some(posting) => scorer.score(scorer.statistics.idf(scorer.statistics.count(term)), term, posting),
-        None => 0.0,
-    }
+    let posting = scorer.contents.runs(term.number)[run].find(slot);
+    posting.map_or(0.0, |posting| scorer.score(term.idf, term.number, posting))
 }
 
 #[cfg(test)]
