@@ -24,6 +24,7 @@ from ir_measures import Qrel, R, ScoredDoc, nDCG
 from numpy.typing import NDArray
 
 from long_texts import joined, vaults
+from ranking_steps import SHARES, auc, steps, thinned
 from septet import Profile, Vault
 from septet.profiles import BUILTIN, ProfileLike
 from septet.query.options import Leg
@@ -69,7 +70,44 @@ def main() -> None:
         for name, run in runs(vault, collection):
             ndcg, recall = (score(collection, run, limit) for limit in (10, 100))
             print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
+        evaluate_steps(vault, collection)
+    evaluate_late_vectors(collection)
     evaluate_long_texts(collection)
+
+
+def evaluate_steps(vault: Vault, collection: Collection) -> None:
+    print("the steps of septet, and the AUC of confidence against foreign questions")
+    for name, profile, with_vectors in steps():
+        vectors = collection.query_vectors if with_vectors else None
+        if with_vectors and vectors is None:
+            continue
+        print(f"{name:36} {score(collection, ranked_by(vault, profile, vectors), 10)[nDCG @ 10]:8.4f}", flush=True)
+    questions = [query["text"] for query in collection.queries]
+    print(f"{'confidence, text':36} {auc(vault, questions, None):8.4f}")
+    if collection.query_vectors is not None:
+        print(f"{'confidence, with vectors':36} {auc(vault, questions, collection.query_vectors):8.4f}", flush=True)
+
+
+def evaluate_late_vectors(collection: Collection) -> None:
+    if collection.doc_vectors is None:
+        return
+    print("septet with vectors of so many entries")
+    for share in SHARES:
+        some = replace(collection, doc_vectors=thinned(collection.doc_vectors, share))
+        with vault_of(some) as vault:
+            run = ranked_by(vault, "septet", collection.query_vectors)
+            print(f"{share:36.0%} {score(collection, run, 10)[nDCG @ 10]:8.4f}", flush=True)
+
+
+def ranked_by(vault: Vault, profile: ProfileLike, vectors: NDArray[np.float32] | None, legs: Leg | None = None) -> Run:
+    """Return the function that ranks by a profile."""
+
+    def run(number: int, text: str, limit: int) -> list[tuple[str, float]]:
+        vector = None if vectors is None else vectors[number]
+        found = vault.search(text, limit=limit, profile=profile, query_vector=vector, legs=legs)
+        return [(h.id, h.score) for h in found]
+
+    return run
 
 
 def evaluate_long_texts(collection: Collection) -> None:
@@ -127,25 +165,16 @@ Run = Callable[[int, str, int], list[tuple[str, float]]]
 
 def runs(vault: Vault, collection: Collection) -> list[tuple[str, Run]]:
     """Return the competitors: a name, and a function from query number, text and limit to ranked ids with scores."""
-
-    def by_profile(profile: ProfileLike, vectors: NDArray[np.float32] | None, legs: Leg | None = None) -> Run:
-        def run(number: int, text: str, limit: int) -> list[tuple[str, float]]:
-            vector = None if vectors is None else vectors[number]
-            found = vault.search(text, limit=limit, profile=profile, query_vector=vector, legs=legs)
-            return [(h.id, h.score) for h in found]
-
-        return run
-
     found: list[tuple[str, Run]] = [
-        ("FTS5 alone (BM25 as documented)", by_profile(FTS5_ALONE, None)),
-        ("TF-IDF alone (of FTS5's candidates)", by_profile(alone("tfidf", "tfidf"), None)),
+        ("FTS5 alone (BM25 as documented)", ranked_by(vault, FTS5_ALONE, None)),
+        ("TF-IDF alone (of FTS5's candidates)", ranked_by(vault, alone("tfidf", "tfidf"), None)),
     ]
     if collection.query_vectors is not None:
-        found.append(("vectors alone", by_profile(alone("cosine", "cosine"), collection.query_vectors, "vector")))
+        found.append(("vectors alone", ranked_by(vault, alone("cosine", "cosine"), collection.query_vectors, "vector")))
     for profile in PROFILES:
-        found.append((profile, by_profile(profile, None)))
+        found.append((profile, ranked_by(vault, profile, None)))
         if collection.query_vectors is not None:
-            found.append((f"{profile} with vectors", by_profile(profile, collection.query_vectors)))
+            found.append((f"{profile} with vectors", ranked_by(vault, profile, collection.query_vectors)))
     return found
 
 

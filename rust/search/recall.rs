@@ -233,7 +233,10 @@ fn candidates(
             if pool.column("matched").is_some_and(|matched| matched.iter().all(|&share| share < covered)) {
                 let (entries, best) = (text.entries(request.weights), &slots[..scores.len()]);
                 let found = fts::feedback_at(entries, query.terms, best, slots, how)?;
-                pool = pool.with_column(Cow::Borrowed("feedback"), found)?;
+                // Where the best have nothing in common there is no feedback, rather than one of 0.
+                if found.iter().any(|&score| score > 0.0) {
+                    pool = pool.with_column(Cow::Borrowed("feedback"), found)?;
+                }
             }
         }
     }

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 import septet
 from septet import (
+    Balance,
     BatchError,
     CallableEmbedder,
+    Confidence,
     Embedder,
     EmbeddingCache,
     EmbeddingConfig,
@@ -27,6 +29,7 @@ from septet import (
     EntryItem,
     Explanation,
     Federation,
+    Feedback,
     Hit,
     Imported,
     Kind,
@@ -39,6 +42,7 @@ from septet import (
     Results,
     SearchOptions,
     Severity,
+    Smoothing,
     Space,
     SpaceStatus,
     Span,
@@ -199,6 +203,11 @@ def embed(folder: Path) -> None:
 
 def together(agent: Vault, folder: Path) -> None:
     mine = Profile.checked({**PROFILE_FIELDS, "name": "mine"})
+    plain: tuple[Balance | None, Smoothing | None] = (mine.balance, mine.smoothing)
+    assert plain == (None, None) and Balance().factor > 1 and Smoothing().share < 1
+    sure: Confidence = mine.confidence
+    back: Feedback = mine.text.feedback
+    assert sure == Confidence() and back == Feedback(rows=5)
     with Vault(folder / "team.db", profile="six-signals") as team:
         team.add(title="On-call handover", description="Hand over open incidents and JWT rotations")
         with Federation({"agent": agent, "team": team}, {"team": 0.7}, profile=mine) as everything:
