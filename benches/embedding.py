@@ -31,7 +31,8 @@ TOPICS = ("token validation", "connection pool", "cache refresh", "query planner
 DOUBTS = ("after a restart", "under heavy load", "when the network fails", "with two writers", "in a container")
 SHORT = [f"How does the {a} behave {b}, and what is logged? ({i})" for a in TOPICS for b in DOUBTS for i in range(4)]
 QUERY = ["how does JWT validation work"]
-LONG = ["The store keeps every entry with the generation that last wrote it. " * 30] * 4
+#: As long as the model takes: longer ones go in windows.
+LONG = ["The store keeps every entry with the generation that last wrote it. " * 17] * 4
 
 
 def rows(run: Run) -> Iterator[Row]:

@@ -153,6 +153,9 @@ class Sample:
     def __len__(self) -> int:
         """Return the number of rows in it."""
 
+    def kept(self, came: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
+        """Return the sample after rows of these keys came and went, if it has the same rows; else None."""
+
     @property
     def population(self) -> int:
         """How many rows of the space are alive."""

@@ -58,6 +58,11 @@ impl Sample {
         self.0.len()
     }
 
+    /// The sample after rows of these keys came and others went, if it is this one; None when it must be made anew.
+    fn kept(&self, came: Vector<'_, u32>, went: Vector<'_, u32>) -> PyResult<Option<Self>> {
+        Ok(self.0.kept(came.slice()?, went.slice()?).map(Self))
+    }
+
     /// How many rows of the space are alive.
     #[getter]
     fn population(&self) -> usize {

@@ -3,6 +3,8 @@
 //! Rows are chosen by a hash of their components, so the same rows make the same sample, in whatever order they came and
 //! wherever they lie.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::pieces::Pieces;
@@ -31,8 +33,8 @@ pub struct Moments {
 #[derive(Clone, Debug)]
 pub struct Sample {
     d: usize,
-    rows: Vec<f32>,
-    keys: Vec<u32>,
+    rows: Arc<[f32]>,
+    keys: Arc<[u32]>,
     population: usize,
     pairs: Moments,
 }
@@ -63,9 +65,7 @@ impl Sample {
         for slot in slots {
             population += usize::from(lives(slot)?);
         }
-        // Each halving of the keys leaves half of the rows.
-        let halvings = (population / ENOUGH).checked_ilog2().unwrap_or(0);
-        let limit = u32::MAX >> halvings;
+        let limit = limit(population);
         let mut chosen = Vec::new();
         for (row, (&key, slot)) in keys.iter().zip(slots).enumerate() {
             if key <= limit && lives(slot)? {
@@ -86,9 +86,19 @@ impl Sample {
             }
         }
         let keys = chosen.into_iter().map(|(key, _)| key).collect();
-        let mut made = Self { d, rows: data, keys, population, pairs: moments(&[]) };
+        let mut made = Self { d, rows: data.into(), keys, population, pairs: moments(&[]) };
         made.pairs = moments(&made.paired());
         Ok(made)
+    }
+
+    /// The sample after rows came and went, if that is this one: none of them belongs to it, and as many halvings do.
+    ///
+    /// Given the keys of the rows that came and of those that went.
+    pub fn kept(&self, came: &[u32], went: &[u32]) -> Option<Self> {
+        let population = (self.population + came.len()).checked_sub(went.len())?;
+        let limit = limit(population);
+        let is_kept = limit == self::limit(self.population) && came.iter().chain(went).all(|&key| key > limit);
+        is_kept.then(|| Self { population, ..self.clone() })
     }
 
     /// How many rows of the space are alive.
@@ -140,6 +150,11 @@ impl Sample {
         let differ = pairs.filter(|&(a, b)| self.keys[a] != self.keys[b]);
         differ.map(|(a, b)| level.dot(self.row(a), self.row(b))).collect()
     }
+}
+
+/// The keys of the rows that are sampled: each halving leaves half of them.
+fn limit(population: usize) -> u32 {
+    u32::MAX >> (population / ENOUGH).checked_ilog2().unwrap_or(0)
 }
 
 fn moments(cosines: &[f64]) -> Moments {
@@ -205,6 +220,25 @@ mod tests {
         assert!(Sample::new(rows.into(), &[1], &[0, 1], &[1, 1], None).is_err());
         assert!(Sample::new(rows.into(), &[1, 2], &[0], &[1, 1], None).is_err());
         assert!(Sample::new(rows.into(), &[1, 2], &[0, 2], &[1, 1], None).is_err());
+    }
+
+    #[test]
+    fn a_sample_is_kept_while_what_came_and_went_is_not_in_it() {
+        let data = data(2_000);
+        let keys = row_keys(Rows::new(&data, 2_000, D).unwrap());
+        let (mut alive, all) = (vec![1; 2_000], sample(&data, &[1; 2_000], None));
+        for row in 0..300 {
+            alive[row] = 0;
+            let moved = sample(&data, &alive, None);
+            let went: Vec<u32> = keys[..=row].to_vec();
+            if let Some(kept) = all.kept(&[], &went) {
+                assert_eq!((kept.population(), &kept.keys), (moved.population(), &moved.keys), "{row}");
+            } else {
+                assert_ne!(all.keys, moved.keys);
+                return;
+            }
+        }
+        panic!("no row was in the sample");
     }
 
     proptest! {

@@ -71,14 +71,14 @@ def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArr
         snapshot,
         index=old.by_row.moved(rows, slots),
         terms=terms,
-        vectors=_extended_vectors(old, buffers, read, snapshot, fresh),
+        vectors=_extended_vectors(old, buffers, read, snapshot, fresh, gone),
         postings=postings,
         links=None if old.links is None else links.moved(old.links, read, old.generation),
     )
 
 
 def _extended_vectors(
-    old: Snapshot, buffers: Buffers, read: Reading, snapshot: Snapshot, fresh: Slots
+    old: Snapshot, buffers: Buffers, read: Reading, snapshot: Snapshot, fresh: Slots, gone: Slots
 ) -> Mapping[int, VectorRows]:
     """Give every space that is loaded the vectors of new slots, and those that came after their entries."""
     layers = buffers.vectors
@@ -89,7 +89,10 @@ def _extended_vectors(
             continue
         layer.append(read, snapshot.rows[fresh], fresh)
         layer.append_late(read, snapshot, old.generation)
-    return {number: layer.view(snapshot.sampled) for number, layer in layers.items()}
+    # Without entries memories are sampled.
+    known = snapshot.samples_entries and old.samples_entries
+    lost = gone[old.searchable[gone]] if known else None
+    return {number: layer.view(snapshot.sampled, lost) for number, layer in layers.items()}
 
 
 def with_terms(snapshot: Snapshot, read: Reading, now: float) -> Snapshot:

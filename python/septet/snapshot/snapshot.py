@@ -144,8 +144,12 @@ class Snapshot:
     @cached_property
     def sampled(self) -> Mask:
         """Whether vectors are sampled from the slot ``(s,)``: memories must not move what entries are compared with."""
-        entries = self.alive & self.searchable
-        return entries if entries.any() else self.alive
+        return self.alive & self.searchable if self.samples_entries else self.alive
+
+    @property
+    def samples_entries(self) -> bool:
+        """Whether there are entries, so that memories are not sampled."""
+        return self.hidden < len(self.rows)
 
     @cached_property
     def valid_from(self) -> NDArray[np.float64]:
@@ -216,9 +220,14 @@ class Snapshot:
         """Return how many entries, or entries and memories, have no vector of a space, and how many there are."""
         found = self.unembedded.get((space, memories))
         if found is None:
-            counted = self.alive if memories else self.alive & self.searchable
-            missing = np.count_nonzero(counted & (self.vectors[space].positions < 0))
-            found = self.unembedded[space, memories] = int(missing), int(np.count_nonzero(counted))
+            if memories or not self.samples_entries:
+                counted = self.alive if memories else self.alive & self.searchable
+                missing = int(np.count_nonzero(counted & (self.vectors[space].positions < 0)))
+                found = missing, int(np.count_nonzero(counted))
+            else:
+                of = len(self.rows) - self.hidden
+                found = of - self.vectors[space].sample.population, of
+            self.unembedded[space, memories] = found
         return found
 
     def sample_with_memories(self, space: int) -> _core.Sample:

@@ -80,8 +80,13 @@ class VectorLayer:
             known[known] = self._positions.view()[slots[known]] < 0
             self._append([one.vector for one, is_new in zip(page, known) if is_new], slots[known])
 
-    def view(self, sampled: Mask) -> VectorRows:
-        """Return what was appended so far, given from which slots of the snapshot rows are sampled ``(s,)``."""
+    def view(self, sampled: Mask, gone: Slots | None = None) -> VectorRows:
+        """Return what was appended so far.
+
+        Args:
+            sampled: from which slots of the snapshot rows are sampled ``(s,)``.
+            gone: the slots that were sampled before and are no more; None when that is not known.
+        """
         slots, known, placed = len(sampled), len(self._positions), self._slots.view()[self._placed :]
         numbers = np.arange(self._placed, len(self._slots), dtype=np.int32)
         fresh, is_late = np.full(slots - known, -1, dtype=np.int32), placed < known
@@ -94,8 +99,13 @@ class VectorLayer:
             self._positions = AppendBuffer.of(positions)
         self._placed = len(self._slots)
         rows, own = (self._read, self._rows.view()), self._slots.view()
-        self._sample = _core.Sample(rows, self._keys.view(), own, sampled, self._sample)
-        return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, self._keys.view())
+        keys, kept = self._keys.view(), None
+        if self._sample is not None and gone is not None:
+            fresh_rows = slice(self._placed - len(numbers), None)
+            at = self._positions.view()[gone]
+            kept = self._sample.kept(keys[fresh_rows][sampled[own[fresh_rows]]], keys[at[at >= 0]])
+        self._sample = kept or _core.Sample(rows, keys, own, sampled, self._sample)
+        return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, keys)
 
     def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the first rows ``(count, d)`` in two pieces."""

@@ -19,6 +19,9 @@ const PLAIN: usize = ALPHABET.len().pow(3);
 /// that is too high.
 const SHARED: usize = 1 << 17;
 
+/// So few slots are counted without a table.
+const FEW: usize = 64;
+
 /// The slots that count at one moment: how many, their trigrams, and by trigram how many slots have it. Immutable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SpellingStatistics {
@@ -78,7 +81,9 @@ impl SpellingStatistics {
         let contents = index.read();
         let mut moved = self.clone();
         moved.counts.grow(PLAIN + SHARED);
-        let mut seen = Seen { by: vec![0; PLAIN + SHARED], text: 0, numbers: Vec::new() };
+        // Few slots are sorted: the table of all trigrams would take longer to make.
+        let table = if added.len() + removed.len() < FEW { 0 } else { PLAIN + SHARED };
+        let mut seen = Seen { by: vec![0; table], text: 0, numbers: Vec::new() };
         for &slot in removed {
             let trigrams = seen.trigrams(&contents, slot)?;
             moved.slots = moved.slots.saturating_sub(1);
@@ -112,7 +117,7 @@ impl SpellingStatistics {
 
 /// The trigrams of one slot after the other, each once.
 struct Seen {
-    /// By number the text that had it last, from 1.
+    /// By number the text that had it last, from 1; empty where numbers are sorted instead.
     by: Vec<u32>,
     text: u32,
     numbers: Vec<u32>,
@@ -134,11 +139,17 @@ impl Seen {
             let word = str::from_utf8(long.unwrap_or_else(|| letters(&bytes, record))).unwrap_or_default();
             for_each_trigram(word, |trigram| {
                 let number = number(trigram);
-                if std::mem::replace(&mut self.by[number as usize], self.text) != self.text {
+                let is_new =
+                    self.by.get_mut(number as usize).is_none_or(|by| std::mem::replace(by, self.text) != self.text);
+                if is_new {
                     self.numbers.push(number);
                 }
             });
         });
+        if self.by.is_empty() {
+            self.numbers.sort_unstable();
+            self.numbers.dedup();
+        }
         Ok(trigrams)
     }
 }
@@ -177,6 +188,11 @@ mod tests {
         let moved = all.moved(&index, &[], &[0, 2]).unwrap();
         assert_eq!(moved, none.moved(&index, &[3, 1], &[]).unwrap());
         assert!(none.moved(&index, &[4], &[]).is_err());
+        // Many at once are counted by a table.
+        index.append(&vec!["red green 漢字 red"; FEW]);
+        let slots: Vec<i64> = (4..4 + FEW as i64).collect();
+        let one_by_one = slots.iter().fold(moved.clone(), |moved, &slot| moved.moved(&index, &[slot], &[]).unwrap());
+        assert_eq!(moved.moved(&index, &slots, &[]).unwrap(), one_by_one);
     }
 
     #[test]
