@@ -209,3 +209,12 @@ def test_memories_are_found_in_every_language():
             vault.remember(text, id=name)
         for name, (_, queries, _) in CASES.items():
             assert name in vault.search(queries[0], include_memories=True, limit=50).ids, name
+
+
+@pytest.mark.parametrize("question", ["đã", "đá", "da", "đa", "mà", "má"])
+def test_who_asks_with_accents_finds_the_word_with_these_accents_first(question):
+    with Vault(":memory:") as vault:
+        vault.add_many(
+            {"id": word, "title": f"{word} một hai ba"} for word in ("da", "đa", "đã", "đá", "ma", "mà", "má")
+        )
+        assert vault.search(question, profile={"extends": "septet", "graph": {"anchors": 0}}).ids[0] == question

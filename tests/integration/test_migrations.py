@@ -138,3 +138,30 @@ def test_an_older_vault_has_entries_without_parents(old):
         # The view that stood in for the column shows it, now that it is there.
         assert vault.get("long#1").parent == "long"
         assert set(vault.search("word", where={"parent": "long"}).ids) == {"long#1", "long#2", "long#3"}
+
+
+def test_an_upgrade_brings_the_terms_of_words_with_accents(tmp_path):
+    path = tmp_path / "v.db"
+    texts = {"plain": "cafe au lait", "accented": "café au lait", "ascii": "getUserName"}
+    with Vault(path) as vault:
+        vault.add_many({"id": name, "title": text} for name, text in texts.items())
+        vault.remember("crème brûlée", id="memory")
+        wanted = vault.search("café", limit=5).ids
+    with closing(sqlite3.connect(path)) as sql:
+        # As version 3 wrote it: without these terms.
+        sql.execute("INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')")
+        sql.execute("UPDATE entries SET grams = '' WHERE title GLOB '*[^ -~]*'")
+        sql.execute("INSERT INTO grams_fts (rowid, grams) SELECT row, grams FROM entries WHERE grams <> ''")
+        sql.executescript("DROP INDEX entries_by_parent; DROP TABLE link_changes; PRAGMA user_version = 3")
+        sql.execute("ALTER TABLE entries DROP COLUMN parent")
+        sql.commit()
+    with Vault(path) as vault:
+        assert vault.search("café", limit=5).ids == wanted and wanted[0] == "accented"
+        assert vault.search("crème brûlée", include_memories=True).ids == ["memory"]
+        assert vault.search("user name").ids == ["ascii"]
+    with closing(sqlite3.connect(path)) as sql:
+        sql.execute("INSERT INTO grams_fts (grams_fts) VALUES ('integrity-check')")
+        assert sql.execute("SELECT count(*) FROM grams_fts_docsize").fetchone() == (2,)
+        grams = dict(sql.execute("SELECT id, grams FROM entries WHERE live"))
+    assert grams["plain"] == "" and grams["accented"] == "cafze9z"
+    assert grams["memory"] == "crze8zme brzfbzlze9ze"
