@@ -51,8 +51,12 @@ def test_an_entry_is_found_by_its_title_whatever_share_of_the_entries_has_vector
 @pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
 def test_a_new_entry_whose_title_is_the_query_comes_first_before_it_is_embedded(share):
     with vault_of(200, share) as vault:
-        for text in ("amber basin", "Amber, quay!", "harbour lights"):
-            vault.add(id="new", title=text.upper(), description="what was written down about it today")
+        for text in ("amber basin", "Amber, quay!", "harbour lights", "東京都の天気", "đường về nhà", "getUserName"):
+            vault.add(
+                id="new",
+                title=text if "N" in text else text.upper(),
+                description="what was written down about it today",
+            )
             plain = text.replace(",", "").replace("!", "")
             assert ask(vault, plain).ids[0] == "new"
             assert ask(vault, plain, where={"id": {"$ne": "new"}}).ids[0] != "new"
@@ -98,3 +102,13 @@ def test_the_documented_profiles_estimate_nothing():
     with vault_of(60, 0.5) as vault:
         for hit in ask(vault, title(3), limit=60, profile="seven-signals"):
             assert (hit.signals["vector"] == 0.0) or hit.raw["cosine"] is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "near"), [("東京都の天気", "東京の旅"), ("đường về nhà", "đường dài"), ("getUserName", "get it")]
+)
+def test_a_title_of_pairs_accents_or_parts_is_known_as_the_query(query, near):
+    with vault_of(200, 1.0) as vault:
+        vault.add(id="near", title=near, vector=vector_of(query))
+        vault.add(id="new", title=query, description="what was written down about it today")
+        assert ask(vault, query).ids[0] == "new"

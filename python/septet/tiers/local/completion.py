@@ -51,11 +51,13 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
 def titled(read: Reading, plan: Plan, pool: Pool) -> Pool:
     """Return the candidates with the column ``titled``: 1 where the title of one without a vector is the query."""
     columns = pool.columns
-    cosine, share = columns.get("cosine"), columns.get("matched_title")
+    cosine, share = columns.get("cosine"), columns.get("matched")
     if cosine is None or share is None:
         return pool
-    # The title holds every word; whether it is nothing else, its text says.
+    # Not the share of the title, which does not know of character pairs and other grams.
     at = np.flatnonzero(np.isnan(cosine) & (share == 1.0))
+    if not len(at):
+        return pool
     rows = pool.rows
     wanted, values = _words(plan.query.text), np.zeros(len(rows))
     titles = entries.titles_at(read, [rows[i] for i in at])
