@@ -26,7 +26,20 @@ MAX_ARCHITECTURE_LINES = 300
 
 #: From the ground up; a module may import from its own floor and from those before it, types included.
 FLOORS = (
-    {"errors", "checked", "fields", "entry", "vector", "notes", "results", "explanation", "spaces", "threads", "_core"},
+    {
+        "errors",
+        "checked",
+        "fields",
+        "entry",
+        "vector",
+        "notes",
+        "results",
+        "explanation",
+        "spaces",
+        "threads",
+        "filesystem",
+        "_core",
+    },
     {"ranking"},
     {"profiles"},
     {"query"},
