@@ -38,6 +38,7 @@ FLOORS = (
         "spaces",
         "threads",
         "filesystem",
+        "target",
         "_core",
     },
     {"ranking"},

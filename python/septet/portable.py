@@ -19,6 +19,7 @@ from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
 from septet.storage.tables.links import Link
+from septet.target import complete_file
 from septet.writable import Progress, Writable
 
 __all__ = ["Imported", "export", "import_lines"]
@@ -138,19 +139,15 @@ def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
 @contextmanager
 def _made(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO[str]]:
     """Open a target for writing; a file appears under its name only when it is complete."""
-    if not isinstance(target, (str, os.PathLike)):
-        yield target
+    if not _is_path(target):
+        yield target  # type: ignore[misc]
         return
-    path = Path(target)
-    if not store.in_memory and path.exists() and path.samefile(store.path):
-        raise StoreError(f"{path} is the vault itself: name another file for the export")
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8") as out:
-            yield out
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    cure = "name a file, or give an open stream such as sys.stdout (`-` on the command line)"
+    with (
+        complete_file(target, of="" if store.in_memory else store.file, cure=cure) as part,
+        open(part.descriptor, "w", encoding="utf-8", closefd=False) as out,
+    ):
+        yield out
 
 
 def _is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:

@@ -257,15 +257,20 @@ class Vault(Searchable, Writable):
             progress: called with the number of pages copied and the total.
 
         Raises:
-            StoreError: the vault cannot be read, or the copy cannot be written.
+            StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
+                database in use, or is no file.
         """
         self._store.backup(os.fspath(path), progress)
 
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
         """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines.
 
+        Args:
+            target: an open stream, or a file, which appears when it is complete; a new one is its owner's alone.
+
         Raises:
-            StoreError: the vault cannot be read, or the target cannot be written.
+            StoreError: the vault cannot be read, or the target cannot be written: it belongs to a vault or a database
+                in use, or is no file.
         """
         from septet.portable import export
 

@@ -6,10 +6,10 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from septet.errors import Closed, ReadOnly, StoreError
+from septet.errors import Closed, ReadOnly
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import renew_in_children
 
@@ -109,6 +109,11 @@ class Store:
         return self._closed
 
     @property
+    def file(self) -> str:
+        """The path of the file from the root; ``":memory:"`` without one."""
+        return self._file
+
+    @property
     def in_memory(self) -> bool:
         """Whether the store has no file."""
         return self.path == MEMORY
@@ -202,27 +207,11 @@ class Store:
 
         The copy appears under its name only when it is complete.
         """
-        from pathlib import Path
+        from septet.storage.copying import copy_to
 
-        target_path = Path(path)
-        if not self.in_memory and target_path.exists() and target_path.samefile(self._file):
-            raise StoreError(f"{path} is the vault itself: name another file for the backup")
-        if target_path.with_name(target_path.name + "-wal").exists():
-            # SQLite would replay the old file's log over the copy.
-            raise StoreError(f"{path} is a database in use (a log lies beside it): close it, or name another file")
-        part = target_path.with_name(target_path.name + ".part")
-        try:
-            with translated(str(part)), closing(sqlite3.connect(part, isolation_level=None)) as target:
-                with self.reading() as read:
-                    # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
-                    read.sql.backup(target, pages=-1 if progress is None else 1024, progress=_told(progress))
-                # Without a log of its own the one file is the whole copy.
-                target.execute("PRAGMA journal_mode = DELETE")
-            part.replace(target_path)
-        except OSError as fault:
-            raise StoreError(f"the backup {path} cannot be written: {fault.strerror}") from fault
-        finally:
-            part.unlink(missing_ok=True)
+        with self.reading() as read:
+            # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
+            copy_to(path, read.sql, "" if self.in_memory else self._file, progress)
 
     def _connect(self, mode: str = "rw", *, writer: bool = False) -> sqlite3.Connection:
         # Only the first connection may make the file: a vault that was deleted must not come back empty.
@@ -304,7 +293,3 @@ def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
     sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_signature(generation), name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
-
-
-def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
-    return None if progress is None else lambda _status, remaining, total: progress(total - remaining, total)

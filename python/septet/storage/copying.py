@@ -1,0 +1,67 @@
+"""Copying a database to another file by SQLite's online backup, while it is in use."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+from septet.errors import StoreError
+from septet.storage.connection import store_error
+from septet.target import complete_file, target_fault
+
+__all__ = ["copied", "copy_to"]
+
+PAGES = 1_024
+
+
+def copy_to(
+    target: str | os.PathLike[str],
+    source: sqlite3.Connection,
+    file: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Copy what a connection reads to a file, which appears under its name when it is complete.
+
+    Args:
+        file: the database that is read; empty for one in memory.
+        progress: called with the number of pages copied and the total.
+
+    Raises:
+        StoreError: the target cannot be written, or the database cannot be read; it says which of them.
+    """
+    with complete_file(target, of=file, cure="name a file for the copy") as part:
+        copied(source, str(part.path), str(target), file, progress)
+
+
+def copied(
+    source: sqlite3.Connection,
+    part: str,
+    target: str,
+    file: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Copy what a connection reads to an empty file, which then needs no other beside it; see `copy_to`."""
+    try:
+        with closing(sqlite3.connect(part, isolation_level=None)) as to:
+            source.backup(to, pages=-1 if progress is None else PAGES, progress=_told(progress))
+            # Without a log of its own the one file is the whole copy.
+            to.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as fault:
+        raise _fault(fault, target, file) from fault
+
+
+def _fault(fault: sqlite3.Error, target: str, file: str) -> StoreError:
+    """Say which of the two files is at fault."""
+    text = str(fault)
+    # The name of the error is known from Python 3.11 on.
+    if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
+        return store_error(fault, file)
+    # Everything else is about writing, and the database was only read.
+    return target_fault(target, text)
+
+
+def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
+    return None if progress is None else lambda _status, remaining, total: progress(total - remaining, total)

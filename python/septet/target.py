@@ -1,0 +1,175 @@
+"""Writing a file that appears under its name when it is complete, and never over a database in use."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from septet.errors import StoreError
+
+__all__ = ["BESIDE", "Part", "belongs", "complete_file", "sync_folder", "target_fault"]
+
+#: What SQLite keeps beside a database.
+BESIDE = ("-wal", "-shm", "-journal")
+ARRAYS = ".septet"
+
+
+class Part(NamedTuple):
+    """A new, empty file that only this process knows.
+
+    Attributes:
+        path: in the folder of the target.
+        descriptor: open for writing; it is closed for you.
+    """
+
+    path: Path
+    descriptor: int
+
+
+@contextmanager
+def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "name a file instead") -> Iterator[Part]:
+    """Yield a file to write; it takes the target's name, and mode, at the end, and is removed on any failure.
+
+    Without a file of that name before, only its owner may read it. A symbolic link is replaced, not followed.
+
+    Args:
+        of: the path of the vault that is written from; empty without a file.
+        cure: what to do instead, for a target that is no file.
+
+    Raises:
+        StoreError: the target is no file, belongs to a vault or a database in use, or cannot be written.
+    """
+    if not os.fspath(target) or "\0" in os.fspath(target):
+        raise StoreError(f"{target!r} is not a file name: {cure}")
+    path = Path(target).absolute()
+    mode = _checked(path, of, cure)
+    # New and exclusive, so that nobody's file is lost. The target's name may be as long as names can be.
+    part = path.with_name(f".septet-{os.urandom(8).hex()}.part")
+    ours, descriptor = True, -1
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        try:
+            descriptor = os.open(part, flags | getattr(os, "O_BINARY", 0), 0o600)
+        except FileExistsError:
+            ours = False
+            raise
+        yield Part(part, descriptor)
+        if not os.path.samestat(part.lstat(), os.fstat(descriptor)):
+            ours = False
+            raise StoreError(f"{path} was not written: somebody replaced the file {part} meanwhile; try again")
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        descriptor = -1
+        # Writing takes time, and another program may have begun to use a file of this name.
+        _checked(path, of, cure)
+        part.replace(path)
+        ours = False
+        sync_folder(path.parent)
+    except OSError as fault:
+        raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+        if ours:
+            for ending in ("", *BESIDE):
+                with suppress(OSError):
+                    os.unlink(f"{part}{ending}")  # noqa: PTH108 - the path with an ending
+
+
+def target_fault(path: str | os.PathLike[str], reason: str, number: int | None = None) -> StoreError:
+    """Return the error that a file cannot be written, which names its folder where that is at fault."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        return StoreError(f"{path} cannot be written: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        return StoreError(f"{path} cannot be written: the folder {folder} does not take writes; name another")
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "full" in reason:
+        return StoreError(f"{path} cannot be written ({reason}): free space in {folder}, or name another place")
+    return StoreError(f"{path} cannot be written ({reason}): look after the folder {folder}, or name another place")
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Have the names in a folder survive a power failure, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool:
+    """Say whether a path is a vault's file, a log of it or in its folder of arrays, by name or as a link."""
+    real, seen = Path(os.path.realpath(path)), _identity(path)
+    for base in {os.path.abspath(vault), os.path.realpath(vault)}:  # noqa: PTH100 - no link is followed in one of them
+        names = [Path(f"{base}{ending}") for ending in ("", *BESIDE)]
+        arrays = Path(os.path.realpath(f"{base}{ARRAYS}"))
+        if real == arrays or arrays in real.parents or any(real == Path(os.path.realpath(name)) for name in names):
+            return True
+        if seen is None:
+            continue
+        with suppress(OSError):
+            names += arrays.iterdir()
+        if any(seen == _identity(name) for name in names):
+            return True
+    return False
+
+
+def _checked(path: Path, of: str, cure: str) -> int:
+    """Make sure that a target may be written over, and return the mode of the file that comes there."""
+    try:
+        if of and belongs(path, of):
+            raise StoreError(f"{path} is the vault itself, or a part of it: name another file")
+        _refuse_foreign(path)
+        try:
+            behind, there = path.stat(), path.lstat()
+        except FileNotFoundError:
+            return 0o600
+    except OSError as fault:
+        raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
+    if not stat.S_ISREG(behind.st_mode):
+        raise StoreError(f"{path} is {_kind(behind.st_mode)}, not a file: {cure}")
+    return stat.S_IMODE(there.st_mode) & 0o777 if stat.S_ISREG(there.st_mode) else 0o600
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a database in use, and what belongs to another database."""
+    real = os.path.realpath(path)
+    for place in {str(path), real}:
+        for ending in BESIDE:
+            if os.path.lexists(f"{place}{ending}"):
+                # SQLite would replay the old file's log over the new one.
+                raise StoreError(
+                    f"{path} is a database in use ({place}{ending} lies beside it): close it, or name another file"
+                )
+            base = place.removesuffix(ending)
+            if base != place and Path(base).is_file():
+                raise StoreError(f"{path} is the log of {base}: name another file")
+    for folder in Path(real).parents:
+        base = str(folder).removesuffix(ARRAYS)
+        if base != str(folder) and Path(base).is_file():
+            raise StoreError(f"{path} is in the folder of arrays of {base}: name another place")
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Return device and number of a file; None where there is none, or the system gives no numbers."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - any path
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if found.st_ino else None
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    if stat.S_ISFIFO(mode):
+        return "a named pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"
