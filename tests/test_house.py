@@ -39,6 +39,7 @@ FLOORS = (
         "threads",
         "filesystem",
         "target",
+        "documents",
         "_core",
     },
     {"ranking"},

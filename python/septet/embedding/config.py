@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -13,17 +11,18 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
+from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["ConfigLike", "EmbeddingConfig", "ProviderName", "config_of"]
 
 ProviderName: TypeAlias = Literal["none", "auto", "local", "openai", "openai-compatible", "voyage", "gemini", "ollama"]
+
+#: The clocks of the system take no longer waits.
+MAX_TIMEOUT_S = 86_400.0
+#: The most components of a vector.
+MAX_DIMENSIONS = 65_536
 
 _OTHER_NAMES = {"google": "gemini", "off": "none", "openai_compatible": "openai-compatible", "voyageai": "voyage"}
 
@@ -95,13 +94,13 @@ class EmbeddingConfig(BaseModel):
     base_url: str | None = None
     batch_size: int | None = Field(default=None, ge=1)
     input_type: Kind | None = None
-    dimensions: int | None = Field(default=None, ge=1)
+    dimensions: int | None = Field(default=None, ge=1, le=MAX_DIMENSIONS)
     max_input_tokens: int | None = Field(default=None, ge=1)
     query_prefix: str = ""
     document_prefix: str = ""
     model_path: str | None = None
-    attempt_timeout_s: float = Field(default=60.0, gt=0)
-    query_timeout_s: float = Field(default=3.0, gt=0)
+    attempt_timeout_s: float = Field(default=60.0, gt=0, le=MAX_TIMEOUT_S)
+    query_timeout_s: float = Field(default=3.0, gt=0, le=MAX_TIMEOUT_S)
     fallback: tuple[EmbeddingConfig, ...] = ()
 
     @field_validator("model", "api_key", "api_key_env", "base_url", "model_path", mode="before")
@@ -160,7 +159,7 @@ def config_of(source: ConfigLike) -> EmbeddingConfig:
         return EmbeddingConfig()
     if isinstance(source, EmbeddingConfig):
         return source
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in _READERS):
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in SUFFIXES):
         data = _read(Path(source))
         # A file may contain other settings besides the block.
         return _validated(data.get("embedding", data if "provider" in data else {}))
@@ -185,41 +184,15 @@ def _validated(data: Any) -> EmbeddingConfig:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    reader = _READERS.get(path.suffix)
-    if reader is None:
-        raise EmbeddingConfigError(f"{path}: a configuration file must end in {', '.join(_READERS)}")
     try:
-        data = reader(path.read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise EmbeddingConfigError(f"{path} cannot be read: {fault.strerror or fault}") from None
-    except ValueError as fault:
+        data = read_document(path)
+    except KeyError:
+        raise EmbeddingConfigError(f"{path}: a configuration file must end in {', '.join(SUFFIXES)}") from None
+    except Unreadable as fault:
         # Parsers quote lines, which may contain a key; only the line number is safe to report.
-        where = getattr(fault, "lineno", None)
-        raise EmbeddingConfigError(
-            f"{path} is not valid {path.suffix[1:].upper()}{f' at line {where}' if where else ''}"
-        ) from None
+        raise EmbeddingConfigError(f"{path} {fault}") from None
     if data is None:
         return {}
     if not isinstance(data, Mapping):
         raise EmbeddingConfigError(f"{path} must contain a mapping")
     return data
-
-
-def _yaml(text: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise EmbeddingConfigError(
-            "YAML files require an extra: pip install 'septet[yaml]'; TOML and JSON work without"
-        ) from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as fault:
-        mark = getattr(fault, "problem_mark", None)
-        error = ValueError("not YAML")
-        if mark is not None:
-            error.lineno = mark.line + 1  # type: ignore[attr-defined]
-        raise error from None
-
-
-_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".yaml": _yaml, ".yml": _yaml, ".json": json.loads}

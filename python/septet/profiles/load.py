@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
 from septet.ranking.profile import Profile
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = ["ProfileLike", "resolve"]
+
+#: Of `septet.documents`, which only a search with a file loads.
+_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
 #: A profile, or what `resolve` turns into one: a built-in name, a file, a dict.
 ProfileLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | Profile"
@@ -33,12 +32,9 @@ def resolve(profile: ProfileLike) -> Profile:
     if isinstance(profile, Profile):
         return profile
     if isinstance(profile, Mapping):
-        return _from_mapping(profile)
-    if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(tuple(_READERS))):
-        # Built-in names need neither pathlib nor a parser.
-        from pathlib import Path
-
-        return _from_mapping(_read(Path(profile)))
+        return _from_mapping(_bounded(profile))
+    if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(_SUFFIXES)):
+        return _from_mapping(_read(profile))
     found = BUILTIN.get(profile) if isinstance(profile, str) else None
     if found is None:
         raise ProfileError(
@@ -70,41 +66,27 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return out
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _bounded(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    from septet.documents import Unreadable, bounded
+
     try:
-        data = _READERS[path.suffix](path.read_text(encoding="utf-8"))
-    except KeyError:
-        raise ProfileError(f"{path}: the name of a profile file ends in {', '.join(_READERS)}") from None
-    except (OSError, ValueError) as fault:
-        raise ProfileError(f"{path}: {fault}") from None
-    if not isinstance(data, Mapping):
-        raise ProfileError(f"{path} does not contain a mapping")
+        bounded(data)
+    except Unreadable as fault:
+        raise ProfileError(f"the profile {fault}") from None
     return data
 
 
-def _toml(text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
+def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    from pathlib import Path
 
+    from septet.documents import Unreadable, read_document
 
-def _json(text: str) -> Any:
-    import json
-
-    return json.loads(text)
-
-
-def _yaml(text: str) -> Any:
     try:
-        import yaml
-    except ImportError:
-        raise ProfileError("reading YAML needs the extra: pip install 'septet[yaml]'; TOML and JSON do not") from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as fault:
-        raise ProfileError(f"not YAML: {fault}") from None
-
-
-_READERS: dict[str, Callable[[str], Any]] = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml, ".json": _json}
+        data = read_document(Path(path))
+    except KeyError:
+        raise ProfileError(f"{path}: the name of a profile file ends in {', '.join(_SUFFIXES)}") from None
+    except Unreadable as fault:
+        raise ProfileError(f"{path} {fault}{f' ({fault.quoted})' if fault.quoted else ''}") from None
+    if not isinstance(data, Mapping):
+        raise ProfileError(f"{path} does not contain a mapping")
+    return data
