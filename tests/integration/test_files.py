@@ -1,6 +1,7 @@
 """Files that are no vault, that cannot be written, or that somebody else holds: a clear error, and nothing touched."""
 
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -324,6 +325,22 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(path):
             vault.add(title="word", description="long " * 200_000)
         assert len(vault) == before and len(vault.search("word", limit=999)) == before
         vault._store._writer.execute("PRAGMA max_page_count = 1000000000")
+        vault.add(title="word")
+        assert len(vault) == before + 1
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no limit for files")
+def test_a_limit_on_the_size_of_files_is_named_and_nothing_is_lost(path):
+    with Vault(path) as vault:
+        before = len(vault)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
+        try:
+            with pytest.raises(StoreError, match=r"v\.db: this process may make no file larger than \d+ bytes"):
+                vault.add(title="word", description="long " * 200_000)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert len(vault) == before
         vault.add(title="word")
         assert len(vault) == before + 1
 
