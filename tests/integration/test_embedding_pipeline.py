@@ -259,6 +259,19 @@ def test_texts_that_another_has_claimed_are_left_to_him_and_fall_back_when_his_t
         assert counts(vault.embed()) == (3, 0, 0, 0, 1)
 
 
+def test_a_run_that_could_not_release_its_claims_does_not_keep_the_next_one_waiting(vault, embedder):
+    fill(vault, 30)
+
+    def disk_fails(_texts):
+        vault._store._writer.execute("PRAGMA query_only = 1")
+
+    embedder.script.append(disk_fails)
+    with pytest.raises(ReadOnly):
+        vault.embed()
+    vault._store._writer.execute("PRAGMA query_only = 0")
+    assert counts(vault.embed()) == (30, 0, 0, 0, 1)
+
+
 def test_a_cache_serves_other_vaults_and_deleted_files(tmp_path, embedder):
     cache = EmbeddingCache(tmp_path / "cache.db")
     for name in ("a.db", "b.db"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -60,6 +60,8 @@ class Pipeline:
     memories: bool = True
     batch_texts: int = BATCH_TEXTS
     clock: Callable[[], float] = time.time
+    #: Owners whose claims could not be released, as when the disk was full.
+    _unreleased: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     def model(self) -> str:
@@ -132,15 +134,20 @@ class Pipeline:
         with background, self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
+            for owner in list(self._unreleased):
+                claims.release(write, owner)
             space = self.space(write, tally)
             if space is not None and begin:
                 texts.begin(write, space)
             return tally.done + texts.count_missing(write, space, memories=self.memories)
 
     def release(self, owner: str) -> None:
-        """Release an owner's claims, if the store still accepts writes."""
-        with suppress(SeptetError), background, self.store.bookkeeping() as write:
-            claims.release(write, owner)
+        """Release an owner's claims, now or, where the store takes no writes, before the next run."""
+        self._unreleased.add(owner)
+        with suppress(SeptetError):
+            with background, self.store.bookkeeping() as write:
+                claims.release(write, owner)
+            self._unreleased.discard(owner)
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
