@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -106,6 +107,8 @@ class EmbeddingCache:
         self._sql: sqlite3.Connection | None = None
         self._inherited: sqlite3.Connection | None = None
         self._notes: list[Note] = []
+        #: Whether the file is left alone from now on.
+        self._given_up = False
         self._lock = threading.Lock()
         renew_in_children(self)
 
@@ -114,7 +117,7 @@ class EmbeddingCache:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """Why the file cannot be used; empty while it can."""
+        """Why the file cannot be used, or could not at the last attempt; empty while it can."""
         return tuple(self._notes)
 
     def __len__(self) -> int:
@@ -177,11 +180,12 @@ class EmbeddingCache:
                     excess = connection.execute(_COUNT).fetchone()[0] - self.limit
                     if excess > 0:
                         connection.execute(_DROP_OLDEST, (excess,))
+                self._notes = []
             except sqlite3.Error as fault:
                 self._fail(fault)
 
     def _opened(self) -> sqlite3.Connection | None:
-        if self._sql is not None or self._notes:
+        if self._sql is not None or self._given_up:
             return self._sql
         connection = sqlite3.connect(
             self._file, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
@@ -199,15 +203,18 @@ class EmbeddingCache:
         return connection
 
     def _fail(self, fault: sqlite3.Error) -> None:
-        """Continue without the cache: this once when it is busy, for good when the file cannot be used."""
-        if "locked" in str(fault) or "busy" in str(fault):
+        """Continue without the cache: this once when it is busy or the disk is full, for good when it is unusable."""
+        said = str(fault)
+        if "locked" in said or "busy" in said:
             return
         if self._sql is not None:
             with suppress(sqlite3.Error):
                 self._sql.close()
             self._sql = None
+        self._given_up = re.search("full|disk I/O", said) is None
+        cure = "delete the file or choose another" if self._given_up else "make room on the disk"
         cause = f"the embedding cache {self.path} cannot be used: {fault}"
-        self._notes = [Note("cache_unusable", cause, "delete the file or choose another; embedding works without it")]
+        self._notes = [Note("cache_unusable", cause, f"{cure}; embedding works without it")]
 
 
 def _is_foreign(connection: sqlite3.Connection) -> bool:
