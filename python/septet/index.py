@@ -156,7 +156,9 @@ class VectorIndex:
         target, rows = Path(path), self._rows
         with _beside(target) as beside:
             with beside.open("wb") as file:
-                np.lib.format.write_array(file, rows, version=(1, 0), allow_pickle=False)
+                # Not by `write_array`, whose error on a full disk does not say why.
+                np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(rows))
+                file.write(np.ascontiguousarray(rows).data)
                 file.flush()
                 os.fsync(file.fileno())
                 stamp = _stamp(os.fstat(file.fileno()), rows)

@@ -1,5 +1,7 @@
 """The index that needs no vault."""
 
+import errno
+import resource
 import threading
 
 import numpy as np
@@ -219,3 +221,22 @@ def test_searches_go_on_while_vectors_are_added():
     for reader in readers:
         reader.join()
     assert not failures
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no limit for files")
+@pytest.mark.parametrize("rows", [10, 700, 3_000])
+def test_a_file_that_has_no_room_says_why_and_leaves_the_old_one(tmp_path, rows):
+    index = VectorIndex(8)
+    index.add(np.eye(8))
+    index.save(tmp_path / "index.npy")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    index.add(np.random.default_rng(0).normal(size=(rows, 8)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
+    try:
+        with pytest.raises(OSError) as raised:
+            index.save(tmp_path / "index.npy")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert raised.value.errno == errno.EFBIG
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
