@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test bench eval mutants lint format clean help
+.PHONY: demo test stress bench eval mutants lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -35,6 +35,11 @@ demo: $(VENV)/.built  ## index this Python's documentation and ask six questions
 
 test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 	sh tests/run.sh $(BIN)
+
+SEPTET_STRESS_S ?= 30
+
+stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, crowds, full disks (SEPTET_STRESS_S=30 seconds each)
+	SEPTET_STRESS_S=$(SEPTET_STRESS_S) $(BIN)/python -m pytest -q -s tests/stress --timeout $$((300 + 2 * $(SEPTET_STRESS_S)))
 
 $(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet --extras cli,bench

@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
@@ -14,32 +13,11 @@ import pytest
 
 from septet import Closed, Federation, Vault
 
-STRESS_S = float(os.environ.get("SEPTET_STRESS_S", "3"))
-
 ADD = """
 import sys
 from septet import Vault
 with Vault(sys.argv[1]) as vault:
     vault.add(id="theirs", title="word", vector=[0, 1])
-"""
-
-STRESS = """
-import sys, time
-from septet import Vault
-path, name, until = sys.argv[1], sys.argv[2], float(sys.argv[3])
-added = 0
-with Vault(path) as vault:
-    while time.time() < until or not added:
-        vault.add(id=f"{name}-{added}", title=f"word {name} {added}", vector=[1, added])
-        added += 1
-        if added % 5 == 0:
-            vault.add_many({"id": f"{name}-{added + i}", "title": f"word {name}"} for i in range(20))
-            added += 20
-        found = vault.search(f"word {name}", limit=5, query_vector=[1, 0])
-        assert found and not found.degraded, found
-        if added % 7 == 0:
-            vault.update(f"{name}-{added - 1}", severity="critical")
-print(added)
 """
 
 BULK = """
@@ -92,21 +70,6 @@ def test_the_next_search_finds_what_another_process_added(tmp_path):
         subprocess.run([sys.executable, "-c", ADD, str(path)], check=True)
         assert vault.search("word", query_vector=[0, 1]).ids == ["theirs", "ours"]
         assert vault.get("theirs") is not None and len(vault) == 2
-
-
-def test_eight_processes_add_and_search_and_lose_nothing(tmp_path):
-    path = tmp_path / "v.db"
-    until = time.time() + STRESS_S
-    running = [started(STRESS, path, f"p{i}", until) for i in range(8)]
-    wanted = 0
-    for process in running:
-        out, err = process.communicate(timeout=STRESS_S + 60)
-        assert process.returncode == 0, err
-        wanted += int(out)
-    with Vault(path) as vault:
-        assert len(vault) == wanted
-        assert len(vault.search("word", limit=wanted)) == wanted
-    check_sound(path)
 
 
 def test_a_process_killed_in_a_batch_leaves_whole_batches(tmp_path):
