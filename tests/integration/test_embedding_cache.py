@@ -1,7 +1,6 @@
 """The embedding cache: shared by whoever names the file, bounded, and never in the way."""
 
 import os
-import resource
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ import pytest
 
 from septet import Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
+from small_files import no_larger_than
 
 MADE = CacheNamespace("test", "letters", "document")
 
@@ -147,19 +147,14 @@ def test_a_limit_must_keep_something(tmp_path):
         EmbeddingCache(tmp_path / "c", limit=0)
 
 
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no limit for files")
 @pytest.mark.parametrize("began", [True, False])
 def test_a_disk_that_is_full_for_a_while_is_skipped_for_that_while(cache, began):
     if began:
         cache.put(MADE, rows(1))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
-    try:
+    with no_larger_than(1_000):
         cache.put(MADE, rows(2))
         assert [n.code for n in cache.notes] == ["cache_unusable"]
         assert "room" in cache.notes[0].cure
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     cache.put(MADE, rows(3))
     assert found(cache, 2, 3) == {"text 3": 3.0}
     assert not cache.notes

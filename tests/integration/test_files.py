@@ -1,7 +1,6 @@
 """Files that are no vault, that cannot be written, or that somebody else holds: a clear error, and nothing touched."""
 
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -313,36 +312,6 @@ def test_a_file_that_may_not_be_read_says_so(at_rest, read_only):
             Vault(at_rest, read_only=read_only)
 
     as_nobody(task)
-
-
-def test_a_full_disk_is_an_error_and_nothing_is_lost(path):
-    with Vault(path) as vault:
-        before = len(vault)
-        with vault._store.writing() as write:
-            pages = write.sql.execute("PRAGMA page_count").fetchone()[0]
-        vault._store._writer.execute(f"PRAGMA max_page_count = {pages + 5}")
-        with pytest.raises(StoreError, match=r"v\.db: the disk is full"):
-            vault.add(title="word", description="long " * 200_000)
-        assert len(vault) == before and len(vault.search("word", limit=999)) == before
-        vault._store._writer.execute("PRAGMA max_page_count = 1000000000")
-        vault.add(title="word")
-        assert len(vault) == before + 1
-
-
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no limit for files")
-def test_a_limit_on_the_size_of_files_is_named_and_nothing_is_lost(path):
-    with Vault(path) as vault:
-        before = len(vault)
-        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, limits[1]))
-        try:
-            with pytest.raises(StoreError, match=r"v\.db: this process may make no file larger than \d+ bytes"):
-                vault.add(title="word", description="long " * 200_000)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        assert len(vault) == before
-        vault.add(title="word")
-        assert len(vault) == before + 1
 
 
 DAMAGED = """

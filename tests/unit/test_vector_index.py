@@ -1,7 +1,6 @@
 """The index that needs no vault."""
 
 import errno
-import resource
 import threading
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from septet import _core
 from septet.errors import QueryError, StoreError, VectorError
 from septet.index import VectorIndex, top_k
+from small_files import no_larger_than
 
 
 def some(n, d, seed=0):
@@ -223,7 +223,6 @@ def test_searches_go_on_while_vectors_are_added():
     assert not failures
 
 
-@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no limit for files")
 @pytest.mark.parametrize("rows", [10, 700, 3_000])
 def test_a_file_that_has_no_room_says_why_and_leaves_the_old_one(tmp_path, rows):
     index = VectorIndex(8)
@@ -231,12 +230,7 @@ def test_a_file_that_has_no_room_says_why_and_leaves_the_old_one(tmp_path, rows)
     index.save(tmp_path / "index.npy")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     index.add(np.random.default_rng(0).normal(size=(rows, 8)))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
-    try:
-        with pytest.raises(OSError) as raised:
-            index.save(tmp_path / "index.npy")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with no_larger_than(300), pytest.raises(OSError) as raised:
+        index.save(tmp_path / "index.npy")
     assert raised.value.errno == errno.EFBIG
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
