@@ -17,6 +17,7 @@ import typer
 from septet.cli.embedding import doctor, embed, models
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
+from septet.cli.terminal import guarded, print_json, say
 from septet.errors import (
     EmbeddingConfigError,
     EmbeddingError,
@@ -80,6 +81,11 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         # Arguments that are not UTF-8 arrive as lone surrogates; printing them must not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    with guarded():
+        return _code()
+
+
+def _code() -> int:
     try:
         try:
             app(prog_name="septet")
@@ -96,9 +102,13 @@ def run() -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
     except OSError as fault:
+        if fault.filename is not None:
+            # A path that the system does not take, such as one that is too long.
+            say(f"septet: {fault.filename}: {fault.strerror}")
+            return STORE
         # Standard output failed, for example on a full disk. Flushing the buffer at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _say(f"septet: the output could not be written: {fault.strerror}")
+        say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
     return OK
 
@@ -174,7 +184,7 @@ def add(
     status = opened.embedding_status()
     _say_notes(status.notes)
     if status.activity == "running":
-        _say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (`septet embed` makes it, `septet doctor` checks)")
+        say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (`septet embed` makes it, `septet doctor` checks)")
 
 
 @app.command("import")
@@ -193,7 +203,7 @@ def import_(
             done = opened.import_(source, progress=step)
         except UnicodeDecodeError as fault:
             raise EntryError(f"{file} is not UTF-8 (at byte {fault.start} of a block): convert it first") from None
-    _say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
+    say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
 
 
 @app.command()
@@ -213,12 +223,12 @@ def search(
     with existing(vault, **settings.find(embedding).embedder) as opened:
         results = opened.search(query, **search_options(options))
     if as_json:
-        _print_json(results.to_dict())
+        print_json(results.to_dict())
     elif results:
         render.hits(render.console(sys.stdout), results, ids=True, detail=explain)
     _say_notes(results.notes)
     if not results:
-        _say("nothing found")
+        say("nothing found")
         raise typer.Exit(NOTHING)
 
 
@@ -234,7 +244,7 @@ def get(
     with existing(vault) as opened:
         found = opened.load(ids)
     if as_json:
-        _print_json([entry.to_dict() for entry in found])
+        print_json([entry.to_dict() for entry in found])
     else:
         out = render.console(sys.stdout)
         for number, entry in enumerate(found):
@@ -243,7 +253,7 @@ def get(
             render.entry(out, entry)
     missing = sorted(set(ids) - {entry.id for entry in found})
     if missing:
-        _say(f"no entry {', '.join(repr(id) for id in missing)} in {opened.path}")
+        say(f"no entry {', '.join(repr(id) for id in missing)} in {opened.path}")
         raise typer.Exit(NOTHING)
 
 
@@ -267,7 +277,7 @@ def explain(
     with existing(vault, **settings.find(embedding).embedder) as opened:
         found = opened.explain(query, id, **search_options(options))
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         render.explanation(render.console(sys.stdout), found)
     _say_notes(found.notes)
@@ -288,7 +298,7 @@ def feedback(
     """
     with existing(vault, read_only=False) as opened:
         opened.feedback(query, id, action)
-    _say(f"recorded: {id} was {action}")
+    say(f"recorded: {id} was {action}")
 
 
 @app.command()
@@ -299,7 +309,7 @@ def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
     with existing(vault) as opened:
         found = opened.stats()
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         render.stats(render.console(sys.stdout), found)
 
@@ -310,23 +320,15 @@ def _attr(text: str) -> tuple[str, Any]:
         raise EntryError(f"--attr is {text!r}: wanted KEY=VALUE")
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value
-
-
-def _print_json(data: object) -> None:
-    print(json.dumps(data, ensure_ascii=False, indent=2))
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)
 
 
 def _say_notes(notes: tuple[Note, ...]) -> None:
     for note in notes:
-        _say(f"note {note}")
+        say(f"note {note}")
 
 
 def _fail(fault: SeptetError, code: int) -> int:
-    _say("septet: " + " ".join(str(fault).split()))
+    say(f"septet: {fault}")
     return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
+from septet.cli.terminal import flat, print_json, say
 from septet.errors import EmbeddingConfigError
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def embed(
     with existing(vault, read_only=False, **settings.embedder) as opened, render.progress("embedding") as step:
         report = opened.embed(progress=step, batch=batch)
     if as_json:
-        _print_json(report.to_dict())
+        print_json(report.to_dict())
     else:
-        _say(_told(report))
+        say(_told(report))
     for note in report.notes:
-        _say(f"note {note}")
+        say(f"note {note}")
     if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):
         raise typer.Exit(_FAILED)
 
@@ -84,7 +84,7 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
 
     found = catalogue(find(embedding))
     if as_json:
-        _print_json(asdict(found))
+        print_json(asdict(found))
     else:
         _show_models(render.console(sys.stdout), found)
 
@@ -108,7 +108,7 @@ def doctor(
     code = next((check.exit_code for check in found if check.state == "fault"), 0)
     if as_json:
         told = {check.name: {"state": check.state, "said": check.said, **check.facts} for check in found}
-        _print_json({"healthy": code == 0, "checks": told})
+        print_json({"healthy": code == 0, "checks": told}, _plain)
     else:
         _show_checks(render.console(sys.stdout), found)
     if code:
@@ -126,13 +126,18 @@ def _told(report: EmbedReport) -> str:
 def _show_models(out: Console, found: Catalogue) -> None:
     from rich.text import Text
 
-    from septet.cli.render import harmless
-
-    out.print(Text(f"Used here: {found.used or 'none'} ({found.why})", style="bold"))
+    out.print(Text(flat(f"Used here: {found.used or 'none'} ({found.why})"), style="bold"))
     out.print(Text("\nLocal models", style="bold"))
     for one in found.local:
         dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
-        out.print(Text(harmless(f"  {one.model or one.name:28} {dimensions}{one.fault or one.source}")))
+        out.print(
+            Text(
+                "  "
+                + flat(f"{one.model or one.name:28}").ljust(28)
+                + " "
+                + flat(f"{dimensions}{one.fault or one.source}")
+            )
+        )
     if not found.local:
         out.print(Text(f"  none: {found.no_local}"))
     out.print(Text("\nProviders", style="bold"))
@@ -150,22 +155,12 @@ _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 def _show_checks(out: Console, found: list[Check]) -> None:
     from rich.text import Text
 
-    from septet.cli.render import harmless
-
     for check in found:
         line = Text(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", style=_STYLES[check.state])
-        out.print(line.append(harmless(check.said), style="default"))
-
-
-def _print_json(data: object) -> None:
-    print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
+        out.print(line.append(flat(check.said), style="default"))
 
 
 def _plain(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)

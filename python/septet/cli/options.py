@@ -112,6 +112,8 @@ def _where(text: str) -> dict[str, Any]:
         parsed = json.loads(text)
     except ValueError as fault:
         raise QueryError(f"--where is not JSON: {fault}") from None
+    except RecursionError:
+        raise QueryError("--where is nested too deeply: write it flatter") from None
     if not isinstance(parsed, dict):
         raise QueryError('--where wants a JSON object, for example {"domain": "security"}')
     return parsed

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.text import Text
 
+from septet.cli.terminal import flat, harmless, unguarded
 from septet.entry import Entry
 from septet.explanation import Explanation
 from septet.results import Hit, Results
@@ -27,7 +29,6 @@ __all__ = [
     "console",
     "entry",
     "explanation",
-    "harmless",
     "hits",
     "legend",
     "one_line",
@@ -54,12 +55,20 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
+class _Harmless(Console):
+    """A console that makes harmless what it shows. Its own colours and cursor movements pass."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
+
+
 def console(stream: TextIO, *, color: bool = True) -> Console:
     """Return a console; it writes plain text if piped, if NO_COLOR is set, or without ``color``."""
     wanted = color and not os.environ.get("NO_COLOR") and stream.isatty()
     system = "auto" if wanted else None
-    return Console(
-        file=stream,
+    return _Harmless(
+        file=unguarded(stream),
         color_system=system,  # type: ignore[arg-type]
         width=None if stream.isatty() else WIDTH,
         highlight=False,
@@ -71,10 +80,10 @@ def console(stream: TextIO, *, color: bool = True) -> Console:
 
 def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
     """Return the first paragraph of a text on one line, cut to a width."""
-    flat = harmless(" ".join(text.strip().partition("\n\n")[0].split()))
-    if len(flat) <= width:
-        return flat
-    return flat[: max(0, width - 3)].rstrip() + "..." if ascii_only else flat[: max(0, width - 1)].rstrip() + "…"
+    line = flat(text.strip().partition("\n\n")[0])
+    if len(line) <= width:
+        return line
+    return line[: max(0, width - 3)].rstrip() + "..." if ascii_only else line[: max(0, width - 1)].rstrip() + "…"
 
 
 def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
@@ -123,7 +132,7 @@ def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> N
 
 def explanation(out: Console, found: Explanation) -> None:
     """Print why an entry ranks where it does."""
-    reason, *rest = harmless(str(found)).split("\n")
+    reason, *rest = str(found).split("\n")
     out.print(Text(reason, style="bold"))
     for line in rest:
         out.print(Text(line))
@@ -132,27 +141,28 @@ def explanation(out: Console, found: Explanation) -> None:
 def entry(out: Console, found: Entry) -> None:
     """Print a whole entry."""
     facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
-    out.print(Text(harmless(found.title), style="bold"))
-    out.print(Text(harmless(f"{found.id}  {' '.join(facts)}"), style="dim"))
+    out.print(Text(flat(found.title), style="bold"))
+    out.print(Text(flat(found.id) + "  " + flat(" ".join(facts)), style="dim"))
     if found.span is not None:
-        out.print(Text(f"{found.span.path}#L{found.span.first_line}-L{found.span.last_line}", style="dim"))
+        lines = f"#L{found.span.first_line}-L{found.span.last_line}"
+        out.print(Text(flat(found.span.path) + lines, style="dim"))
     for text in (found.context, found.description):
         if text:
-            out.print(Text("\n" + harmless(text)))
+            out.print(Text("\n" + text))
     for key, value in found.attrs.items():
-        out.print(Text(harmless(f"{key}: {value}"), style="dim"))
+        out.print(Text(flat(f"{key}: {value}"), style="dim"))
 
 
 def stats(out: Console, found: Stats) -> None:
     """Print what a vault holds."""
-    out.print(Text(f"{found.path}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
+    out.print(Text(f"{flat(found.path)}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
     for name, value in [("entries", found.entries), ("links", found.links)]:
         out.print(Text(f"  {name:10} {value:>10,}"))
     for title, counts in [("kind", found.kinds), ("feedback", found.feedback)]:
         for name, number in counts.items():
-            out.print(Text(f"  {title:10} {number:>10,}  {name}"))
+            out.print(Text(f"  {title:10} {number:>10,}  {flat(name)}"))
     for space in found.spaces:
-        out.print(Text(f"  {'vectors':10} {space.entries:>10,}  {space.model}, {space.dimensions} dimensions"))
+        out.print(Text(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions"))
 
 
 @contextmanager
@@ -173,7 +183,7 @@ def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) ->
     if ids:
         line.append(one_line(hit.title, max(20, left), ascii_only=plain), style="bold")
         out.print(line)
-        second = Text(f"       {hit.id}", style="cyan")
+        second = Text(f"       {flat(hit.id)}", style="cyan")
         if described := _described(hit, WIDTH - 9 - len(hit.id), plain):
             second.append("  " + described, style="dim")
         out.print(second)
@@ -215,15 +225,6 @@ def _label(name: str) -> str:
 
 def _color(name: str) -> str:
     return SIGNALS[name][1] if name in SIGNALS else "default"
-
-
-def harmless(text: str) -> str:
-    """Return a text without control characters, which could change the state of a terminal."""
-    return text.translate(_CONTROLS)
-
-
-#: Characters below the space and from 127 to 159, except tab and line feed.
-_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
 
 
 def _ascii(out: Console) -> bool:

@@ -1,0 +1,81 @@
+"""What reaches a terminal: text without the characters that steer one. Everything the commands print goes through here.
+
+A title, a file name or a provider's message may hold escape sequences, which move the cursor, rename the window or fill
+the clipboard, and characters that show text in another order than it is read. They become U+FFFD; in JSON, ``\\u001b``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+__all__ = ["flat", "guarded", "harmless", "print_json", "say", "unguarded"]
+
+#: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    """Return a text without characters that could steer a terminal; tabs and line feeds stay."""
+    return _STEERING.sub("\ufffd", text)
+
+
+def flat(text: str) -> str:
+    """Return a harmless text on one line, so that it cannot pose as another one."""
+    return harmless(" ".join(text.split()))
+
+
+class _Guarded:
+    """A text stream that makes harmless what is written to it. `unguarded` is the stream behind it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; return its length."""
+        self.unguarded.write(harmless(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Guard standard output and standard error: also what argument parsers, warnings and tracebacks write."""
+    out, err = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _Guarded(out), _Guarded(err)
+    yield
+    # After an error they stay: Python prints its traceback at the end of the process.
+    sys.stdout, sys.stderr = out, err
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """Return the stream behind a guarded one, for a console: its colours are escape sequences too."""
+    found: TextIO = getattr(stream, "unguarded", stream)
+    return found
+
+
+def print_json(data: object, default: Callable[[Any], Any] | None = None) -> None:
+    """Print JSON, with escapes for the characters that steer a terminal.
+
+    Args:
+        default: turns what is no JSON into something that is.
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=2, default=default)
+    # Outside of its strings, JSON has no such characters.
+    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def say(message: str) -> None:
+    """Print a message of one line to standard error."""
+    print(flat(message), file=sys.stderr)
