@@ -96,7 +96,7 @@ class Embeddings:
             self._automatic = Automatic(pipeline, self._options.close_wait_s, on_answer)
         #: Whether a search has a query to embed here, or a fault to report.
         self.affects_searches = bool(self.query_embedders or self._faults)
-        self._selected: tuple[tuple[int, Mapping[str, int | None]], Selection] | None = None
+        self._selected: tuple[tuple[tuple[int, str], Mapping[str, int | None]], Selection] | None = None
 
     def close(self) -> None:
         """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""
@@ -166,7 +166,7 @@ class Embeddings:
         return () if self._automatic is None else self._automatic.notes
 
     def select(self, available: Mapping[str, int | None]) -> Selection:
-        """Return the space that answers searches; computed once per generation of the store.
+        """Return the space that answers searches; computed once per state of the store.
 
         Args:
             available: models that queries can be embedded with, and their dimensions where known.
@@ -175,7 +175,7 @@ class Embeddings:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as read:
-            key = (read.generation, dict(available))
+            key = (read[1:], dict(available))
             if self._selected is None or self._selected[0] != key:
                 own = self.model if self.model in available else None
                 self._selected = (key, select(read, own, available, memories=self._memories))

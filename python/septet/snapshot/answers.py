@@ -13,18 +13,18 @@ _Answer = TypeVar("_Answer")
 
 
 class Answers:
-    """Remembers answers as long as the generation stays the same. Threads may share it."""
+    """Remembers answers as long as the store stays the same. Threads may share it."""
 
     def __init__(self) -> None:
-        self._found: tuple[int, dict[object, Any]] = (-1, {})
+        self._found: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
 
     def remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
         """Return the answer to a question about the store at this generation; ask only the first time."""
-        generation, answers = self._found
-        if generation != read.generation:
+        state, answers = self._found
+        if state != read[1:]:
             answers = {}
             # One assignment, so that no thread sees answers of another generation.
-            self._found = (read.generation, answers)
+            self._found = (read[1:], answers)
         if key not in answers:
             answers[key] = ask()
         found: _Answer = answers[key]

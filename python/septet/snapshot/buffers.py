@@ -82,11 +82,12 @@ class Buffers:
             self._arrays["alive"] = alive
             self.dead += len(slots)
 
-    def publish(self, generation: int, hidden: int | None = None) -> Snapshot:
+    def publish(self, generation: int, hidden: int | None = None, writer: str = "") -> Snapshot:
         """Return a snapshot of what was appended so far, without vectors and postings.
 
         Args:
             hidden: how many slots are dead or not searchable, if that is known.
+            writer: who wrote the generation.
         """
         columns: dict[str, NDArray[Any]] = {}
         for name, array in self._arrays.items():
@@ -94,8 +95,10 @@ class Buffers:
             view.flags.writeable = False
         if hidden is None:
             hidden = self._slots - int(np.count_nonzero(columns["alive"] & columns["searchable"]))
-        names = self.names
-        return Snapshot(generation, MappingProxyType(columns), names.names, names.native, hidden, self.bounded.view())
+        bounded, names = self.bounded.view(), self.names
+        return Snapshot(
+            generation, MappingProxyType(columns), names.names, names.native, hidden, bounded, writer=writer
+        )
 
 
 def _bounded(facts: ColumnArrays) -> Slots:

@@ -16,11 +16,11 @@ from septet.snapshot.postings import agrees
 from septet.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.snapshot.vector_space import VectorLayer
 from septet.spaces import Space
-from septet.storage.store import Reading
+from septet.storage.store import Reading, writer_at
 from septet.storage.tables import entries
 from septet.storage.tables.texts import emptied_at
 
-__all__ = ["caught_up", "rebuilt", "with_postings", "with_terms", "with_vectors"]
+__all__ = ["caught_up", "precedes", "rebuilt", "with_postings", "with_terms", "with_vectors"]
 
 PAGE_ROWS = 5_000
 #: Arrays are rebuilt when more slots than this are dead, and more than half of all.
@@ -31,7 +31,12 @@ def rebuilt(buffers: Buffers, read: Reading) -> Snapshot:
     """Fill empty buffers with every live entry."""
     for page in entries.facts(read, buffers.sources):
         buffers.append(buffers.facts(page))
-    return buffers.publish(read.generation)
+    return buffers.publish(read.generation, writer=read.writer)
+
+
+def precedes(snapshot: Snapshot, read: Reading) -> bool:
+    """Say whether the store went on from what a snapshot saw; not if it was restored from an earlier copy since."""
+    return snapshot.generation <= read.generation and writer_at(read, snapshot.generation) == snapshot.writer
 
 
 def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None:
@@ -39,6 +44,9 @@ def caught_up(old: Snapshot, buffers: Buffers, read: Reading) -> Snapshot | None
 
     The new snapshot has no postings when the old one had some and, moved, they differ from FTS5's totals.
     """
+    # The same writer goes on from what the old snapshot saw; that is known without asking.
+    if read.writer != old.writer and not precedes(old, read):
+        return None
     if entries.purged_at(read) > old.generation:
         # Rows that are gone cannot tell that they were deleted.
         return None
@@ -57,7 +65,7 @@ def _extended(old: Snapshot, buffers: Buffers, read: Reading, changed: ColumnArr
     gone = gone[gone >= 0]
     buffers.kill(gone)
     newly_hidden = np.count_nonzero(old.searchable[gone]) + np.count_nonzero(~written["searchable"])
-    snapshot = buffers.publish(read.generation, old.hidden + int(newly_hidden))
+    snapshot = buffers.publish(read.generation, old.hidden + int(newly_hidden), read.writer)
     slots = np.full(len(rows), -1, dtype=np.int64)
     slots[alive] = fresh
     # Texts are cut into tokens when a search needs them: most profiles never do.

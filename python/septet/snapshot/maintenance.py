@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from septet import _core
 from septet.errors import Closed
+from septet.snapshot.catch_up import precedes
 from septet.snapshot.checkpoint import Checkpoint
 from septet.snapshot.postings import PostingsBuffers
-from septet.snapshot.sidecar import Sidecar, stamped
+from septet.snapshot.sidecar import Sidecar, Stamp
 from septet.snapshot.snapshot import Snapshot
 from septet.storage.forks import background
-from septet.storage.store import Store
+from septet.storage.store import Store, store_id
 
 __all__ = ["Build", "Save", "Verify", "save"]
 
@@ -34,6 +35,9 @@ class Build:
         rows = self.snapshot.rows[done : done + PAGE_ROWS]
         if len(rows):
             with background, self.store.reading() as read:
+                if not precedes(self.snapshot, read):
+                    # Its rows mean other entries now; the next search notices.
+                    return False
                 self.postings.append(read, rows.tolist())
             return True
         self.hand_over(self.postings)
@@ -104,9 +108,9 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
         OSError: it cannot be written.
         ValueError: it cannot be read again.
     """
-    generation = checkpoint.snapshot.generation
+    snapshot = checkpoint.snapshot
     with background, store.reading() as read:
-        stamp = stamped(read, generation, checkpoint.spaces)
+        stamp = Stamp(store_id(read), snapshot.generation, snapshot.writer, checkpoint.spaces)
 
     def needed() -> bool:
         with background, store.reading() as read:

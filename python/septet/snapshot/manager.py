@@ -85,15 +85,24 @@ class SnapshotManager:
         return self._schedule.busy
 
     def view(
-        self, read: Reading, now: float, *, text: bool = False, terms: bool = False, space: Space | None = None
+        self,
+        read: Reading,
+        now: float,
+        *,
+        text: bool = False,
+        terms: bool = False,
+        space: Space | None = None,
+        seen: Snapshot | None = None,
     ) -> Snapshot | None:
-        """Return the snapshot of exactly the generation that a read transaction sees.
+        """Return the snapshot of exactly the state that a read transaction sees.
 
         Args:
             now: the moment at which document frequencies count the valid entries.
             text: build full text now if that takes no longer than some searches by FTS5.
             terms: load the token counts.
             space: load the vectors of this space.
+            seen: what was `current` before the transaction began. If the transaction sees an earlier state all the
+                same, the file was restored, and everything is made anew.
 
         Returns:
             None when another thread has moved on to a later generation: begin the transaction again.
@@ -102,6 +111,7 @@ class SnapshotManager:
         if (
             current is not None
             and current.generation == read.generation
+            and current.writer == read.writer
             and (not terms or current.has_frequencies_at(now))
             and (space is None or space.space in current.vectors)
             and (
@@ -112,8 +122,11 @@ class SnapshotManager:
             return current
         with self._lock:
             current = self.current
-            if current is not None and current.generation > read.generation:
-                return None
+            if current is not None and current.generation >= read.generation and current.state != read[1:]:
+                if current is not seen:
+                    return None
+                self._reset()
+                current, self.mistrusted = None, False
             try:
                 self.current = self._completed(current, read, now, text, terms, space)
             except BaseException:
@@ -133,7 +146,7 @@ class SnapshotManager:
 
         with self._lock:
             current = self.current
-            if current is not None and current.generation == snapshot.generation and current.links is not None:
+            if current is not None and current.links is not None and current.state == snapshot.state:
                 return replace(snapshot, links=current.links)
             linked = replace(snapshot, links=loaded(read))
             if current is snapshot:
@@ -293,6 +306,9 @@ class SnapshotManager:
         snapshot = None if old is None else caught_up(old, self._buffers, read)
         if snapshot is None:
             self._reset()
+            if old is not None and old.writer != read.writer:
+                # What was found of a file that was restored since says nothing of this one.
+                self.mistrusted = False
             return rebuilt(self._buffers, read)
         if old is not None and old.postings is not None and snapshot.postings is None:
             self._mistrust()

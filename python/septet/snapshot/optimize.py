@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from septet.errors import StoreError
+from septet.errors import StoreBusy, StoreError
 from septet.snapshot.maintenance import save
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.store import Store
 from septet.storage.tables import vectors
 
 __all__ = ["optimize"]
+
+#: So often it begins again because the vault changed meanwhile.
+TURNS = 1_000
 
 
 def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> tuple[Path, int] | None:
@@ -38,12 +41,15 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
 
 def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:
     """Load the postings, the vectors of every space, and the token counts if they are wanted."""
-    while True:
+    for _ in range(TURNS):
+        seen = manager.current
         with store.reading() as read:
             spaces = vectors.spaces(read)
-            snapshots = [manager.view(read, now, terms=terms, space=space) for space in (*spaces, None)]
+            # The first may begin anew with a file that was restored; then there is nothing to compare the others with.
+            snapshots = [manager.view(read, now, terms=terms, space=space, seen=seen) for space in (*spaces, None)]
         last = snapshots[-1]
         if last is not None and (last.postings is not None or manager.mistrusted):
             return
         if last is not None:
             manager.build(store)
+    raise StoreBusy(f"{store.path} changed {TURNS} times while its arrays were made: optimize it when fewer write")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from septet import _core
@@ -98,6 +99,7 @@ class SidecarState:
             # that the store does not have.
             self.give_up()
             return None
+        snapshot = replace(snapshot, writer=stamp.writer)
         whole = {column.name for column in table if column.saved} <= set(file.names())
         self.coverage = Coverage.of(file, snapshot, spaces, file.names())._replace(whole=whole)
         return buffers, snapshot

@@ -87,6 +87,7 @@ class Snapshot:
     """One generation of a store as arrays; immutable.
 
     Attributes:
+        generation: of the store.
         columns: the facts about every entry by slot, read-only arrays ``(s,)``; `septet.snapshot.columns.COLUMNS` names
             them.
         names: the texts that numbered columns (kind, severity, domain) point into. Later snapshots share it and
@@ -102,6 +103,7 @@ class Snapshot:
         unembedded: what `without_vectors` found.
         samples: what `sample_with_memories` made.
         selections: which slots pass a filter, kept while searches may ask again.
+        writer: who wrote the generation (`Reading.writer`).
     """
 
     generation: int
@@ -118,6 +120,12 @@ class Snapshot:
     selections: dict[object, _core.Selection] = field(default_factory=dict)
     unembedded: dict[tuple[int, bool], tuple[int, int]] = field(default_factory=dict)
     samples: dict[int, _core.Sample] = field(default_factory=dict)
+    writer: str = ""
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """Generation and writer, which name a state of the store."""
+        return self.generation, self.writer
 
     # Cached, so that a search reads them without a call.
 

@@ -23,10 +23,16 @@ CLOSE_WAIT_S = 10.0
 
 
 class Reading(NamedTuple):
-    """A read transaction: everything read through it belongs to one generation."""
+    """A read transaction: everything read through it belongs to one generation.
+
+    Attributes:
+        writer: who wrote the generation, see `writer_at`. A file that is restored in place goes back, and comes to the
+            same generations again with other entries: generation and writer together name a state.
+    """
 
     sql: sqlite3.Connection
     generation: int
+    writer: str = ""
 
 
 class Writing(NamedTuple):
@@ -65,9 +71,8 @@ class Store:
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        #: The name under which this store signs generations that it writes, and the last of them.
-        self._name = os.urandom(16).hex()
-        self._last_written = -1
+        #: The state that this store wrote last.
+        self._last_written = _NOTHING
         self._renew_locks()
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
@@ -94,7 +99,7 @@ class Store:
     def after_fork(self) -> None:
         """Replace the locks in a forked child; connections are replaced when one is needed."""
         self._renew_locks()
-        self._last_written = -1
+        self._last_written = _NOTHING
 
     def _renew_locks(self) -> None:
         self._write_lock = threading.RLock()
@@ -145,7 +150,7 @@ class Store:
             # A database in memory belongs to its connection, so readers and the writer take turns on it.
             with self._write_lock:
                 self._open_or_raise()
-                yield Reading(self._writer, _generation(self._writer))
+                yield Reading(self._writer, *self._writer.execute(_STATE).fetchone())
             return
         # Whoever ends the transaction may be another thread.
         reader = threading.get_ident()
@@ -153,9 +158,9 @@ class Store:
         try:
             # The transaction lasts as long as this statement has a row left. BEGIN and ROLLBACK would each give the
             # interpreter's lock away twice, and other threads wait for it.
-            lasting = connection.execute(_GENERATION_AND_MORE)
+            lasting = connection.execute(_STATE_AND_MORE)
             try:
-                yield Reading(connection, int(lasting.fetchone()[0]))
+                yield Reading(connection, *lasting.fetchone())
             finally:
                 lasting.close()
         finally:
@@ -171,12 +176,13 @@ class Store:
             StoreBusy: another process held the lock for too long.
         """
         with self._transaction() as sql:
-            sql.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
-            generation = _generation(sql)
-            if self._last_written != generation - 1:
-                _sign(sql, generation, self._name)
+            before, writer = sql.execute(_STATE).fetchone()
+            generation = before + 1
+            sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
+            if self._last_written != (before, writer):
+                writer = _sign(sql, generation)
             yield Writing(sql, generation)
-        self._last_written = generation
+        self._last_written = (generation, writer)
 
     @contextmanager
     def bookkeeping(self) -> Iterator[Writing]:
@@ -261,8 +267,13 @@ class Store:
 
 
 _GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
+_WRITERS = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND {} ORDER BY key DESC LIMIT 1"
+_LATEST = _WRITERS.format("'writer;'")
+#: The generation, and who wrote it.
+_STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') FROM meta WHERE key = 'generation'"
 #: One row more than is fetched.
-_GENERATION_AND_MORE = f"{_GENERATION} UNION ALL SELECT NULL"
+_STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL"
+_NOTHING = (-1, "")
 
 
 def _generation(sql: sqlite3.Connection) -> int:
@@ -275,12 +286,11 @@ def store_id(read: Reading) -> str:
 
 
 def writer_at(read: Reading, generation: int) -> str:
-    """Return who wrote a generation; empty where it is unknown.
+    """Return who wrote a generation: from which one on, and a name; empty where it is unknown.
 
     Two copies of a store that were changed separately have the same generations, from different writers.
     """
-    sql = "SELECT value FROM meta WHERE key BETWEEN 'writer:' AND ? ORDER BY key DESC LIMIT 1"
-    found = read.sql.execute(sql, (_signature(generation),)).fetchone()
+    found = read.sql.execute(_WRITERS.format("?"), (_signature(generation),)).fetchone()
     return "" if found is None else str(found[0])
 
 
@@ -288,8 +298,13 @@ def _signature(generation: int) -> str:
     return f"writer:{generation:016d}"
 
 
-def _sign(sql: sqlite3.Connection, generation: int, name: str) -> None:
-    """Record who writes from this generation on, and drop the changes of writer before the last few thousand."""
-    sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_signature(generation), name))
+def _sign(sql: sqlite3.Connection, generation: int) -> str:
+    """Record that somebody else writes from this generation on, under a new name, and return both.
+
+    The changes of writer before the last few thousand are dropped.
+    """
+    key, name = _signature(generation), os.urandom(16).hex()
+    sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))
+    return f"{key}:{name}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.errors import VectorError
+from septet.errors import StoreBusy, VectorError
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["ReadView", "open_read_view"]
 
 _Answer = TypeVar("_Answer")
+
+#: So often a search begins to read again because other threads moved on.
+TURNS = 1_000
 
 
 class ReadView:
@@ -250,18 +253,22 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
 
     Raises:
         StoreError: the file cannot be read.
+        StoreBusy: other threads moved on again and again.
     """
     plan = plans[0]
     vector, asks_text = plan, False
     for one in plans:
         vector = vector if one.vector is None else one
         asks_text = asks_text or one.asks_text
-    while True:
+    for _ in range(TURNS):
+        seen = manager.current
         transaction = store.begin_reading()
         try:
             read = transaction.reading
             space, mismatch = _chosen_space(read, manager, vector)
-            snapshot = manager.view(read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space)
+            snapshot = manager.view(
+                read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space, seen=seen
+            )
             if snapshot is not None:
                 if asks_text:
                     manager.schedule(store)
@@ -270,6 +277,7 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
             transaction.end()
             raise
         transaction.end()
+    raise StoreBusy(f"{store.path} changed {TURNS} times while a search began to read it: search again")
 
 
 def _chosen_space(read: Reading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
