@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         StoreBusy as StoreBusy,
         StoreError as StoreError,
         TierError as TierError,
+        VaultReplaced as VaultReplaced,
         VectorError as VectorError,
     )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
@@ -138,7 +139,7 @@ else:
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
             "EntryError EntryNotFound NotAVault ProfileError QueryError ReadOnly SchemaTooNew SeptetError "
-            "StoreBusy StoreError TierError VectorError"
+            "StoreBusy StoreError TierError VaultReplaced VectorError"
         ),
         "explanation": "Explanation LegReport",
         "federation": "Federation",

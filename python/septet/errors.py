@@ -19,6 +19,7 @@
         ├── SchemaTooNew                written by a newer Septet
         ├── ReadOnly                    opened for reading, or the medium is read-only
         ├── StoreBusy                   another process held the lock for too long
+        ├── VaultReplaced               the file is not the one that was opened, or was deleted or restored
         └── Closed                      the vault was closed
 
 Each message says what was found, what was wanted, and what to do.
@@ -50,6 +51,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "TierError",
+    "VaultReplaced",
     "VectorError",
 ]
 
@@ -146,6 +148,10 @@ class ReadOnly(StoreError):
 
 class StoreBusy(StoreError):
     """Another process held the write lock for too long."""
+
+
+class VaultReplaced(StoreError):
+    """The file was deleted, replaced or restored while the vault was open; close the vault and open it again."""
 
 
 class Closed(StoreError):

@@ -33,6 +33,7 @@ Codes, with what each means:
 ``space_incomplete``        some entries have no vector of the model yet
 ``text_refused``            the provider refuses this one text
 ``tier_failed``             a tier failed; the other tiers answered
+``vault_replaced``          the file was deleted or replaced; what was open before answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
 ``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
 ==========================  =========================================================================================
@@ -77,6 +78,7 @@ NoteCode: TypeAlias = Literal[
     "space_incomplete",
     "text_refused",
     "tier_failed",
+    "vault_replaced",
     "vector_mismatch",
     "vectors_incomplete",
 ]
@@ -93,6 +95,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "query_cut",
         "space_incomplete",
         "tier_failed",
+        "vault_replaced",
         "vector_mismatch",
     }
 )

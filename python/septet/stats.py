@@ -23,7 +23,7 @@ class Stats:
         feedback: feedback rows by action.
         spaces: vectors by model and dimension.
         generation: the state of the vault; each write transaction adds 1.
-        size_bytes: the size of the file; 0 in memory.
+        size_bytes: the size of the file; 0 in memory, and of a file that was deleted.
     """
 
     path: str

@@ -221,8 +221,6 @@ class Vault(Searchable, Writable):
         Raises:
             StoreError: the vault cannot be read.
         """
-        from pathlib import Path
-
         from septet.stats import Stats
 
         with self._store.reading() as read:
@@ -234,7 +232,7 @@ class Vault(Searchable, Writable):
                 feedback=feedback.counts(read),
                 spaces=stored_vectors.spaces(read),
                 generation=read.generation,
-                size_bytes=0 if self.path == MEMORY else Path(self.path).stat().st_size,
+                size_bytes=0 if self.path == MEMORY else _size(self._store.file),
             )
 
     def __bool__(self) -> bool:
@@ -343,3 +341,11 @@ class Vault(Searchable, Writable):
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
             return self._tier.manager.remembered(read, "feedback", lambda: feedback.counts(read))
+
+
+def _size(file: str) -> int:
+    """Return the size of a file in bytes; 0 for one that was deleted."""
+    try:
+        return os.stat(file).st_size  # noqa: PTH116
+    except OSError:
+        return 0

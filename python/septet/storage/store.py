@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from septet.errors import Closed, ReadOnly
+from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import renew_in_children
+from septet.storage.identity import NOTHING, WRITERS, Identity, State, writer_of
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
 IDLE_READERS = 8
-#: Changes of writer that a store remembers.
-WRITERS = 4_096
 #: How long closing waits for reads that other threads have not finished.
 CLOSE_WAIT_S = 10.0
 
@@ -72,7 +72,8 @@ class Store:
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
         #: The state that this store wrote last.
-        self._last_written = _NOTHING
+        self._last_written = NOTHING
+        self.identity = Identity(self._file, in_memory=self.in_memory)
         self._renew_locks()
         self._idle: list[sqlite3.Connection] = []
         self._process = os.getpid()
@@ -99,7 +100,7 @@ class Store:
     def after_fork(self) -> None:
         """Replace the locks in a forked child; connections are replaced when one is needed."""
         self._renew_locks()
-        self._last_written = _NOTHING
+        self._last_written = NOTHING
 
     def _renew_locks(self) -> None:
         self._write_lock = threading.RLock()
@@ -176,19 +177,26 @@ class Store:
             StoreBusy: another process held the lock for too long.
         """
         with self._transaction() as sql:
-            before, writer = sql.execute(_STATE).fetchone()
+            before, writer = self._checked(sql)
             generation = before + 1
             sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
             if self._last_written != (before, writer):
                 writer = _sign(sql, generation)
             yield Writing(sql, generation)
         self._last_written = (generation, writer)
+        self.identity.wrote(self._last_written)
 
     @contextmanager
     def bookkeeping(self) -> Iterator[Writing]:
         """Open a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         with self._transaction() as sql:
-            yield Writing(sql, _generation(sql))
+            yield Writing(sql, self._checked(sql)[0])
+
+    def _checked(self, sql: sqlite3.Connection) -> State:
+        """Return the state of the store in a write transaction, if it is still the store that was opened."""
+        state: State = sql.execute(_STATE).fetchone()
+        self.identity.check(sql, state)
+        return state
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -208,6 +216,17 @@ class Store:
                         sql.execute("ROLLBACK")
                     raise
 
+    def notes(self, tier: str) -> list[Note]:
+        """Return what searches should say of the file."""
+        # Asked in every search.
+        try:
+            found = os.stat(self._file)  # noqa: PTH116
+            if (found.st_dev, found.st_ino) == self.identity.file:
+                return []
+        except OSError:
+            pass
+        return self.identity.notes(tier)
+
     def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy the store to another file while it is in use, by SQLite's online backup.
 
@@ -222,7 +241,15 @@ class Store:
     def _connect(self, mode: str = "rw", *, writer: bool = False) -> sqlite3.Connection:
         # Only the first connection may make the file: a vault that was deleted must not come back empty.
         mode = "ro" if self.read_only else mode
-        return connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
+        # Before too: SQLite would play the log that lies there over a file that it does not belong to.
+        self.identity.check_file()
+        connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
+        try:
+            self.identity.opened(writer=writer and not self.read_only)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _open_or_raise(self) -> None:
         if self._closed:
@@ -267,13 +294,11 @@ class Store:
 
 
 _GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
-_WRITERS = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND {} ORDER BY key DESC LIMIT 1"
-_LATEST = _WRITERS.format("'writer;'")
+_LATEST = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1"
 #: The generation, and who wrote it.
 _STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') FROM meta WHERE key = 'generation'"
 #: One row more than is fetched.
 _STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL"
-_NOTHING = (-1, "")
 
 
 def _generation(sql: sqlite3.Connection) -> int:
@@ -290,8 +315,7 @@ def writer_at(read: Reading, generation: int) -> str:
 
     Two copies of a store that were changed separately have the same generations, from different writers.
     """
-    found = read.sql.execute(_WRITERS.format("?"), (_signature(generation),)).fetchone()
-    return "" if found is None else str(found[0])
+    return writer_of(read.sql, generation)
 
 
 def _signature(generation: int) -> str:

@@ -270,6 +270,8 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
                 read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space, seen=seen
             )
             if snapshot is not None:
+                if snapshot is not seen and read[1:] != store.identity.seen:
+                    store.identity.saw(read.sql, read[1:])
                 if asks_text:
                     manager.schedule(store)
                 return ReadView(plans, transaction, manager, snapshot, space, mismatch)

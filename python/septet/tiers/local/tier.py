@@ -192,7 +192,7 @@ class LocalSession:
 
     def _notes(self) -> list[Note]:
         name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
-        notes = []
+        notes = self.tier.store.notes(name)
         if manager.mistrusted:
             cause = "full text in memory does not agree with FTS5's totals; FTS5 answers, more slowly"
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))

@@ -1,0 +1,151 @@
+"""Which file a store opened, and whether what lies at its path is still that file, with what was seen of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from septet.errors import VaultReplaced
+from septet.notes import Note
+
+__all__ = ["NOTHING", "WRITERS", "Identity", "State", "writer_of"]
+
+#: Changes of writer that a store remembers.
+WRITERS = 4_096
+
+#: A generation, and who wrote it.
+State = tuple[int, str]
+NOTHING: State = (-1, "")
+
+_REOPEN = "close this vault and open it again to go on with what is there; nothing was written"
+
+
+class Identity:
+    """What is known of a store's file; of one in memory, nothing. Threads may share it.
+
+    Attributes:
+        seen: the latest state that was written or read here.
+        file: its device and number; None in memory, and where the system gives none.
+    """
+
+    def __init__(self, path: str, *, in_memory: bool) -> None:
+        self.seen = NOTHING
+        self._path = path
+        self._in_memory = in_memory
+        self.file: tuple[int, int] | None = None
+        #: The same of the log that the writing connection has open.
+        self._log: tuple[int, int] | None = None
+        self._known = False
+
+    def opened(self, *, writer: bool) -> None:
+        """Remember the file that was opened, the first time; then make sure that it was the same.
+
+        Raises:
+            VaultReplaced: another file lies at the path, or none.
+        """
+        if self._in_memory:
+            return
+        if not self._known:
+            self._known, self.file = True, _identity(self._path)
+        self.check_file()
+        if writer:
+            self._log = _identity(self._path + "-wal")
+
+    def check_file(self) -> None:
+        """Make sure that the file that was opened still lies at the path.
+
+        Raises:
+            VaultReplaced: another file lies there, or none.
+        """
+        if self._known and (fault := self._fault()):
+            raise VaultReplaced(f"{fault}: {_REOPEN}")
+
+    def check(self, sql: sqlite3.Connection, state: State) -> None:
+        """Make sure, inside a write transaction, that what is written is where the next reader looks.
+
+        Args:
+            state: of the store, before the write.
+
+        Raises:
+            VaultReplaced: another file lies at the path, its log was removed, or it does not contain what was seen.
+        """
+        if self._in_memory:
+            return
+        self.check_file()
+        if self._log is not None and _identity(self._path + "-wal") != self._log:
+            raise VaultReplaced(f"the log {self._path}-wal was removed or replaced under the open vault: {_REOPEN}")
+        if state != self.seen and not _contains(sql, state, self.seen):
+            raise VaultReplaced(
+                f"the content of {self._path} was replaced: generation {self.seen[0]} was seen here, and generation "
+                f"{state[0]} that is there now did not come from it: {_REOPEN}"
+            )
+
+    def wrote(self, state: State) -> None:
+        """Remember what was committed, and make sure that the file is still there.
+
+        Raises:
+            VaultReplaced: it was replaced meanwhile.
+        """
+        self.seen = state
+        if self._known and (fault := self._fault()):
+            raise VaultReplaced(
+                f"{fault}, during a write, which is not in what is there now: close this vault, open it again and "
+                "write again"
+            )
+
+    def saw(self, sql: sqlite3.Connection, state: State) -> None:
+        """Remember what was read, if it came from what was seen before."""
+        if state[0] > self.seen[0] and _contains(sql, state, self.seen):
+            self.seen = state
+
+    def notes(self, tier: str) -> list[Note]:
+        """Return what searches should say of the file."""
+        fault = self._fault() if self._known else ""
+        if not fault:
+            return []
+        cause = f"{fault}; what was open before answers"
+        return [Note("vault_replaced", cause, "close the vault and open it again", tier)]
+
+    def _fault(self) -> str:
+        """Say what is wrong with the file at the path; nothing if it is the same or cannot be seen."""
+        try:
+            now = _identity(self._path, missing_is_fault=True)
+        except FileNotFoundError:
+            return f"{self._path} is not there any more: it was deleted or moved"
+        if now == self.file or now is None or self.file is None:
+            return ""
+        return f"{self._path} is another file than the one that was opened: it was replaced"
+
+
+def writer_of(sql: sqlite3.Connection, generation: int) -> str:
+    """Return who wrote a generation: from which one on, and a name; empty where it is unknown."""
+    found = sql.execute(
+        "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND ? ORDER BY key DESC LIMIT 1",
+        (f"writer:{generation:016d}",),
+    ).fetchone()
+    return "" if found is None else str(found[0])
+
+
+def _contains(sql: sqlite3.Connection, now: State, before: State) -> bool:
+    """Say whether a state of the store came from an earlier one."""
+    if now[0] < before[0]:
+        return False
+    if now[1] == before[1] or writer_of(sql, before[0]) == before[1]:
+        return True
+    kept, oldest = sql.execute(
+        "SELECT count(*), min(key) FROM meta WHERE key BETWEEN 'writer:' AND 'writer;'"
+    ).fetchone()
+    # The names of those who wrote so long ago were dropped: nothing speaks against it.
+    return bool(kept >= WRITERS and oldest > f"writer:{before[0]:016d}")
+
+
+def _identity(path: str, *, missing_is_fault: bool = False) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - pathlib takes 3 ms to load
+    except FileNotFoundError:
+        if missing_is_fault:
+            raise
+        return None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found.st_ino else None

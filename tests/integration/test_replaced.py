@@ -1,0 +1,244 @@
+"""A vault whose file is deleted, moved or replaced while it is open acknowledges nothing that goes nowhere."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from septet import SeptetError, Vault, VaultReplaced
+from septet.storage import identity
+
+WRITES = {
+    "add": lambda vault: vault.add(id="x", title="word x"),
+    "add_many": lambda vault: vault.add_many([{"title": "word x"}, {"title": "word y"}]),
+    "update": lambda vault: vault.update("e1", title="other"),
+    "delete": lambda vault: vault.delete("e1"),
+    "remember": lambda vault: vault.remember("something"),
+    "link": lambda vault: vault.link("e1", "e2"),
+    "unlink": lambda vault: vault.unlink("e1", "e2"),
+    "feedback": lambda vault: vault.feedback("word", "e1", "accepted"),
+    "reset_feedback": lambda vault: vault.reset_feedback(),
+    "purge": lambda vault: vault.purge(),
+    "import": lambda vault: vault.import_(['{"title": "word z"}']),
+}
+
+
+def fill(path, mark="e", count=5):
+    with Vault(path) as vault:
+        vault.add_many({"id": f"{mark}{i}", "title": f"word {mark} {i}", "vector": [1.0, i]} for i in range(count))
+
+
+def delete(path):
+    for ending in ("", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink()
+
+
+def move(path):
+    path.rename(path.with_name("elsewhere.db"))
+
+
+def replace(path):
+    fill(path.with_name("new.db"), "n", 9)
+    path.with_name("new.db").replace(path)
+
+
+@pytest.fixture
+def path(tmp_path):
+    made = tmp_path / "v.db"
+    fill(made)
+    return made
+
+
+@pytest.fixture
+def vault(path):
+    with Vault(path) as made:
+        made.search("word", query_vector=[1, 1])
+        yield made
+
+
+@pytest.mark.parametrize("change", [delete, move, replace])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_is_refused_with_what_was_seen_and_how_to_go_on(vault, path, change, write):
+    change(path)
+    for _ in range(2):
+        with pytest.raises(SeptetError) as told:
+            WRITES[write](vault)
+        fault = told.value if isinstance(told.value, VaultReplaced) else told.value.__cause__
+        assert isinstance(fault, VaultReplaced)
+        assert "close this vault and open it again" in str(fault)
+        assert str(path) in str(fault)
+
+
+def test_a_write_of_many_is_a_batch_error_that_says_why(vault, path):
+    replace(path)
+    with pytest.raises(ValueError, match="is another file than the one that was opened"):
+        vault.add_many([{"title": "a"}])
+
+
+@pytest.mark.parametrize("change", [delete, move, replace])
+def test_searches_go_on_from_what_they_have_and_say_so(vault, path, change):
+    before = vault.search("word", query_vector=[1, 1])
+    assert before.notes == ()
+    change(path)
+    for _ in range(2):
+        after = vault.search("word", query_vector=[1, 1])
+        assert after.ids == before.ids
+        assert [note.code for note in after.notes] == ["vault_replaced"]
+        assert after.degraded
+        assert vault.get("e1") is not None
+        assert len(vault) == vault.stats().entries == 5
+
+
+def test_a_file_that_comes_back_is_the_one_that_was_opened(vault, path):
+    move(path)
+    with pytest.raises(VaultReplaced):
+        vault.add(title="lost")
+    path.with_name("elsewhere.db").rename(path)
+    vault.add(id="x", title="word x")
+    assert vault.search("word x", limit=1).ids == ["x"]
+    assert vault.search("word").notes == ()
+
+
+def test_what_took_the_place_of_the_file_is_read_when_it_is_opened_anew(vault, path):
+    replace(path)
+    vault.close()
+    for ending in ("-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    with Vault(path) as again:
+        assert len(again) == 9
+        again.add(id="x", title="word x")
+        assert "e1" not in again
+
+
+def test_no_reader_ever_opens_the_file_that_took_the_place(vault, path):
+    replace(path)
+    wrong, barrier = [], threading.Barrier(6)
+
+    def read():
+        barrier.wait(20)
+        for _ in range(20):
+            try:
+                found = set(vault.search("word", limit=99).ids)
+            except VaultReplaced:
+                continue
+            if found != {f"e{i}" for i in range(5)}:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=read, daemon=True) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert wrong == []
+
+
+def test_a_vault_that_is_read_only_notices_too(path):
+    with Vault(path, read_only=True) as vault:
+        assert vault.search("word").notes == ()
+        replace(path)
+        assert [note.code for note in vault.search("word").notes] == ["vault_replaced"]
+        assert len(vault) == 5
+
+
+def test_a_log_that_was_removed_under_an_open_vault_is_noticed(vault, path):
+    vault.add(title="word in the log")
+    path.with_name("v.db-wal").unlink()
+    with pytest.raises(VaultReplaced, match=r"the log .*v\.db-wal was removed or replaced"):
+        vault.add(title="lost")
+
+
+def test_a_replacement_during_a_write_is_not_acknowledged(vault, path):
+    with pytest.raises(VaultReplaced, match="during a write"), vault._store.writing() as write:
+        write.sql.execute("INSERT INTO meta VALUES ('x', 1)")
+        replace(path)
+
+
+def test_a_link_that_points_elsewhere_now_is_another_file(path, tmp_path):
+    fill(tmp_path / "other.db", "o")
+    (tmp_path / "link.db").symlink_to(path)
+    with Vault(tmp_path / "link.db") as vault:
+        vault.add(id="x", title="word")
+        (tmp_path / "link.db").unlink()
+        (tmp_path / "link.db").symlink_to(tmp_path / "other.db")
+        with pytest.raises(VaultReplaced):
+            vault.add(id="y", title="word")
+
+
+def test_what_other_vaults_write_is_no_replacement(vault, path):
+    with Vault(path) as other:
+        for i in range(6):
+            other.add(id=f"other{i}", title=f"word other {i}")
+            vault.add(id=f"mine{i}", title=f"word mine {i}")
+            other.delete(f"mine{i - 3}")
+        assert len(vault) == len(other) == 14
+
+
+def test_writers_of_long_ago_whose_names_were_dropped_are_no_replacement(path, monkeypatch):
+    for module in (identity, sys.modules["septet.storage.store"]):
+        monkeypatch.setattr(module, "WRITERS", 3)
+    with Vault(path) as vault:
+        vault.add(id="first", title="word")
+        for i in range(8):
+            fill(path, f"m{i}x", 1)
+        vault.add(id="last", title="word")
+        assert len(vault) == 15
+
+
+def test_a_vault_in_memory_is_never_replaced():
+    with Vault(":memory:") as vault:
+        vault.add(title="word")
+        assert vault.search("word").notes == ()
+
+
+def test_a_file_system_without_numbers_of_files_knows_of_no_replacement(path, monkeypatch):
+    real = os.stat
+
+    def without_numbers(*args, **kwargs):
+        found = list(real(*args, **kwargs))
+        found[1] = 0
+        return os.stat_result(found)
+
+    monkeypatch.setattr(identity.os, "stat", without_numbers)
+    with Vault(path) as vault:
+        vault.add(title="word")
+        assert vault.search("word").notes == ()
+        path.rename(path.with_name("elsewhere.db"))
+        assert [note.code for note in vault.search("word").notes] == ["vault_replaced"]
+
+
+REPLACED = """
+import os, sys
+from septet import Vault, VaultReplaced
+vault = Vault(sys.argv[1])
+vault.search("word")
+print("open", flush=True)
+sys.stdin.readline()
+try:
+    vault.add(id="lost", title="word")
+except VaultReplaced as fault:
+    print(fault)
+vault.close()
+"""
+
+
+def test_another_process_that_has_the_old_file_open_does_no_harm_to_the_new_one(path, tmp_path):
+    command = [sys.executable, "-c", REPLACED, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "open\n"
+        fill(tmp_path / "new.db", "n", 9)
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).unlink()
+        (tmp_path / "new.db").replace(path)
+        with Vault(path) as vault:
+            vault.add(id="kept", title="word kept")
+            told, _ = process.communicate("\n", timeout=30)
+            assert "is another file than the one that was opened" in told
+            assert process.returncode == 0
+            vault.add(id="kept too", title="word kept")
+            assert len(vault) == 11
+    with Vault(path) as again:
+        assert len(again) == 11
+        assert sorted(again.search("kept").ids) == ["kept", "kept too"]
