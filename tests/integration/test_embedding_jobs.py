@@ -349,3 +349,14 @@ def test_the_official_client_understands_the_server(world):
         answer = json.loads(client.files.content(states[-1].output_file_id).read())
     assert answer["custom_id"] == "a"
     assert np.allclose(answer["response"]["body"]["data"][0]["embedding"], text_rows(["some text"])[0])
+
+
+def test_a_job_whose_answer_is_too_large_has_failed_and_its_texts_are_sent_one_request_at_a_time(world):
+    with world.vault() as vault:
+        texts = fill(vault, 10)
+        vault.embed(batch=True, wait=False)
+        world.server.script(faults.endless_body)
+        report = vault.embed(batch=True)
+        assert (report.embedded, codes(report)) == (10, ["job_failed"])
+        assert "sent more than" in report.notes[0].cause
+        assert set(world.inline) == texts and complete(vault, 10)

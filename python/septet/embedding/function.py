@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,11 +119,13 @@ class CallableEmbedder:
     def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         try:
             values = self._functions[kind](texts)
-            # This runs a generator, and turns a tensor into a list of rows.
-            rows = values if isinstance(values, np.ndarray) else list(values) if isinstance(values, Iterable) else None
+            # This runs a generator, which may have no end, and turns a tensor into a list of rows.
+            listed = isinstance(values, Iterable) and not isinstance(values, np.ndarray)
+            rows = list(islice(values, len(texts) + 1)) if listed else values
+            matrix = matrix_of(rows, len(texts), self._provider)
         except EmbeddingError:
             raise
         except Exception as error:
             said = f"the embedding function raised {type(error).__name__}: {error}"
             raise EmbeddingUnavailable(said, provider=self._provider) from error
-        return finish(matrix_of(rows, len(texts), self._provider), self._provider, self._dimensions)
+        return finish(matrix, self._provider, self._dimensions)

@@ -15,7 +15,7 @@ from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
-from septet.embedding.rows import BadVector
+from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
 from septet.spaces import Space
@@ -271,17 +271,13 @@ class Pipeline:
         provider = self.embedder.provider
         try:
             answer = self.embedder.embed([text for _, text in batch], "document", timeout_s=CALL_TIMEOUT_S)
-            rows = np.asarray(answer, dtype=np.float32)
+            rows = float32_of(numbers_of(answer, len(batch), provider))
         except EmbeddingError:
             raise
         except Exception as fault:
             # An embedder may be foreign code: the run continues and reports the error.
             said = f"{provider} raised {type(fault).__name__}: {fault}"
             raise EmbeddingUnavailable(said, provider=provider) from fault
-        if rows.ndim != 2 or len(rows) != len(batch) or not rows.shape[1]:
-            raise EmbeddingUnavailable(
-                f"{provider} returned shape {rows.shape} for {len(batch)} texts", provider=provider
-            )
         known = self.embedder.dimensions or tally.dimensions
         if known is not None and known != rows.shape[1]:
             raise EmbeddingUnavailable(

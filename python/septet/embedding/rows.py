@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from septet.errors import EmbeddingRefused, EmbeddingUnavailable
 
-__all__ = ["BadVector", "finish", "indexed_matrix", "matrix_of", "mean_row", "unit_rows"]
+__all__ = ["BadVector", "finish", "float32_of", "indexed_matrix", "matrix_of", "mean_row", "numbers_of", "unit_rows"]
 
 #: Rounding leaves shorter vectors without a reliable direction.
 _MIN_NORM = 1e-10
+#: The most components of a vector.
+_MAX_COMPONENTS = 65_536
+_REAL = frozenset({float, int})
 
 
 class BadVector(EmbeddingUnavailable):
@@ -73,7 +76,7 @@ def indexed_matrix(body: Any, expected: int, provider: str) -> NDArray[np.floati
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
     numbers = [item.get("index", position) for position, item in enumerate(data)]
-    placed = {number: item.get("embedding") for number, item in zip(numbers, data) if isinstance(number, int)}
+    placed = {number: item.get("embedding") for number, item in zip(numbers, data) if type(number) is int}
     if len(data) != expected or placed.keys() != set(range(expected)):
         raise EmbeddingUnavailable(
             f"{provider} sent {len(data)} vectors instead of one for each of {expected} texts", provider=provider
@@ -85,20 +88,10 @@ def matrix_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[An
     """Return vectors, given as lists of numbers or as base64 of little-endian float32, as a matrix ``(expected, d)``.
 
     Raises:
-        EmbeddingUnavailable: not `expected` vectors, vectors of several lengths, or no numbers.
+        EmbeddingUnavailable: see `numbers_of`.
         BadVector: a vector contains NaN, infinity, or a number beyond float32.
     """
-    if not isinstance(rows, (list, np.ndarray)) or len(rows) != expected:
-        found = len(rows) if isinstance(rows, (list, np.ndarray)) else "no list of"
-        raise EmbeddingUnavailable(f"{provider} sent {found} vectors instead of {expected}", provider=provider)
-    try:
-        matrix = np.stack([_row(row) for row in rows])
-    except (TypeError, ValueError, OverflowError):
-        matrix = np.empty(0)
-    if matrix.ndim != 2 or not matrix.shape[1]:
-        raise EmbeddingUnavailable(
-            f"{provider} sent vectors that are empty, not numeric, or of several lengths", provider=provider
-        )
+    matrix = numbers_of(rows, expected, provider)
     bad = np.flatnonzero(~(np.abs(matrix) <= np.finfo(np.float32).max).all(axis=1))
     if bad.size:
         raise BadVector(
@@ -108,7 +101,60 @@ def matrix_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[An
     return matrix
 
 
+def numbers_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[Any]]:
+    """Return vectors as a matrix ``(expected, d)``; any of the numbers may be NaN or infinite.
+
+    Raises:
+        EmbeddingUnavailable: not `expected` vectors, vectors of several lengths or more than 65,536 components, or
+            what is no real number: text, truth values, dates, complex or masked numbers.
+    """
+    listed = isinstance(rows, (list, tuple)) or (isinstance(rows, np.ndarray) and rows.ndim > 0)
+    if not listed or len(rows) != expected:
+        found = len(rows) if listed else "no list of"
+        raise EmbeddingUnavailable(f"{provider} sent {found} vectors instead of {expected}", provider=provider)
+    try:
+        matrix = np.stack([_row(row) for row in rows])
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        raise EmbeddingUnavailable(
+            f"{provider} sent vectors that are empty, not numeric, or of several lengths", provider=provider
+        )
+    if matrix.shape[1] > _MAX_COMPONENTS:
+        raise EmbeddingUnavailable(
+            f"{provider} sent vectors of {matrix.shape[1]:,} components: the most is {_MAX_COMPONENTS:,}",
+            provider=provider,
+        )
+    return matrix
+
+
+def float32_of(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return numbers as float32; what is beyond it becomes infinite."""
+    with np.errstate(over="ignore"):
+        return matrix.astype(np.float32)
+
+
 def _row(value: Any) -> NDArray[np.floating[Any]]:
     if isinstance(value, str):
         return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
-    return np.asarray(value, dtype=np.float64)
+    if isinstance(value, list):
+        # numpy would make numbers of texts and of truth values.
+        if not _REAL.issuperset(map(type, value)):
+            value = [_real(number) for number in value]
+        return np.array(value, dtype=np.float64)
+    found = np.asarray(value)
+    if found.dtype == object and found.ndim == 1:
+        return _row(found.tolist())
+    if found.dtype.kind not in "iuf" or np.ma.is_masked(value):
+        raise TypeError("no real numbers")
+    return found if found.dtype.kind == "f" and found.itemsize <= 8 else found.astype(np.float64)
+
+
+def _real(value: Any) -> float:
+    """Return a number of numpy's or of another library's as one of Python's; None is NaN."""
+    if value is None:
+        return float("nan")
+    found = np.asarray(value)
+    if found.ndim or found.dtype.kind not in "iuf" or np.ma.is_masked(value):
+        raise TypeError("no real number")
+    return float(found)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
 from septet.embedding.transport.calls import Call
+from septet.embedding.transport.faults import said_of, shortened
 from septet.errors import EmbeddingUnavailable
 
 __all__ = [
@@ -17,14 +18,21 @@ __all__ = [
     "JobResult",
     "JobState",
     "JobStatus",
+    "cause_of",
     "field_of",
     "job_state",
     "json_line",
+    "list_of",
+    "mapping_of",
     "multipart",
+    "named_jobs",
 ]
 
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
 
+
+#: Longer ids cannot be part of an address.
+MAX_ID_CHARS = 1_000
 
 _ENDED: Mapping[str, JobState] = {
     "completed": "completed",
@@ -127,9 +135,29 @@ def field_of(body: Any, name: str, provider: str) -> str:
         EmbeddingUnavailable: the field is missing, empty or no text.
     """
     found = body.get(name) if isinstance(body, Mapping) else None
-    if not isinstance(found, str) or not found:
+    if not isinstance(found, str) or not 0 < len(found) <= MAX_ID_CHARS:
         raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
     return found
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a JSON array, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def cause_of(error: Any) -> str:
+    """Return what an error object says, or the error itself."""
+    return shortened(said_of(error.get("message", error) if isinstance(error, Mapping) else error))
+
+
+def named_jobs(found: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Return ids by name, of those jobs that have both."""
+    return {name: id for name, id in found if isinstance(name, str) and isinstance(id, str) and name and id}
 
 
 def job_state(word: str) -> JobState:

@@ -10,13 +10,18 @@ from septet.embedding.batch.batch_format import (
     JobLimits,
     JobResult,
     JobStatus,
+    cause_of,
     field_of,
     job_state,
     json_line,
+    list_of,
+    mapping_of,
     multipart,
+    named_jobs,
 )
 from septet.embedding.providers.gemini import GeminiFormat, models_url
 from septet.embedding.transport.calls import Call, json_call
+from septet.embedding.transport.faults import said_of
 
 __all__ = ["GeminiBatchFormat"]
 
@@ -84,14 +89,14 @@ class GeminiBatchFormat:
         metadata = body.get("metadata") if isinstance(body, Mapping) else None
         if not isinstance(metadata, Mapping):
             metadata = {}
-        state = job_state(str(metadata.get("state", "")).rpartition("STATE_")[2])
+        state = job_state(said_of(metadata.get("state")).rpartition("STATE_")[2])
         error = body.get("error") if isinstance(body, Mapping) else None
         if error:
             # An operation with an error has ended, whatever its state says.
             state = "failed" if state == "running" else state
         found = [metadata.get("output"), body.get("response") if isinstance(body, Mapping) else None]
         files = [one.get("responsesFile") for one in found if isinstance(one, Mapping)]
-        said = str(error.get("message", "")) if isinstance(error, Mapping) else ""
+        said = cause_of(error.get("message")) if isinstance(error, Mapping) else ""
         return JobStatus(state, tuple(dict.fromkeys(file for file in files if isinstance(file, str))), said)
 
     def download(self, file: str) -> Call:
@@ -106,8 +111,7 @@ class GeminiBatchFormat:
         response, error = line.get("response"), line.get("error")
         if not error and isinstance(response, Mapping) and response.get("embedding"):
             return JobResult(key, {"embeddings": [response["embedding"]]})
-        said = error.get("message", error) if isinstance(error, Mapping) else error
-        return JobResult(key, cause=str(said or "no answer"))
+        return JobResult(key, cause=cause_of(error) or "no answer")
 
     def list_jobs(self, after: str) -> Call:
         """Write the request for a hundred batches."""
@@ -115,8 +119,7 @@ class GeminiBatchFormat:
 
     def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
         """Read the names in the operations' metadata."""
-        if not isinstance(body, Mapping):
-            return {}, ""
-        found = [one for one in body.get("operations") or () if isinstance(one, Mapping)]
-        names = {(one.get("metadata") or {}).get("displayName"): one.get("name") for one in found}
-        return {str(name): str(id) for name, id in names.items() if name and id}, str(body.get("nextPageToken") or "")
+        found = [mapping_of(one) for one in list_of(mapping_of(body).get("operations"))]
+        after = mapping_of(body).get("nextPageToken")
+        names = named_jobs((mapping_of(one.get("metadata")).get("displayName"), one.get("name")) for one in found)
+        return names, after if isinstance(after, str) else ""

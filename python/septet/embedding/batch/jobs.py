@@ -25,7 +25,7 @@ from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
 from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import Client
-from septet.embedding.transport.faults import Garbled, parsed
+from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import background
@@ -282,9 +282,10 @@ class BatchJobs:
             if status.state == "running":
                 run.failed_calls = 0
                 return False
-            stored, causes = self._store_results(run, job, status)
+            stored, cause = self._store_results(run, job, status)
         except EmbeddingRefused as fault:
-            if fault.status not in UNKNOWN:
+            # What is too large will be so at every run.
+            if fault.status not in UNKNOWN and not isinstance(fault, AnswerTooLarge):
                 run.tally.stopped_by = _unreachable(str(fault))
                 return False
             self._fail(run, job, f"was lost: {fault}")
@@ -295,27 +296,27 @@ class BatchJobs:
                 run.tally.stopped_by = _unreachable(str(fault))
             return False
         run.failed_calls = 0
-        self._end(run, job, status, stored, causes)
+        self._end(run, job, status, stored, status.cause or cause)
         return True
 
-    def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, dict[str, str]]:
-        """Store a job's vectors; return how many of its texts have one, and why the others failed."""
+    def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, str]:
+        """Store a job's vectors; return how many of its texts have one, and why the first other one failed."""
         with self.pipeline.store.reading() as read:
             claimed = jobs.keys(read, job.job)
         # Vectors stored before a crash are not stored again, and are no failures either.
         stored = 0
-        causes: dict[str, str] = {}
+        cause = ""
         for file in status.files:
             dimensions = self.pipeline.embedder.dimensions or run.tally.dimensions
             content = run.client.send(self.batch_format.download(file), max_bytes=MAX_FILE_BYTES).body
             results = read_vectors(content, self.batch_format, self.embedder.format, dimensions)
             while page := list(islice(results, PAGE)):
                 vectors = {key: result for key, result in page if not isinstance(result, str)}
-                causes |= {key: result for key, result in page if isinstance(result, str)}
+                cause = cause or next((result for _, result in page if isinstance(result, str)), "")
                 stored += len(vectors)
                 self._store(run, claimed, vectors)
                 run.report_progress()
-        return stored, causes
+        return stored, cause
 
     def _store(self, run: _Run, claimed: set[str], vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Store vectors of the vault's texts; a text deleted since keeps its vector, in case it comes back."""
@@ -336,9 +337,8 @@ class BatchJobs:
 
     # -- ending ------------------------------------------------------------------------------------------------------
 
-    def _end(self, run: _Run, job: Job, status: JobStatus, stored: int, causes: Mapping[str, str]) -> None:
+    def _end(self, run: _Run, job: Job, status: JobStatus, stored: int, cause: str) -> None:
         """End a job: without a single vector it has failed, and texts without a vector are free again."""
-        cause = status.cause or next(iter(causes.values()), "")
         if not stored:
             self._fail(run, job, f"{status.state}{f': {cause}' if cause else ', without a vector'}")
             return

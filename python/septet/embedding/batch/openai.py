@@ -12,10 +12,14 @@ from septet.embedding.batch.batch_format import (
     JobLimits,
     JobResult,
     JobStatus,
+    cause_of,
     field_of,
     job_state,
     json_line,
+    list_of,
+    mapping_of,
     multipart,
+    named_jobs,
 )
 from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.transport.calls import Call, json_call
@@ -95,9 +99,8 @@ class OpenAIBatchFormat:
         state = job_state(field_of(body, "status", self.provider_format.provider))
         files = tuple(body[name] for name in ("output_file_id", "error_file_id") if isinstance(body.get(name), str))
         errors = body.get("errors")
-        listed = errors.get("data") if isinstance(errors, Mapping) else None
-        said = [str(e.get("message", "")) for e in listed or () if isinstance(e, Mapping)]
-        return JobStatus(state, files, "; ".join(said[:3]))
+        said = [cause_of(mapping_of(one).get("message")) for one in list_of(mapping_of(errors).get("data"))[:3]]
+        return JobStatus(state, files, "; ".join(filter(None, said)))
 
     def download(self, file: str) -> Call:
         """Write the request for the file's content."""
@@ -113,8 +116,7 @@ class OpenAIBatchFormat:
         if not error and isinstance(response, Mapping) and response.get("status_code") == 200:
             return JobResult(key, body)
         inner = body.get("error", body.get("detail")) if isinstance(body, Mapping) else None
-        said = error or inner or "no answer"
-        return JobResult(key, cause=str(said.get("message", said) if isinstance(said, Mapping) else said))
+        return JobResult(key, cause=cause_of(error or inner) or "no answer")
 
     def list_jobs(self, after: str) -> Call:
         """Write the request for a hundred batches, newest first."""
@@ -122,8 +124,7 @@ class OpenAIBatchFormat:
 
     def listed_jobs(self, body: Any) -> tuple[Mapping[str, str], str]:
         """Read the names in the metadata."""
-        data = body.get("data") if isinstance(body, Mapping) else None
-        batches = [one for one in data or () if isinstance(one, Mapping) and isinstance(one.get("id"), str)]
-        names = {(one.get("metadata") or {}).get("job"): one["id"] for one in batches}
-        more = bool(batches) and bool(body.get("has_more"))
-        return {str(name): id for name, id in names.items() if name}, batches[-1]["id"] if more else ""
+        batches = [mapping_of(one) for one in list_of(mapping_of(body).get("data"))]
+        last = batches[-1].get("id") if batches and body.get("has_more") else ""
+        names = named_jobs((mapping_of(one.get("metadata")).get("job"), one.get("id")) for one in batches)
+        return names, last if isinstance(last, str) else ""

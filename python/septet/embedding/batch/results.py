@@ -10,6 +10,7 @@ from pydantic_core import from_json
 
 from septet.embedding.batch.batch_format import BatchFormat, JobResult
 from septet.embedding.providers.provider_format import ProviderFormat
+from septet.embedding.providers.requests import answer_bytes
 from septet.embedding.rows import finish
 from septet.errors import EmbeddingError
 
@@ -17,7 +18,7 @@ __all__ = ["read_vectors"]
 
 
 def read_vectors(
-    content: bytes, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None
+    content: bytes | bytearray, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None
 ) -> Iterator[tuple[str, NDArray[np.float32] | str]]:
     """Yield the key of each text in a file, with its unit vector ``(d,)``, or with the reason why it has none.
 
@@ -26,7 +27,7 @@ def read_vectors(
         provider_format: reads the vector in it.
         dimensions: of the vectors; None takes the first vector's.
     """
-    for line in content.splitlines():
+    for line in _lines(content, answer_bytes(1, dimensions)):
         result = _result(line, batch_format)
         if result is None:
             continue
@@ -42,7 +43,18 @@ def read_vectors(
         yield result.key, vector
 
 
-def _result(line: bytes, batch_format: BatchFormat) -> JobResult | None:
+def _lines(content: bytes | bytearray, most: int) -> Iterator[bytes | bytearray]:
+    """Yield lines one by one: a list of them would take as much memory again. Longer ones than `most` are left out."""
+    start = 0
+    while start < len(content):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        if end - start <= most:
+            yield content[start:end]
+        start = end + 1
+
+
+def _result(line: bytes | bytearray, batch_format: BatchFormat) -> JobResult | None:
     try:
         return batch_format.read(from_json(line))
     except ValueError:

@@ -217,8 +217,9 @@ class LocalEmbedder:
         words = loaded.weights.words(np.fromiter(_flat(ids), np.int64))
         lengths = np.array([len(own) for own in ids], np.int64)
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
-        if not rows.any(axis=1).all():
-            said = f"{self.folder}: the weights produce an all-zero vector; they are damaged, fetch them again"
+        if not (np.isfinite(rows).all(axis=1) & rows.any(axis=1)).all():
+            what = "an all-zero vector" if np.isfinite(rows).all() else "NaN or infinity"
+            said = f"{self.folder}: the weights produce {what}; they are damaged, fetch them again"
             raise EmbeddingConfigError(said, provider="local")
         return rows
 

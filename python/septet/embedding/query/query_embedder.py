@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
-from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, VectorError
+from septet.embedding.rows import float32_of, numbers_of
+from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
@@ -158,9 +159,8 @@ class QueryEmbedder:
     def _embedded(self, text: str) -> NDArray[np.float32]:
         provider = self.embedder.provider
         try:
-            rows = np.asarray(self.embedder.embed([text], "query", timeout_s=self._timeout_s), dtype=np.float32)
-            if rows.ndim != 2 or len(rows) != 1:
-                raise VectorError(f"shape {rows.shape} for one query")
+            answer = self.embedder.embed([text], "query", timeout_s=self._timeout_s)
+            rows = float32_of(numbers_of(answer, 1, provider))
             query_vector(rows[0])
         except EmbeddingError:
             raise

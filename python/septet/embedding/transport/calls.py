@@ -37,7 +37,7 @@ class Answer:
 
     status: int
     headers: Mapping[str, str]
-    body: bytes
+    body: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
+from septet.embedding.transport.body import ENCODINGS, Body, GaveUp, late
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
@@ -29,7 +30,7 @@ __all__ = ["ATTEMPT_TIMEOUT_S", "IO", "Client"]
 Result = TypeVar("Result")
 
 ATTEMPT_TIMEOUT_S = 60.0
-_AGENT = {"user-agent": "septet"}
+_HEADERS = {"user-agent": "septet", "accept-encoding": ENCODINGS[0]}
 #: Proxies of the environment serve the network, not servers on this machine.
 _NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
 
@@ -189,13 +190,16 @@ class Client:
     def _send(self, step: Send) -> Answer | TransportError:
         import httpx
 
-        body = _Body(step, self._io.clock)
+        from septet.embedding.transport.network import until
+
+        ends_at = self._io.clock() + step.timeout_s
         try:
-            with self._client().stream(**_request(step)) as response:
-                for chunk in response.iter_bytes():
+            with until(time.monotonic() + step.timeout_s), self._client().stream(**_request(step)) as response:
+                body = Body(response, step, self._io.clock, ends_at)
+                for chunk in (response.content,) if response.is_stream_consumed else response.iter_raw():
                     body.add(chunk)
-                return body.answer(response)
-        except _GaveUp as end:
+                return body.answer()
+        except GaveUp as end:
             return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
             return _described(error, step.timeout_s)
@@ -205,27 +209,35 @@ class Client:
 
         try:
             return await asyncio.wait_for(self._received(step), step.timeout_s)
-        except _GaveUp as end:
+        except GaveUp as end:
             return end.error
         except (httpx.RequestError, httpx.InvalidURL) as error:
             return _described(error, step.timeout_s)
         except asyncio.TimeoutError:
-            return _late(step.timeout_s)
+            return late(step.timeout_s)
 
     async def _received(self, step: Send) -> Answer:
-        body = _Body(step, self._io.clock)
+        ends_at = self._io.clock() + step.timeout_s
         async with self._async_client().stream(**_request(step)) as response:
-            async for chunk in response.aiter_bytes():
-                body.add(chunk)
-            return body.answer(response)
+            body = Body(response, step, self._io.clock, ends_at)
+            if response.is_stream_consumed:
+                body.add(response.content)
+            else:
+                async for chunk in response.aiter_raw():
+                    body.add(chunk)
+            return body.answer()
 
     def _client(self) -> httpx.Client:
         import httpx
 
+        from septet.embedding.transport.network import keep_deadlines
+
         with self._lock:
             if self._sync is None:
                 with _valid_proxies():
-                    self._sync = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_AGENT)
+                    client = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_HEADERS)
+                keep_deadlines(client)
+                self._sync = client
             return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
@@ -236,7 +248,7 @@ class Client:
         if loop not in self._async:
             with _valid_proxies():
                 self._async[loop] = httpx.AsyncClient(
-                    transport=self._io.transport, mounts=self._mounts(), headers=_AGENT
+                    transport=self._io.transport, mounts=self._mounts(), headers=_HEADERS
                 )
         return self._async[loop]
 
@@ -254,55 +266,10 @@ def _valid_proxies() -> Iterator[None]:
         raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
 
 
-class _GaveUp(Exception):
-    """Reading a body ended before the body did."""
-
-    def __init__(self, error: TransportError) -> None:
-        self.error = error
-
-
-class _Body:
-    """A body as it comes in, chunk by chunk, within its time and its size.
-
-    The timeout of httpx limits silence only, so a body that trickles would never end. A body that is complete is
-    accepted even when it is late: it is paid for.
-    """
-
-    def __init__(self, step: Send, clock: Callable[[], float]) -> None:
-        self._step = step
-        self._clock = clock
-        self._ends_at = clock() + step.timeout_s
-        self._late = False
-        self._read = bytearray()
-
-    def add(self, chunk: bytes) -> None:
-        """Append a chunk.
-
-        Raises:
-            _GaveUp: the time is over, or the body is larger than `max_bytes`.
-        """
-        if self._late:
-            raise _GaveUp(_late(self._step.timeout_s))
-        self._read += chunk
-        if len(self._read) > self._step.max_bytes:
-            said = f"sent more than {self._step.max_bytes:,} bytes, which no answer to this request takes"
-            raise _GaveUp(TransportError(f"{said}: is the address (baseUrl) right?", too_large=True))
-        self._late = self._clock() > self._ends_at
-
-    def answer(self, response: httpx.Response) -> Answer:
-        """Return the answer whose body this is."""
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status_code, headers, bytes(self._read))
-
-
 def _request(step: Send) -> dict[str, Any]:
     call = step.call
     headers = {**call.headers, **step.key_headers}
     return {"method": call.method, "url": call.url, "content": call.body, "headers": headers, "timeout": step.timeout_s}
-
-
-def _late(timeout_s: float) -> TransportError:
-    return TransportError(f"gave no answer within {timeout_s:g} s")
 
 
 def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -> TransportError:
@@ -310,7 +277,7 @@ def _described(error: httpx.RequestError | httpx.InvalidURL, timeout_s: float) -
     import httpx
 
     if isinstance(error, httpx.TimeoutException):
-        return _late(timeout_s)
+        return late(timeout_s)
     words = str(error) or "no reason given"
     if isinstance(error, httpx.ConnectError):
         return TransportError(f"cannot be reached: {words}")

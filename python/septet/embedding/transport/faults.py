@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from septet.embedding.transport.calls import Answer
 from septet.errors import EmbeddingRefused
 
-__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed"]
+__all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "parsed", "said_of", "shortened"]
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -136,17 +136,25 @@ def _said(body: Any) -> str:
             break
     if isinstance(found, Mapping):
         found = found.get("message") or found.get("status") or ""
-    text = found if isinstance(found, str) else "" if found is None else str(found)
-    return _short(text)
+    return shortened(said_of(found))
+
+
+def said_of(value: Any) -> str:
+    """Return a value of an answer as text; an integer of too many digits has none."""
+    try:
+        return value if isinstance(value, str) else "" if value is None else str(value)
+    except ValueError:
+        return ""
 
 
 def _plain(answer: Answer) -> str:
     """Return the beginning of a plain-text body; HTML pages do not help."""
     text = answer.body[:2000].decode("utf-8", "replace").strip()
-    return "" if text[:1] in ("", "<", "{", "[") else _short(text)
+    return "" if text[:1] in ("", "<", "{", "[") else shortened(text)
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text on one line, cut to 300 characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _MAX_SHOWN else flat[: _MAX_SHOWN - 1] + "…"
 

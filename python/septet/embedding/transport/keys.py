@@ -15,6 +15,8 @@ __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
+#: A key rests no longer, whatever the provider asks for.
+MAX_COOL_DOWN_S = 3_600.0
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +81,7 @@ class KeyRing:
                 return False
             now = self._clock()
             key.failures += 1
-            cool_s = wait_s or 0.0
+            cool_s = min(wait_s or 0.0, MAX_COOL_DOWN_S)
             if spent or key.failures >= MAX_FAILURES:
                 cool_s = max(cool_s, COOL_DOWN_S)
             key.cool_until = max(key.cool_until, now + cool_s)
