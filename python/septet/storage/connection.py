@@ -14,7 +14,17 @@ from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreErr
 from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, grams_of, steps
 from septet.storage.nul import contains, escaped_json
 
-__all__ = ["BUSY_TIMEOUT_S", "MEMORY", "SCHEMA_VERSION", "absolute", "connect", "prepare", "store_error", "translated"]
+__all__ = [
+    "BUSY_TIMEOUT_S",
+    "MEMORY",
+    "SCHEMA_VERSION",
+    "absolute",
+    "connect",
+    "no_room",
+    "prepare",
+    "store_error",
+    "translated",
+]
 
 MEMORY = ":memory:"
 SCHEMA_VERSION = 4
@@ -23,7 +33,6 @@ APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
 #: With less room SQLite may fail without saying that the disk is full: its shared memory takes 32 KB.
 LEAST_FREE = 65_536
-_FULL = "the disk is full; nothing was written: make room and try again"
 
 #: There are many readers, and they read single rows: mapped, the whole file would end up in memory.
 _SMALL = ("cache_size=-8192", "mmap_size=0")
@@ -225,44 +234,31 @@ def _unopenable(path: str, text: str) -> StoreError:
     if not os.access(folder, os.W_OK):
         return ReadOnly(f"{path} cannot be opened: the folder {folder} does not take writes; try read_only=True")
     if "disk I/O" in text:
-        return _unwritable(path, text)
+        reason = no_room(path)
+        if reason is None:
+            return StoreError(
+                f"{path}: the disk failed, or a quota is used up ({text}): see the system's log and `quota`"
+            )
+        return StoreError(f"{path}: {reason}; nothing was written: make room and try again")
     return StoreError(f"{path} cannot be opened ({text}): check its permissions")
 
 
-def _unwritable(path: str, text: str) -> StoreError:
-    """Say why a file cannot be read or written, of which SQLite says no more than that."""
-    if _is_full(path):
-        return StoreError(f"{path}: {_FULL}")
-    limit = _size_limit(path)
-    if limit is not None:
-        return StoreError(
-            f"{path}: this process may make no file larger than {limit} bytes (`ulimit -f`): raise the limit"
-        )
-    return StoreError(
-        f"{path}: the disk failed, or a quota is used up ({text}): see the system's log and `quota`, then try again"
-    )
-
-
-def _is_full(path: str) -> bool:
-    """Say whether the disk has no room for a page and what SQLite keeps beside it."""
+def no_room(path: str) -> str | None:
+    """Return why a file cannot grow, or None: SQLite says no more than "disk I/O error"."""
     try:
         disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
-    except (AttributeError, OSError):
-        return False
-    return disk.f_bavail * disk.f_frsize < LEAST_FREE
-
-
-def _size_limit(path: str) -> int | None:
-    """Return the bound on the size of files, in bytes, if one of the vault's is near it."""
-    try:
+        if disk.f_bavail * disk.f_frsize < LEAST_FREE:
+            return "the disk is full"
         import resource
-    except ImportError:
+    except (AttributeError, ImportError, OSError):
         return None
     from pathlib import Path
 
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
-    return limit if limit != resource.RLIM_INFINITY and max(sizes, default=0) + LEAST_FREE > limit else None
+    if limit == resource.RLIM_INFINITY or max(sizes, default=0) + LEAST_FREE <= limit:
+        return None
+    return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
 
 
 def store_error(fault: sqlite3.Error, path: str) -> StoreError:
@@ -282,5 +278,5 @@ def store_error(fault: sqlite3.Error, path: str) -> StoreError:
     if "unable to open" in text or "disk I/O" in text:
         return _unopenable(path, text)
     if "disk is full" in text:
-        return StoreError(f"{path}: {_FULL}")
+        return StoreError(f"{path}: the disk is full; nothing was written: make room and try again")
     return StoreError(f"{path}: {text}")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from septet.errors import StoreError
-from septet.storage.connection import store_error
+from septet.storage.connection import no_room, store_error
 from septet.target import complete_file, target_fault
 
 __all__ = ["copied", "copy_to"]
@@ -50,17 +50,17 @@ def copied(
             # Without a log of its own the one file is the whole copy.
             to.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as fault:
-        raise _fault(fault, target, file) from fault
+        raise _fault(fault, part, target, file) from fault
 
 
-def _fault(fault: sqlite3.Error, target: str, file: str) -> StoreError:
-    """Say which of the two files is at fault."""
+def _fault(fault: sqlite3.Error, part: str, target: str, file: str) -> StoreError:
+    """Say which of the two files is at fault: the target, of which there is a part, or the one that is read."""
     text = str(fault)
     # The name of the error is known from Python 3.11 on.
     if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
         return store_error(fault, file)
     # Everything else is about writing, and the database was only read.
-    return target_fault(target, text)
+    return target_fault(target, no_room(part) or text)
 
 
 def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
