@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from septet.errors import StoreError
 
@@ -50,14 +50,16 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
     mode = _checked(path, of, cure)
     # New and exclusive, so that nobody's file is lost. The target's name may be as long as names can be.
     part = path.with_name(f".septet-{os.urandom(8).hex()}.part")
-    ours, descriptor = True, -1
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    ours = True
+    # A file object, as closing it twice is fine: nobody knows whether an interrupt came before or behind `os.close`.
+    made: IO[bytes] | None = None
     try:
         try:
-            descriptor = os.open(part, flags | getattr(os, "O_BINARY", 0), 0o600)
+            made = open(part, "x+b", buffering=0, opener=_unfollowed)  # noqa: SIM115 - closed below
         except FileExistsError:
             ours = False
             raise
+        descriptor = made.fileno()
         yield Part(part, descriptor)
         if not os.path.samestat(part.lstat(), os.fstat(descriptor)):
             ours = False
@@ -65,8 +67,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
         if hasattr(os, "fchmod"):
             os.fchmod(descriptor, mode)
         os.fsync(descriptor)
-        os.close(descriptor)
-        descriptor = -1
+        made.close()
         # Writing takes time, and another program may have begun to use a file of this name.
         _checked(path, of, cure)
         part.replace(path)
@@ -75,12 +76,16 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
     except OSError as fault:
         raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+        if made is not None:
+            made.close()
         if ours:
             for ending in ("", *BESIDE):
                 with suppress(OSError):
                     os.unlink(f"{part}{ending}")  # noqa: PTH108 - the path with an ending
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def target_fault(path: str | os.PathLike[str], reason: str, number: int | None = None) -> StoreError:
