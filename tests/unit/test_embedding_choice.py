@@ -268,3 +268,15 @@ def test_what_the_function_returns_is_checked(answer, error, said):
     dimensions = 2 if error is EmbeddingRefused else None
     with pytest.raises(error, match=said):
         CallableEmbedder(answer, model="mine", dimensions=dimensions).embed(["a", "b"])
+
+
+def test_the_first_texts_of_a_function_may_come_from_several_threads_at_once():
+    def function(texts):
+        if texts == ["first"]:
+            # Another thread is faster, and learns the dimension while this one is still at it.
+            assert embedder.embed(["other"]).shape == (1, 3)
+        return [[1.0, 2.0, 2.0] for _ in texts]
+
+    embedder = CallableEmbedder(function, model="m")
+    assert embedder.embed(["first"]).shape == (1, 3)
+    assert embedder.embed([]).shape == (0, 3)

@@ -107,14 +107,12 @@ class CallableEmbedder:
         """Do nothing: the function belongs to the caller."""
 
     def _rows(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        found = [np.empty((0, self._dimensions or 0), np.float32)]
+        found = []
         for start in range(0, len(texts), self._batch_size):
             rows = self._call(list(texts[start : start + self._batch_size]), kind)
-            if self._dimensions is None:
-                found = []
             self._dimensions = rows.shape[1]
             found.append(rows)
-        return np.concatenate(found)
+        return np.concatenate(found) if found else np.empty((0, self._dimensions or 0), np.float32)
 
     def _call(self, texts: list[str], kind: Kind) -> NDArray[np.float32]:
         try:
