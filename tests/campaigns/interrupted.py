@@ -17,12 +17,15 @@ from campaigns.operations import Twin, done, drawn, opened, rebuilt
 from campaigns.vaults import differences, faults, unlike
 from septet import EntryNotFound, Federation, VectorError
 
+#: The first calls are left alone: they import modules, and an interrupt may leave Python's lock for imports held.
+CALM = 100
+
 
 class Interrupts:
     """Raises one KeyboardInterrupt, as Ctrl-C does, a random moment after each call begins."""
 
     def __init__(self, rng):
-        self.rng, self.armed = rng, False
+        self.rng, self.armed, self.calls = rng, False, 0
         signal.signal(signal.SIGALRM, self._handle)
 
     def _handle(self, _signal, _frame):
@@ -33,7 +36,8 @@ class Interrupts:
     def during(self, call):
         """Call; say whether it was interrupted."""
         try:
-            self.armed = True
+            self.armed = self.calls >= CALM
+            self.calls += 1
             signal.setitimer(signal.ITIMER_REAL, 1e-6 + self.rng.choice([0.0003, 0.003, 0.02]) * self.rng.random())
             call()
             self.armed = False
@@ -102,7 +106,7 @@ class Run:
 
 def main():
     run = Run(Path(sys.argv[1]), int(sys.argv[2]))
-    for number in range(int(sys.argv[3])):
+    for number in range(CALM + int(sys.argv[3])):
         what, interrupted = run.rng.choice([run.write, run.write, run.read])(number)
         run.tried[f"{what} interrupted" if interrupted else what] += 1
         if interrupted:
