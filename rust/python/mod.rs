@@ -171,8 +171,8 @@ const _: () = {
     python_can_hold::<vectors::Sample>();
 };
 
-/// Kernels of Septet.
-#[pymodule(gil_used = false)]
+/// Kernels of Septet. Python code beside them relies on the interpreter lock.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileRows};
