@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         EmbeddingUnavailable as EmbeddingUnavailable,
         EntryError as EntryError,
         EntryNotFound as EntryNotFound,
+        ForkedInUse as ForkedInUse,
         NotAVault as NotAVault,
         ProfileError as ProfileError,
         QueryError as QueryError,
@@ -138,8 +139,8 @@ else:
         "entry": "Entry",
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
-            "EntryError EntryNotFound NotAVault ProfileError QueryError ReadOnly SchemaTooNew SeptetError "
-            "StoreBusy StoreError TierError VaultReplaced VectorError"
+            "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
+            "SeptetError StoreBusy StoreError TierError VaultReplaced VectorError"
         ),
         "explanation": "Explanation LegReport",
         "federation": "Federation",

@@ -140,7 +140,15 @@ def row_keys(rows: NDArray[np.float32]) -> NDArray[np.uint32]:
 
 @final
 class Sample:
-    """Some rows of a space, chosen by their keys: 256 to 512, or all while there are fewer."""
+    """Some rows of a space, chosen by their keys: 256 to 512, or all while there are fewer.
+
+    Attributes:
+        population: how many rows of the space are alive.
+        pairs: mean and standard deviation of the cosines of two different rows.
+    """
+
+    population: int
+    pairs: tuple[float, float]
 
     def __new__(
         cls,
@@ -150,19 +158,9 @@ class Sample:
         alive: NDArray[np.bool_],
         before: Sample | None = None,
     ) -> Sample: ...
-    def __len__(self) -> int:
-        """Return the number of rows in it."""
-
+    def __len__(self) -> int: ...
     def kept(self, came: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
         """Return the sample after rows of these keys came and went, if it has the same rows; else None."""
-
-    @property
-    def population(self) -> int:
-        """How many rows of the space are alive."""
-
-    @property
-    def pairs(self) -> tuple[float, float]:
-        """Mean and standard deviation of the cosines of two different rows."""
 
     def cosines(self, query: NDArray[np.float32]) -> tuple[float, float] | None:
         """Return mean and standard deviation of the cosines of a unit query ``(d,)``; None without rows."""
@@ -243,9 +241,7 @@ class SpellingIndex:
     """
 
     def __new__(cls) -> SpellingIndex: ...
-    def __len__(self) -> int:
-        """Return the number of slots."""
-
+    def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
         """The memory the index takes: about 100 bytes for a text of 60 words, and 20 for each distinct word."""
@@ -278,9 +274,7 @@ class TermIndex:
     """Token counts of texts by slot, append-only: slots already handed out never change, so readers need no lock."""
 
     def __new__(cls) -> TermIndex: ...
-    def __len__(self) -> int:
-        """Return the number of slots."""
-
+    def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
         """The memory that the counts take: about two bytes for a token, and eight for a text; none of it in a file."""
@@ -332,6 +326,10 @@ class TfidfVectorizer:
     core when there is work for more than one. No number depends on them.
     """
 
+    #: The terms, by column.
+    vocabulary: list[str]
+    #: ``ln((1 + n) / (1 + df)) + 1`` by column.
+    idf: NDArray[np.float64]
     def __new__(cls, *, tokens: str = "signals") -> TfidfVectorizer: ...
     def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
         """Learn vocabulary and document frequencies; replaces what was learned before."""
@@ -341,14 +339,6 @@ class TfidfVectorizer:
 
     def fit_transform(self, texts: Sequence[str], *, threads: int | None = None) -> _Csr:
         """Return `transform` of the same texts after `fit`, tokenising them once."""
-
-    @property
-    def vocabulary(self) -> list[str]:
-        """The terms, by column."""
-
-    @property
-    def idf(self) -> NDArray[np.float64]:
-        """``ln((1 + n) / (1 + df)) + 1`` by column."""
 
 # -- full text -------------------------------------------------------------------------------------------------------
 
@@ -364,9 +354,7 @@ class TextIndex:
     """Postings of texts by slot, append-only; a row has one text a column. Threads may read while one appends."""
 
     def __new__(cls, columns: int) -> TextIndex: ...
-    def __len__(self) -> int:
-        """Return the number of slots."""
-
+    def __len__(self) -> int: ...
     @property
     def columns(self) -> int:
         """The number of texts a row has."""
@@ -387,13 +375,9 @@ class Statistics:
     Slots that are not counted are not found: a search with older statistics does not see what was appended since.
     """
 
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-
-    @property
-    def tokens(self) -> int:
-        """The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``."""
+    #: The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``.
+    tokens: int
+    rows: int
 
     def moved(self, index: TextIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Statistics:
         """Return new statistics with slots removed, which count now, and added, which do not: as from scratch."""
@@ -442,9 +426,7 @@ def matched_in(
     """
 
 def bm25_at(
-    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
-    terms: Sequence[str],
-    slots: NDArray[np.int64],
+    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]], terms: Sequence[str], slots: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the scores ``(m,)`` that `bm25_top_k` gives slots; NaN for those that hold no term or do not count."""
 
@@ -591,9 +573,16 @@ class Pool:
         facts: ``kind``, ``severity`` and ``domain`` of each candidate, and ``id``, if they are known.
         columns: named columns; NaN is unknown.
 
+    Attributes:
+        ids: None where they are not known.
+
     Raises:
         ValueError: lengths that differ.
     """
+
+    rows: list[int]
+    tiers: list[int]
+    ids: list[str] | None
 
     def __new__(
         cls,
@@ -603,18 +592,6 @@ class Pool:
         columns: dict[str, NDArray[np.float64]],
     ) -> Pool: ...
     def __len__(self) -> int: ...
-    @property
-    def rows(self) -> list[int]:
-        """Each candidate's row in its store."""
-
-    @property
-    def tiers(self) -> list[int]:
-        """The place of each candidate's tier."""
-
-    @property
-    def ids(self) -> list[str] | None:
-        """The ids, None where they are not known."""
-
     @property
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Copies of the columns, by name."""
@@ -835,11 +812,7 @@ class Formula:
         """
 
 def rrf(
-    lists: Sequence[NDArray[np.int64]],
-    weights: NDArray[np.float64],
-    *,
-    k: float = 60.0,
-    first_rank: int = 1,
+    lists: Sequence[NDArray[np.int64]], weights: NDArray[np.float64], *, k: float = 60.0, first_rank: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Fuse ranked id lists by reciprocal rank: ``sum(weight / (k + rank))`` (Cormack, Clarke, Buettcher 2009).
 
@@ -963,3 +936,58 @@ class ArrayWriter:
 
     def finish(self) -> int:
         """Complete the file, have it reach the disk, and return its length in bytes."""
+
+# -- what is given back, at the latest when its holder dies: no interrupt comes between (`rust/python/leases`) ---------
+
+def shut_gate(timeout_s: float) -> bool:
+    """Let no other thread begin to use SQLite, before a fork, and say whether all others have stopped in time."""
+
+def open_gate() -> None:
+    """Let other threads in again."""
+
+def leak(object: object) -> None:
+    """Keep an object for ever, so that it is never finalised."""
+
+@final
+class Lock:
+    """A lock: ``gated`` for who then uses SQLite; ``again`` lets its thread take it more than once."""
+
+    mine: bool
+    def __new__(cls, *, gated: bool = False, again: bool = False) -> Lock: ...
+    def hold(self, timeout_s: float | None = None) -> Any:
+        """Return what holds the lock until its ``release``, its ``with`` block or its life ends; None after a wait."""
+
+@final
+class Readers:
+    """The connections of a store that reads borrow: threads that read, connections that nobody uses."""
+
+    out: int
+    idle: int
+    def __new__(cls, most_idle: int) -> Readers: ...
+    def begin(self, connect: Any, question: str, make: Any, faults: Any) -> ReadTransaction | None:
+        """Begin a read by a question that stays open; ``make`` gets the connection and the first row."""
+    def close(self, wait_s: float) -> None:
+        """Let no read begin, wait for other threads' reads, and close idle connections."""
+    def close_idle(self) -> None:
+        """Close the connections that nobody uses."""
+
+@final
+class ReadTransaction:
+    """What ``make`` made, until the read is ended."""
+
+    reading: Any
+    @staticmethod
+    def of_writer(lock: Lock, opened: Any, question: str, make: Any, faults: Any) -> ReadTransaction:
+        """Begin a read on the connection of a writer, whose turn it then is."""
+    def end(self) -> None:
+        """Give the connection back."""
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *fault: object) -> None: ...
+
+@final
+class WriteTransaction:
+    """What ``begun`` makes of the connection, until it is committed or rolled back; ``faults`` may raise others."""
+
+    def __new__(cls, lock: Lock, opened: Any, begun: Any, committed: Any, faults: Any, in_memory: bool) -> Any: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *fault: object) -> None: ...

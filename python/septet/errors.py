@@ -20,6 +20,7 @@
         ├── ReadOnly                    opened for reading, or the medium is read-only
         ├── StoreBusy                   another process held the lock for too long
         ├── VaultReplaced               the file is not the one that was opened, or was deleted or restored
+        ├── ForkedInUse                 this process was forked in the middle of a read or a write of its parent
         └── Closed                      the vault was closed
 
 Each message says what was found, what was wanted, and what to do.
@@ -42,6 +43,7 @@ __all__ = [
     "EmbeddingUnavailable",
     "EntryError",
     "EntryNotFound",
+    "ForkedInUse",
     "NotAVault",
     "ProfileError",
     "QueryError",
@@ -152,6 +154,10 @@ class StoreBusy(StoreError):
 
 class VaultReplaced(StoreError):
     """The file was deleted, replaced or restored while the vault was open; close the vault and open it again."""
+
+
+class ForkedInUse(StoreError):
+    """This process was forked in the middle of a read or a write of its parent, and must leave the file alone."""
 
 
 class Closed(StoreError):

@@ -15,6 +15,7 @@ mod encoder;
 mod entries;
 mod fts;
 mod fusion;
+mod leases;
 mod links;
 mod pool;
 mod ranking;
@@ -156,6 +157,11 @@ const _: () = {
     python_can_hold::<fts::Statistics>();
     python_can_hold::<fts::TextIndex>();
     python_can_hold::<fusion::Formula>();
+    python_can_hold::<leases::Lock>();
+    python_can_hold::<leases::Held>();
+    python_can_hold::<leases::Readers>();
+    python_can_hold::<leases::ReadTransaction>();
+    python_can_hold::<leases::WriteTransaction>();
     python_can_hold::<links::Links>();
     python_can_hold::<pool::Pool>();
     python_can_hold::<ranking::FactRules>();
@@ -171,7 +177,7 @@ const _: () = {
     python_can_hold::<vectors::Sample>();
 };
 
-/// Kernels of Septet. Python code beside them relies on the interpreter lock.
+/// Kernels of Septet. Python code beside them relies on the interpreter lock, and `leases` on forks holding it.
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
@@ -186,6 +192,8 @@ mod _core {
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms, matched_in};
     #[pymodule_export]
     use super::fusion::{Formula, decay, jaccard, rrf, unite};
+    #[pymodule_export]
+    use super::leases::{Held, Lock, ReadTransaction, Readers, WriteTransaction, leak, open_gate, shut_gate};
     #[pymodule_export]
     use super::links::Links;
     #[pymodule_export]

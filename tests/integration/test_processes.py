@@ -1,7 +1,5 @@
 """Real processes on one file: what one writes the others see, nothing is lost, nothing is half done."""
 
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +9,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from septet import Closed, Federation, Vault
+from children import forked
+from septet import Closed, Federation, ForkedInUse, Vault
 
 ADD = """
 import sys
@@ -46,20 +45,6 @@ def check_sound(path):
             sql.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 0)")
         terms = sql.execute("SELECT count(*) FROM entries WHERE live AND kind <> 'memory'").fetchone()
         assert sql.execute("SELECT count(*) FROM entries_fts_docsize").fetchone() == terms
-
-
-def forked(task, timeout_s=20):
-    """Run a task in a forked child; True when it came to its end in time."""
-    child = os.fork()
-    if not child:
-        signal.alarm(timeout_s)
-        code = 1
-        try:
-            task()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
 
 
 def test_the_next_search_finds_what_another_process_added(tmp_path):
@@ -104,14 +89,19 @@ def test_a_forked_child_uses_the_vault_and_the_parent_goes_on(tmp_path):
     check_sound(path)
 
 
-def test_a_child_forked_in_the_middle_of_a_read_leaves_it_and_goes_on(tmp_path):
+def test_a_child_forked_in_the_middle_of_a_read_leaves_it_and_is_told_why(tmp_path):
     path = tmp_path / "v.db"
     with Vault(path) as vault:
         vault.add(id="before", title="word")
 
         def task():
             read.close()
-            assert vault.search("word").ids == ["before"]
+            for use in (lambda: vault.search("word"), lambda: vault.add(title="word"), lambda: Vault(path)):
+                with pytest.raises(ForkedInUse, match=r"v\.db.*middle of a read.*spawn"):
+                    use()
+            with Vault(tmp_path / "other.db") as other:
+                other.add(id="x", title="word")
+                assert other.search("word").ids == ["x"]
 
         with ExitStack() as read:
             read.enter_context(vault._store.reading())

@@ -4,7 +4,6 @@ import sqlite3
 
 import pytest
 
-from septet.storage import store as stores
 from septet.storage.store import Store
 
 COUNT = "SELECT count(*) FROM meta"
@@ -15,6 +14,10 @@ def store(tmp_path):
     made = Store(str(tmp_path / "v.db"))
     yield made
     made.close()
+
+
+def generation(sql):
+    return sql.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()[0]
 
 
 def write(store, key):
@@ -37,7 +40,7 @@ def test_every_statement_of_a_transaction_sees_the_same_generation_while_others_
         for key in ("a", "b"):
             write(store, key)
             assert read.sql.execute(COUNT).fetchall() == before
-            assert stores._generation(read.sql) == read.generation
+            assert generation(read.sql) == read.generation
     with store.reading() as later:
         assert later.generation == read.generation + 2
         assert later.sql.execute(COUNT).fetchall()[0][0] >= before[0][0] + 2
@@ -46,14 +49,14 @@ def test_every_statement_of_a_transaction_sees_the_same_generation_while_others_
 def test_a_transaction_holds_its_generation_before_anything_else_is_read(store):
     with store.reading() as read:
         write(store, "a")
-        assert stores._generation(read.sql) == read.generation
+        assert generation(read.sql) == read.generation
 
 
 def test_two_transactions_of_one_thread_have_each_their_generation(store):
     with store.reading() as older:
         write(store, "a")
         with store.reading() as newer:
-            assert (stores._generation(older.sql), stores._generation(newer.sql)) == (
+            assert (generation(older.sql), generation(newer.sql)) == (
                 older.generation,
                 older.generation + 1,
             )
@@ -69,7 +72,7 @@ def test_an_ended_transaction_holds_nothing_however_far_its_statements_came(stor
         assert not log_is_free(store)
         del cursor
     assert log_is_free(store)
-    assert len(store._idle) == 1
+    assert store._readers.idle == 1
 
 
 def test_a_transaction_that_an_error_ended_holds_nothing(store):

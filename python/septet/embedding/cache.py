@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from septet._core import Lock, WriteTransaction
 from septet.embedding.embedder import Kind, Pooling
+from septet.errors import StoreError
 from septet.results import Note
-from septet.storage.forks import renew_in_children
+from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
 
 __all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache"]
 
@@ -56,7 +57,9 @@ _PUT = (
 )
 _USE = "UPDATE vectors SET used = ? WHERE row = ?"
 _DROP_OLDEST = "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)"
-_OPEN = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL")
+_MODE = "PRAGMA journal_mode"
+_SWITCH = "PRAGMA journal_mode = WAL"
+_SYNC = "PRAGMA synchronous = NORMAL"
 _TABLES = "SELECT count(*) FROM sqlite_master"
 _APPLICATION = "PRAGMA application_id"
 _VERSION = "PRAGMA user_version"
@@ -105,11 +108,11 @@ class EmbeddingCache:
         self._busy_timeout_s = busy_timeout_s
         self._file = str(Path(self.path).absolute())
         self._sql: sqlite3.Connection | None = None
-        self._inherited: sqlite3.Connection | None = None
         self._notes: list[Note] = []
         #: Whether the file is left alone from now on.
         self._given_up = False
-        self._lock = threading.Lock()
+        self._lock = Lock(gated=True, again=True)
+        close_before_forks(self)
         renew_in_children(self)
 
     def __repr__(self) -> str:
@@ -148,61 +151,76 @@ class EmbeddingCache:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._sql is not None:
-                self._sql.close()
-                self._sql = None
+        with self._lock.hold():
+            self._close()
+
+    def close_connections(self) -> None:
+        """Close the file before a fork, unless this thread is using it."""
+        # Another thread may hold the lock and wait until the fork is over.
+        if not self._lock.mine:
+            self._close()
 
     def after_fork(self) -> None:
-        """Renew the lock in a forked child, and leave the parent's connection alone."""
-        self._lock = threading.Lock()
-        # Neither used nor closed: SQLite forbids both.
-        self._sql, self._inherited = None, self._sql
+        """Leave the parent's connection alone in a forked child."""
+        self._sql = None
+
+    def _close(self) -> None:
+        if self._sql is not None:
+            self._sql.close()
+            self._sql = None
 
     def _query(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._lock.hold():
             try:
-                connection = self._opened()
-                return [] if connection is None else connection.execute(sql, parameters).fetchall()
-            except sqlite3.Error as fault:
+                return [] if self._given_up else self._opened().execute(sql, parameters).fetchall()
+            except (sqlite3.Error, StoreError) as fault:
                 self._fail(fault)
                 return []
 
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
-        with self._lock:
-            try:
-                connection = self._opened()
-                if connection is None or not rows:
-                    return
-                with connection:
-                    connection.execute(_BEGIN)
-                    connection.executemany(sql, rows)
-                    excess = connection.execute(_COUNT).fetchone()[0] - self.limit
-                    if excess > 0:
-                        connection.execute(_DROP_OLDEST, (excess,))
-                self._notes = []
-            except sqlite3.Error as fault:
+        if self._given_up or not rows:
+            return
+        write = WriteTransaction(self._lock, self._opened, _itself, self._wrote, _unchanged, False)
+        try:
+            with write as connection:
+                connection.executemany(sql, rows)
+                excess = connection.execute(_COUNT).fetchone()[0] - self.limit
+                if excess > 0:
+                    connection.execute(_DROP_OLDEST, (excess,))
+        except (sqlite3.Error, StoreError) as fault:
+            with self._lock.hold():
                 self._fail(fault)
 
-    def _opened(self) -> sqlite3.Connection | None:
-        if self._sql is not None or self._given_up:
+    def _wrote(self) -> None:
+        self._notes = []
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._sql is not None:
             return self._sql
+        refuse_inherited(self._file)
         connection = sqlite3.connect(
-            self._file, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False
+            self._file,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Connection,
         )
         try:
             if _is_foreign(connection):
                 raise sqlite3.DatabaseError("the file belongs to another program or another version")
-            for pragma in _OPEN:
-                connection.execute(pragma)
+            # The switch does not wait for others, who may be opening the file too.
+            if connection.execute(_MODE).fetchone() != ("wal",):
+                connection.execute(_SWITCH)
+            connection.execute(_SYNC)
             _create(connection)
+            connection.register(self._file)
         except BaseException:
             connection.close()
             raise
         self._sql = connection
         return connection
 
-    def _fail(self, fault: sqlite3.Error) -> None:
+    def _fail(self, fault: sqlite3.Error | StoreError) -> None:
         """Continue without the cache: this once when it is busy or the disk is full, for good when it is unusable."""
         said = str(fault)
         if "locked" in said or "busy" in said:
@@ -215,6 +233,14 @@ class EmbeddingCache:
         cure = "delete the file or choose another" if self._given_up else "make room on the disk"
         cause = f"the embedding cache {self.path} cannot be used: {fault}"
         self._notes = [Note("cache_unusable", cause, f"{cure}; embedding works without it")]
+
+
+def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
+    return connection
+
+
+def _unchanged(*_fault: object) -> None:
+    """Let SQLite's errors be raised as they are."""
 
 
 def _is_foreign(connection: sqlite3.Connection) -> bool:

@@ -19,7 +19,6 @@ from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
 from septet.spaces import Space
-from septet.storage.forks import background
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims, jobs, texts
 from septet.threads import call_uninterrupted
@@ -131,7 +130,7 @@ class Pipeline:
             StoreError: the store cannot be written.
         """
         forget_long(self.store, self.embedder, self._known_dimensions(tally))
-        with background, self.store.bookkeeping() as write:
+        with self.store.bookkeeping() as write:
             texts.add_index(write)
             claims.drop_dead(write)
             for owner in list(self._unreleased):
@@ -145,7 +144,7 @@ class Pipeline:
         """Release an owner's claims, now or, where the store takes no writes, before the next run."""
         self._unreleased.add(owner)
         with suppress(SeptetError):
-            with background, self.store.bookkeeping() as write:
+            with self.store.bookkeeping() as write:
                 claims.release(write, owner)
             self._unreleased.discard(owner)
 
@@ -181,7 +180,7 @@ class Pipeline:
                 yield [(key, text) for key, text in page if key in mine]
 
     def _claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
-        with background, self.store.bookkeeping() as write:
+        with self.store.bookkeeping() as write:
             now = self.clock()
             mine = claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
             # Another process may have stored their vectors and released its claim since they were read.
@@ -316,7 +315,7 @@ class Pipeline:
         """
         for attempt in range(WRITE_ATTEMPTS):
             try:
-                with background, self.store.writing() as write:
+                with self.store.writing() as write:
                     pooling = pooling_of(self.embedder)
                     made_by = None if pooling is None else pooling.name
                     space = texts.make_space(write, self.model, rows.shape[1], self.clock(), made_by)
@@ -339,7 +338,7 @@ class Pipeline:
             filling = any(t.state == "filling" for t in everything if space is not None and t.space == space)
             ready = filling and texts.count_missing(read, space, memories=self.memories) <= hopeless
         if space is not None and ready:
-            with background, self.store.writing() as write:
+            with self.store.writing() as write:
                 texts.move(write, space, "active")
                 for other in texts.text_spaces(write):
                     if other.state == "active" and other.space != space and not self.per_model:
@@ -354,7 +353,7 @@ class Pipeline:
         for space in spaces:
             removed = PRUNED_ROWS
             while removed == PRUNED_ROWS:
-                with background, self.store.writing() as write:
+                with self.store.writing() as write:
                     removed = texts.empty(write, space, PRUNED_ROWS)
 
     def _report(self, tally: Tally) -> EmbedReport:

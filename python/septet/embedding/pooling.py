@@ -6,7 +6,6 @@ from typing import Protocol, cast
 
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.errors import EmbeddingError
-from septet.storage.forks import background
 from septet.storage.store import Store
 from septet.storage.tables import texts
 
@@ -46,7 +45,7 @@ def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int
         except EmbeddingError:
             # A damaged model: embedding will say so, and the next run comes here again.
             return 0
-    with background, store.writing() as write:
+    with store.writing() as write:
         # Another process may have done it meanwhile, and embedded some anew.
         if texts.pooling(write, space) == pooling.name:
             return 0

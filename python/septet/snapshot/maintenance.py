@@ -12,7 +12,6 @@ from septet.snapshot.checkpoint import Checkpoint
 from septet.snapshot.postings import PostingsBuffers
 from septet.snapshot.sidecar import Sidecar, Stamp
 from septet.snapshot.snapshot import Snapshot
-from septet.storage.forks import background
 from septet.storage.store import Store, store_id
 
 __all__ = ["Build", "Save", "Verify", "save"]
@@ -34,7 +33,7 @@ class Build:
         done = len(self.postings)
         rows = self.snapshot.rows[done : done + PAGE_ROWS]
         if len(rows):
-            with background, self.store.reading() as read:
+            with self.store.reading() as read:
                 if not precedes(self.snapshot, read):
                     # Its rows mean other entries now; the next search notices.
                     return False
@@ -109,11 +108,11 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
         ValueError: it cannot be read again.
     """
     snapshot = checkpoint.snapshot
-    with background, store.reading() as read:
+    with store.reading() as read:
         stamp = Stamp(store_id(read), snapshot.generation, snapshot.writer, checkpoint.spaces)
 
     def needed() -> bool:
-        with background, store.reading() as read:
+        with store.reading() as read:
             found = sidecar.latest(read)
         return found is None or not checkpoint.is_in(*found)
 

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 from septet.storage.connection import connect, translated
+from septet.storage.forks import using_sqlite
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
 __all__ = ["full_text_faults"]
@@ -27,7 +28,7 @@ def full_text_faults(path: str) -> list[str]:
         StoreError: the file cannot be read.
     """
     found = []
-    with closing(connect(path, mode="rw", busy_timeout_s=_BUSY_TIMEOUT_S)) as sql, translated(path):
+    with using_sqlite(), closing(connect(path, mode="rw", busy_timeout_s=_BUSY_TIMEOUT_S)) as sql, translated(path):
         sql.execute("BEGIN IMMEDIATE")
         for table, holds in _TABLES.items():
             try:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
+from septet.storage.forks import Connection, refuse_inherited
 from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, grams_of, steps
 from septet.storage.nul import contains, escaped_json
 
@@ -45,9 +46,7 @@ def absolute(path: str) -> str:
     return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
-def connect(
-    path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False
-) -> sqlite3.Connection:
+def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False) -> Connection:
     """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
 
     Args:
@@ -55,25 +54,25 @@ def connect(
         writer: use more memory, for loading many entries at once.
 
     Raises:
+        ForkedInUse: this process was forked while its parent used the file.
         StoreError: the file cannot be opened, with the reason.
     """
     if "\0" in path:
         raise StoreError(f"{path!r} is not a file name: it contains a NUL character")
+    refuse_inherited(path, in_memory=path == MEMORY)
     with translated(path):
         target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
-        connection = sqlite3.connect(
-            target, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=path != MEMORY
-        )
+        connection = _opened(target, busy_timeout_s)
         try:
+            connection.register(None if path == MEMORY else path)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError as fault:
             connection.close()
             if not (mode == "ro" and re.search("unable to open|readonly", str(fault)) and _at_rest(path)):
                 raise
             # In a read-only folder SQLite cannot make the shared-memory file of a WAL database; nobody writes there.
-            connection = sqlite3.connect(
-                target + "&immutable=1", timeout=busy_timeout_s, isolation_level=None, check_same_thread=False, uri=True
-            )
+            connection = _opened(target + "&immutable=1", busy_timeout_s)
+            connection.register(path)
         except BaseException:
             connection.close()
             raise
@@ -87,6 +86,17 @@ def connect(
         connection.create_function("json_contains", 2, contains, deterministic=True)
         connection.create_function("escaped_json", 1, escaped_json, deterministic=True)
         return connection
+
+
+def _opened(target: str, busy_timeout_s: float) -> Connection:
+    return sqlite3.connect(
+        target,
+        timeout=busy_timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=target != MEMORY,
+        factory=Connection,
+    )
 
 
 def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
+from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.errors import Closed, ReadOnly
 from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
-from septet.storage.forks import renew_in_children
+from septet.storage.forks import Connection, close_before_forks, may_use_copies, renew_in_children, using_sqlite
 from septet.storage.identity import NOTHING, WRITERS, Identity, State, writer_of
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
@@ -42,25 +42,6 @@ class Writing(NamedTuple):
     generation: int
 
 
-class ReadTransaction:
-    """A read transaction until it is ended, at the latest when nothing refers to it any more.
-
-    Attributes:
-        reading: what is read.
-    """
-
-    # A generator, because Python closes one that an interrupt leaves behind.
-    __slots__ = ("_held", "reading")
-
-    def __init__(self, held: Iterator[Reading]) -> None:
-        self._held = held
-        self.reading = next(held)
-
-    def end(self) -> None:
-        """Give the connection back."""
-        self._held.close()  # type: ignore[attr-defined]
-
-
 class Store:
     """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
 
@@ -71,43 +52,51 @@ class Store:
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
         self._closed = False
-        #: The state that this store wrote last.
-        self._last_written = NOTHING
+        #: The state that this store wrote last, and that it is about to write.
+        self._last_written = self._next = NOTHING
         self.identity = Identity(self._file, in_memory=self.in_memory)
-        self._renew_locks()
-        self._idle: list[sqlite3.Connection] = []
-        self._process = os.getpid()
-        self._inherited: list[sqlite3.Connection] = []
-        first = self._connect("rwc", writer=True)
-        try:
-            prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
-        except BaseException:
-            first.close()
-            raise
-        self._writer = first
+        #: Taken by whoever writes; in memory, where there is one connection, by whoever reads too.
+        self._turn = Lock(gated=True, again=True)
+        self._readers = Readers(IDLE_READERS)
+        #: Raises SQLite's errors as Septet's.
+        self._faults = translated(self._file).__exit__
+        self._writer: Connection | None = None
+        with using_sqlite():
+            first = self._connect("rwc", writer=True)
+            try:
+                prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
+            except BaseException:
+                first.close()
+                raise
+            self._writer = first
+        close_before_forks(self)
         renew_in_children(self)
 
     def close(self) -> None:
         """Close every connection; reads of other threads finish first. Closing twice is fine."""
-        with self._write_lock, self._returned:
+        with self._turn.hold():
             self._closed = True
             # The last connection that closes removes SQLite's log, and the caller may expect this one to.
-            self._returned.wait_for(lambda: not set(self._readers) - {threading.get_ident()}, CLOSE_WAIT_S)
-            for connection in (self._writer, *self._idle):
-                connection.close()
-            self._idle.clear()
+            self._readers.close(CLOSE_WAIT_S)
+            self._close_writer()
+
+    def close_connections(self) -> None:
+        """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
+        if not (self.in_memory or self._readers.out or self._turn.mine):
+            self._readers.close_idle()
+            self._close_writer()
 
     def after_fork(self) -> None:
-        """Replace the locks in a forked child; connections are replaced when one is needed."""
-        self._renew_locks()
+        """Begin without connections in a forked child; a database in memory is a copy."""
+        self._readers = Readers(IDLE_READERS)
+        if not (self.in_memory and may_use_copies()):
+            self._writer = None
         self._last_written = NOTHING
 
-    def _renew_locks(self) -> None:
-        self._write_lock = threading.RLock()
-        self._pool_lock = threading.Lock()
-        self._returned = threading.Condition(self._pool_lock)
-        #: Read transactions by thread.
-        self._readers: dict[int, int] = {}
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     @property
     def closed(self) -> bool:
@@ -124,97 +113,77 @@ class Store:
         """Whether the store has no file."""
         return self.path == MEMORY
 
-    @contextmanager
-    def reading(self) -> Iterator[Reading]:
-        """Open a read transaction.
+    def reading(self) -> AbstractContextManager[Reading]:
+        """Begin a read transaction, until the end of a ``with`` block.
 
         Raises:
             Closed: the vault was closed.
+            ForkedInUse: this process was forked from one in the middle of a read or a write.
             StoreError: the file cannot be read.
         """
-        transaction = self.begin_reading()
-        try:
-            with translated(self._file):
-                yield transaction.reading
-        finally:
-            transaction.end()
+        return self.begin_reading()
 
     def begin_reading(self) -> ReadTransaction:
-        """Begin a read transaction, see `reading`; of a store in memory, the same thread must end it."""
+        """Begin a read transaction, until its ``end``, at the latest when nothing refers to it any more.
+
+        In memory other threads wait until then.
+        """
+        # A statement with a row left holds the transaction. BEGIN and ROLLBACK would each give the interpreter's lock
+        # away twice, and other threads wait for it.
         try:
-            return ReadTransaction(self._reading())
+            if self.path == MEMORY:
+                return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
+            begun = self._readers.begin(self._connect, _STATE_AND_MORE, Reading, self._faults)
         except sqlite3.Error as fault:
             raise store_error(fault, self._file) from fault
+        if begun is None:
+            raise self._is_closed()
+        return begun
 
-    def _reading(self) -> Iterator[Reading]:
-        if self.path == MEMORY:
-            # A database in memory belongs to its connection, so readers and the writer take turns on it.
-            with self._write_lock:
-                self._open_or_raise()
-                yield Reading(self._writer, *self._writer.execute(_STATE).fetchone())
-            return
-        # Whoever ends the transaction may be another thread.
-        reader = threading.get_ident()
-        connection = self._borrow(reader)
-        try:
-            # The transaction lasts as long as this statement has a row left. BEGIN and ROLLBACK would each give the
-            # interpreter's lock away twice, and other threads wait for it.
-            lasting = connection.execute(_STATE_AND_MORE)
-            try:
-                yield Reading(connection, *lasting.fetchone())
-            finally:
-                lasting.close()
-        finally:
-            self._give_back(connection, reader)
-
-    @contextmanager
-    def writing(self) -> Iterator[Writing]:
-        """Open a write transaction: committed at the end, rolled back on any exception.
+    def writing(self) -> AbstractContextManager[Writing]:
+        """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
 
         Raises:
             Closed: the vault was closed.
+            ForkedInUse: this process was forked from one in the middle of a read or a write.
             ReadOnly: opened for reading.
             StoreBusy: another process held the lock for too long.
         """
-        with self._transaction() as sql:
-            before, writer = self._checked(sql)
-            generation = before + 1
-            sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
-            if self._last_written != (before, writer):
-                writer = _sign(sql, generation)
-            yield Writing(sql, generation)
-        self._last_written = (generation, writer)
-        self.identity.wrote(self._last_written)
+        return self._transaction(self._next_generation, self._wrote)
 
-    @contextmanager
-    def bookkeeping(self) -> Iterator[Writing]:
-        """Open a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
-        with self._transaction() as sql:
-            yield Writing(sql, self._checked(sql)[0])
+    def bookkeeping(self) -> AbstractContextManager[Writing]:
+        """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
+        return self._transaction(self._same_generation, _nothing)
+
+    def _transaction(
+        self, begun: Callable[[sqlite3.Connection], Writing], committed: Callable[[], None]
+    ) -> AbstractContextManager[Writing]:
+        made: AbstractContextManager[Writing] = WriteTransaction(
+            self._turn, self._writable, begun, committed, self._faults, self.in_memory
+        )
+        return made
+
+    def _next_generation(self, sql: sqlite3.Connection) -> Writing:
+        before, writer = self._checked(sql)
+        generation = before + 1
+        sql.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (generation,))
+        if self._last_written != (before, writer):
+            writer = _sign(sql, generation)
+        self._next = (generation, writer)
+        return Writing(sql, generation)
+
+    def _wrote(self) -> None:
+        self._last_written = self._next
+        self.identity.wrote(self._next)
+
+    def _same_generation(self, sql: sqlite3.Connection) -> Writing:
+        return Writing(sql, self._checked(sql)[0])
 
     def _checked(self, sql: sqlite3.Connection) -> State:
         """Return the state of the store in a write transaction, if it is still the store that was opened."""
         state: State = sql.execute(_STATE).fetchone()
         self.identity.check(sql, state)
         return state
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._write_lock:
-            self._open_or_raise()
-            if self.read_only:
-                raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
-            sql = self._writer
-            with translated(self._file):
-                try:
-                    # Inside, so that an interrupt just behind it ends the transaction.
-                    sql.execute("BEGIN IMMEDIATE")
-                    yield sql
-                    sql.execute("COMMIT")
-                except BaseException:
-                    if sql.in_transaction:
-                        sql.execute("ROLLBACK")
-                    raise
 
     def notes(self, tier: str) -> list[Note]:
         """Return what searches should say of the file."""
@@ -238,7 +207,7 @@ class Store:
             # Inside a read transaction the copy is of one generation, whatever is written meanwhile.
             copy_to(path, read.sql, "" if self.in_memory else self._file, progress)
 
-    def _connect(self, mode: str = "rw", *, writer: bool = False) -> sqlite3.Connection:
+    def _connect(self, mode: str = "rw", *, writer: bool = False) -> Connection:
         # Only the first connection may make the file: a vault that was deleted must not come back empty.
         mode = "ro" if self.read_only else mode
         # Before too: SQLite would play the log that lies there over a file that it does not belong to.
@@ -251,49 +220,23 @@ class Store:
             raise
         return connection
 
-    def _open_or_raise(self) -> None:
+    def _opened(self) -> Connection:
+        """Return the connection that writes; the turn is held."""
         if self._closed:
-            raise Closed(f"the vault {self.path} was closed: open it again")
-        if self._process != os.getpid() and not self.in_memory:
-            # A forked child must neither use nor close its parent's connections (SQLite's rule): keep them unused.
-            self._inherited = [self._writer, *self._idle]
-            self._idle = []
-            self._process = os.getpid()
+            raise self._is_closed()
+        if self._writer is None:
             self._writer = self._connect(writer=True)
+        return self._writer
 
-    def _borrow(self, reader: int) -> sqlite3.Connection:
-        with self._pool_lock:
-            if self._closed or self._process != os.getpid():
-                self._open_or_raise()
-            connection = self._idle.pop() if self._idle else None
-            self._readers[reader] = self._readers.get(reader, 0) + 1
-        try:
-            return self._connect() if connection is None else connection
-        except BaseException:
-            with self._pool_lock:
-                self._leave(reader)
-            raise
+    def _writable(self) -> Connection:
+        if self.read_only and not self._closed:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
+        return self._opened()
 
-    def _give_back(self, connection: sqlite3.Connection, reader: int) -> None:
-        with self._pool_lock:
-            self._leave(reader)
-            kept = not self._closed and len(self._idle) < IDLE_READERS
-            if kept:
-                self._idle.append(connection)
-        if not kept:
-            connection.close()
-
-    def _leave(self, reader: int) -> None:
-        """Take note that a thread reads less; the pool's lock is held."""
-        # A fork in the middle of a read leaves the child without a record of it.
-        left = self._readers.pop(reader, 1) - 1
-        if left:
-            self._readers[reader] = left
-        elif self._closed:
-            self._returned.notify_all()
+    def _is_closed(self) -> Closed:
+        return Closed(f"the vault {self.path} was closed: open it again")
 
 
-_GENERATION = "SELECT value FROM meta WHERE key = 'generation'"
 _LATEST = "SELECT key || ':' || value FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1"
 #: The generation, and who wrote it.
 _STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') FROM meta WHERE key = 'generation'"
@@ -301,8 +244,8 @@ _STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') FROM meta WH
 _STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL"
 
 
-def _generation(sql: sqlite3.Connection) -> int:
-    return int(sql.execute(_GENERATION).fetchone()[0])
+def _nothing() -> None:
+    pass
 
 
 def store_id(read: Reading) -> str:

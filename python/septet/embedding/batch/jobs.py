@@ -28,7 +28,6 @@ from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
-from septet.storage.forks import background
 from septet.storage.tables import claims, jobs, texts
 from septet.storage.tables.jobs import Job
 from septet.threads import call_uninterrupted
@@ -134,7 +133,7 @@ class BatchJobs:
             self._work(run, wait)
         finally:
             run.client.close()
-            with background, self.pipeline.store.bookkeeping() as write:
+            with self.pipeline.store.bookkeeping() as write:
                 jobs.let_go(write, run.owner)
 
     def _work(self, run: _Run, wait: bool) -> None:
@@ -173,7 +172,7 @@ class BatchJobs:
         if not found.texts:
             return False
         name = f"septet-{uuid.uuid4().hex}"
-        with background, pipeline.store.bookkeeping() as write:
+        with pipeline.store.bookkeeping() as write:
             now = pipeline.clock()
             address = self.batch_format.base_url
             job = jobs.make(write, pipeline.model, address, name, run.owner, now, now + JOBS_LEASE_S)
@@ -229,7 +228,7 @@ class BatchJobs:
             return found
 
     def _opened(self, run: _Run, job: Job, job_id: str) -> None:
-        with background, self.pipeline.store.bookkeeping() as write:
+        with self.pipeline.store.bookkeeping() as write:
             jobs.submitted(write, job.job, job_id)
         run.open[job.job] = job._replace(batch=job_id)
 
@@ -237,7 +236,7 @@ class BatchJobs:
 
     def _resume(self, run: _Run) -> None:
         """Take over the jobs that no process owns; a job whose id was not stored is looked for by its name."""
-        with background, self.pipeline.store.bookkeeping() as write:
+        with self.pipeline.store.bookkeeping() as write:
             now = self.pipeline.clock()
             address = self.batch_format.base_url
             found = jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
@@ -275,7 +274,7 @@ class BatchJobs:
         """Poll a job, store its results when it has ended, and say whether it has."""
         if run.tally.stopped_by is not None or job.batch is None:
             return False
-        with background, self.pipeline.store.bookkeeping() as write:
+        with self.pipeline.store.bookkeeping() as write:
             jobs.renew(write, run.owner, self.pipeline.clock() + JOBS_LEASE_S + self.poll_s)
         try:
             status = self.batch_format.status(self._ask(run, self.batch_format.poll(job.batch)))
@@ -369,7 +368,7 @@ class BatchJobs:
         return len(left_out)
 
     def _drop(self, job: int) -> None:
-        with background, self.pipeline.store.bookkeeping() as write:
+        with self.pipeline.store.bookkeeping() as write:
             jobs.drop(write, job)
 
     def _ask(self, run: _Run, call: Call, *, once: bool = False) -> Any:
