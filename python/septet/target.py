@@ -12,10 +12,21 @@ from typing import IO, NamedTuple
 
 from septet.errors import StoreError
 
-__all__ = ["BESIDE", "Part", "belongs", "complete_file", "sync_folder", "target_fault"]
+__all__ = [
+    "ARRAYS",
+    "BESIDE",
+    "Part",
+    "belongs",
+    "complete",
+    "complete_file",
+    "sync_folder",
+    "target_fault",
+    "unfinished",
+]
 
 #: What SQLite keeps beside a database.
 BESIDE = ("-wal", "-shm", "-journal")
+#: The folder of what searches need, beside a vault.
 ARRAYS = ".septet"
 
 
@@ -25,10 +36,12 @@ class Part(NamedTuple):
     Attributes:
         path: in the folder of the target.
         descriptor: open for writing; it is closed for you.
+        file: behind the descriptor.
     """
 
     path: Path
     descriptor: int
+    file: IO[bytes]
 
 
 @contextmanager
@@ -48,8 +61,23 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
         raise StoreError(f"{target!r} is not a file name: {cure}")
     path = Path(target).absolute()
     mode = _checked(path, of, cure)
-    # New and exclusive, so that nobody's file is lost. The target's name may be as long as names can be.
-    part = path.with_name(f".septet-{os.urandom(8).hex()}.part")
+    try:
+        with unfinished(path.parent) as part:
+            yield part
+            complete(part, mode)
+            # Writing takes time, and another program may have begun to use a file of this name.
+            _checked(path, of, cure)
+            part.path.replace(path)
+            sync_folder(path.parent)
+    except OSError as fault:
+        raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
+
+
+@contextmanager
+def unfinished(folder: Path) -> Iterator[Part]:
+    """Yield a new file in a folder, which is removed at the end unless it was renamed."""
+    # New and exclusive, so that nobody's file is lost, under a name that nobody can know and put a link at.
+    part = folder / f".septet-{os.urandom(8).hex()}.part"
     ours = True
     # A file object, as closing it twice is fine: nobody knows whether an interrupt came before or behind `os.close`.
     made: IO[bytes] | None = None
@@ -59,24 +87,12 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
         except FileExistsError:
             ours = False
             raise
-        descriptor = made.fileno()
-        yield Part(part, descriptor)
-        if not os.path.samestat(part.lstat(), os.fstat(descriptor)):
-            ours = False
-            raise StoreError(f"{path} was not written: somebody replaced the file {part} meanwhile; try again")
-        if hasattr(os, "fchmod"):
-            os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
-        made.close()
-        # Writing takes time, and another program may have begun to use a file of this name.
-        _checked(path, of, cure)
-        part.replace(path)
-        ours = False
-        sync_folder(path.parent)
-    except OSError as fault:
-        raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
+        yield Part(part, made.fileno(), made)
     finally:
         if made is not None:
+            with suppress(OSError, ValueError):
+                # Unless it was completed, and closed.
+                ours = os.path.samestat(part.lstat(), os.fstat(made.fileno()))
             made.close()
         if ours:
             for ending in ("", *BESIDE):
@@ -86,6 +102,21 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
 
 def _unfollowed(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def complete(part: Part, mode: int) -> None:
+    """Give a file that was written its mode, have it survive a power failure, and close it.
+
+    Raises:
+        StoreError: another file lies there now.
+        OSError: it cannot be written.
+    """
+    if not os.path.samestat(part.path.lstat(), os.fstat(part.descriptor)):
+        raise StoreError(f"{part.path} was replaced by somebody while it was written: try again")
+    if hasattr(os, "fchmod"):
+        os.fchmod(part.descriptor, mode)
+    os.fsync(part.descriptor)
+    part.file.close()
 
 
 def target_fault(path: str | os.PathLike[str], reason: str, number: int | None = None) -> StoreError:

@@ -260,6 +260,37 @@ class Vault(Searchable, Writable):
         """
         self._store.backup(os.fspath(path), progress)
 
+    @staticmethod
+    def restore(
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Put a copy of a backup in the place of a vault, which may be damaged or missing.
+
+        The backup is copied and checked before anything is touched. A crash leaves the old vault or the new one, whole.
+        Stale logs and the folder beside the old vault are removed. Nobody may have the vault open, this process
+        neither; open it afterwards.
+
+        Args:
+            backup: a file that `backup` wrote, or any other vault that is sound.
+            path: the vault.
+            progress: called with the number of pages copied and the total.
+
+        Returns:
+            How many entries the vault now holds.
+
+        Raises:
+            NotAVault: the backup is damaged or no vault, or ``path`` is something else than a vault.
+            SchemaTooNew: the backup was written by a newer Septet.
+            StoreBusy: the vault is open.
+            StoreError: the backup cannot be read, or the vault cannot be written.
+        """
+        from septet.storage.restoring import restore
+
+        return restore(os.fspath(backup), os.fspath(path), progress)
+
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
         """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines.
 

@@ -215,7 +215,7 @@ def test_a_search_that_is_overtaken_without_end_gives_up(vault, monkeypatch):
     monkeypatch.setattr(read_view, "TURNS", 3)
     with pytest.raises(StoreBusy, match=r"changed 3 times .* search again"):
         vault.search("word")
-    assert not vault._store._readers
+    assert not vault._store._readers.out
 
 
 def test_threads_that_search_while_the_file_goes_back_find_one_state_or_the_other(vault, tmp_path):

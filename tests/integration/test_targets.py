@@ -188,7 +188,7 @@ def test_a_backup_that_is_interrupted_leaves_nothing(vault, tmp_path):
 
 
 def test_a_file_that_somebody_puts_in_place_of_the_unfinished_one_is_not_taken(tmp_path):
-    with pytest.raises(StoreError, match="somebody replaced"), complete_file(tmp_path / "out") as part:
+    with pytest.raises(StoreError, match="replaced by somebody"), complete_file(tmp_path / "out") as part:
         part.path.unlink()
         part.path.write_text("planted")
     assert not (tmp_path / "out").exists()
@@ -266,7 +266,7 @@ def test_an_interrupt_at_any_line_leaves_the_old_file_or_the_new_one_and_no_othe
 
         def interrupt(frame, event, _argument):
             nonlocal left
-            if frame.f_code.co_name not in ("complete_file", "export_like"):
+            if frame.f_code.co_name not in ("complete_file", "unfinished", "complete", "export_like"):
                 return None
             left -= event == "line"
             if left == 0:

@@ -314,6 +314,21 @@ def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
         render.stats(render.console(sys.stdout), found)
 
 
+@app.command()
+def restore(
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy that Vault.backup wrote.")],
+    vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The file to put it in the place of.")],
+) -> None:
+    """Put a backup in the place of a vault.
+
+    It is checked first. The vault may be damaged or missing; no program may have it open.
+    """
+    from septet.vault import Vault
+
+    count = Vault.restore(backup, vault)
+    say(f"restored {count} entries to {vault}")
+
+
 def _attr(text: str) -> tuple[str, Any]:
     key, sign, value = text.partition("=")
     if not sign or not key:

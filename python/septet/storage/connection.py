@@ -16,6 +16,7 @@ from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, grams_of, step
 from septet.storage.nul import contains, escaped_json
 
 __all__ = [
+    "APPLICATION_ID",
     "BUSY_TIMEOUT_S",
     "MEMORY",
     "SCHEMA_VERSION",
@@ -25,6 +26,7 @@ __all__ = [
     "prepare",
     "store_error",
     "translated",
+    "version_of",
 ]
 
 MEMORY = ":memory:"
@@ -32,6 +34,8 @@ SCHEMA_VERSION = 4
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
+#: What to do about a damaged vault.
+RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
 #: With less room SQLite may fail without saying that the disk is full: its shared memory takes 32 KB.
 LEAST_FREE = 65_536
 
@@ -109,7 +113,7 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
         SchemaTooNew: written by a newer Septet.
     """
     with translated(path):
-        version = _version(connection, path)
+        version = version_of(connection, path)
         if read_only and version:
             return
         if read_only:
@@ -121,15 +125,20 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have made or upgraded the vault while this one waited for the lock.
-            _bring_up(connection, _version(connection, path))
+            _bring_up(connection, version_of(connection, path))
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
 
 
-def _version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version of a vault, 0 for an empty database."""
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """Return the schema version of a vault, 0 for an empty database.
+
+    Raises:
+        NotAVault: another program's database.
+        SchemaTooNew: written by a newer Septet.
+    """
     # Before the identity: another process may make the vault between the two queries.
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
@@ -141,7 +150,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
                 "upgrade with `pip install -U septet`; the file was not touched"
             )
         if version < OLDEST:
-            raise NotAVault(f"{path} has schema version {version}, which no version of Septet writes: restore a backup")
+            raise NotAVault(f"{path} has schema version {version}, which no version of Septet writes: {RESTORE}")
         return version
     if tables:
         raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
@@ -275,9 +284,7 @@ def store_error(fault: sqlite3.Error, path: str) -> StoreError:
     """Return SQLite's error as Septet's, naming the file and what to do."""
     text = str(fault)
     if re.search(r"not a database|malformed", text):
-        return NotAVault(
-            f"{path} is not a readable SQLite database ({text}): restore it from a backup or choose another file"
-        )
+        return NotAVault(f"{path} is not a readable SQLite database ({text}): {RESTORE}, or choose another file")
     if "readonly" in text or "read-only" in text:
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
     if "locked" in text or "busy" in text:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from weakref import WeakSet
 
 from septet.errors import VaultReplaced
 from septet.notes import Note
 
-__all__ = ["NOTHING", "WRITERS", "Identity", "State", "writer_of"]
+__all__ = ["NOTHING", "WRITERS", "Identity", "State", "is_open_here", "writer_of"]
 
 #: Changes of writer that a store remembers.
 WRITERS = 4_096
@@ -36,9 +37,14 @@ class Identity:
         #: The same of the log that the writing connection has open.
         self._log: tuple[int, int] | None = None
         self._known = False
+        _all.add(self)
 
-    def opened(self, *, writer: bool) -> None:
+    def opened(self, before: tuple[int, int] | None, *, writer: bool) -> None:
         """Remember the file that was opened, the first time; then make sure that it was the same.
+
+        Args:
+            before: what `check_file` returned before it was opened.
+            writer: it was opened for writing.
 
         Raises:
             VaultReplaced: another file lies at the path, or none.
@@ -46,19 +52,28 @@ class Identity:
         if self._in_memory:
             return
         if not self._known:
-            self._known, self.file = True, _identity(self._path)
+            now = _identity(self._path)
+            if before is not None and before != now:
+                # Opening waits while others lock the file, and they may have put another one there.
+                raise VaultReplaced(f"{self._path} was replaced while it was opened: open it again")
+            self._known, self.file = True, now
         self.check_file()
         if writer:
             self._log = _identity(self._path + "-wal")
 
-    def check_file(self) -> None:
-        """Make sure that the file that was opened still lies at the path.
+    def closed(self) -> None:
+        """Forget the file: the store was closed."""
+        _all.discard(self)
+
+    def check_file(self) -> tuple[int, int] | None:
+        """Make sure that the file that was opened still lies at the path; return which one does, None if unknown.
 
         Raises:
             VaultReplaced: another file lies there, or none.
         """
         if self._known and (fault := self._fault()):
             raise VaultReplaced(f"{fault}: {_REOPEN}")
+        return None if self._in_memory else self.file or _identity(self._path)
 
     def check(self, sql: sqlite3.Connection, state: State) -> None:
         """Make sure, inside a write transaction, that what is written is where the next reader looks.
@@ -115,6 +130,16 @@ class Identity:
         if now == self.file or now is None or self.file is None:
             return ""
         return f"{self._path} is another file than the one that was opened: it was replaced"
+
+
+#: Every identity of a file that is open in this process, and some of files that were closed.
+_all: WeakSet[Identity] = WeakSet()
+
+
+def is_open_here(path: str) -> bool:
+    """Say whether a store of this process has a file open."""
+    file = _identity(path)
+    return file is not None and any(one.file == file for one in list(_all))
 
 
 def writer_of(sql: sqlite3.Connection, generation: int) -> str:

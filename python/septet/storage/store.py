@@ -67,6 +67,7 @@ class Store:
                 prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
             except BaseException:
                 first.close()
+                self.identity.closed()
                 raise
             self._writer = first
         close_before_forks(self)
@@ -79,6 +80,7 @@ class Store:
             # The last connection that closes removes SQLite's log, and the caller may expect this one to.
             self._readers.close(CLOSE_WAIT_S)
             self._close_writer()
+            self.identity.closed()
 
     def close_connections(self) -> None:
         """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
@@ -211,10 +213,10 @@ class Store:
         # Only the first connection may make the file: a vault that was deleted must not come back empty.
         mode = "ro" if self.read_only else mode
         # Before too: SQLite would play the log that lies there over a file that it does not belong to.
-        self.identity.check_file()
+        before = self.identity.check_file()
         connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
         try:
-            self.identity.opened(writer=writer and not self.read_only)
+            self.identity.opened(before, writer=writer and not self.read_only)
         except BaseException:
             connection.close()
             raise

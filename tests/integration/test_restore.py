@@ -1,0 +1,358 @@
+"""`Vault.restore` puts a backup in the place of a vault: checked, whole or not at all, and under nobody's feet."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault
+from septet.storage.checking import full_text_faults
+from septet.storage.connection import APPLICATION_ID
+from septet.storage.restoring import restore
+
+STEPS = ["lock", "copy", "check", "complete", "aside-wal", "rename", "sync", "clean", "done"]
+
+HOLDER = """
+import sys
+from septet import Vault
+vault = Vault(sys.argv[1], read_only=sys.argv[2] == "read")
+vault.search("word")
+print("open", flush=True)
+sys.stdin.readline()
+"""
+
+NEW = {f"new{i}" for i in range(7)}
+OLD = {f"old{i}" for i in range(9)}
+
+
+def fill(path, ids):
+    with Vault(path) as vault:
+        vault.add_many(
+            {"id": i, "title": f"word {i}", "description": "text " * 60, "vector": [1, 2]} for i in sorted(ids)
+        )
+
+
+def killed(task):
+    """Run a task in a child that is killed in the middle; False when it came to its end."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            task()
+            code = 0
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL)
+    return os.WIFSIGNALED(status)
+
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def held(path):
+    """What a vault holds, if its file is sound in every respect."""
+    with Vault(path) as vault:
+        found = set(vault.search("word", limit=99).ids)
+        assert len(found) == len(vault)
+        assert all(vault.get(i) is not None for i in found)
+    assert full_text_faults(str(path)) == []
+    with closing(sqlite3.connect(path)) as sql:
+        assert sql.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A backup, and a vault to replace."""
+    folder = tmp_path_factory.mktemp("made")
+    fill(folder / "source.db", NEW)
+    with Vault(folder / "source.db") as vault:
+        vault.backup(folder / "backup.db")
+    fill(folder / "v.db", OLD)
+    return folder
+
+
+@pytest.fixture
+def backup(made, tmp_path):
+    (tmp_path / "kept").mkdir()
+    return shutil.copy(made / "backup.db", tmp_path / "kept" / "backup.db")
+
+
+@pytest.fixture
+def path(made, tmp_path):
+    (tmp_path / "place").mkdir()
+    return shutil.copy(made / "v.db", tmp_path / "place" / "v.db")
+
+
+def at_rest(path):
+    return OLD
+
+
+def crashed(path):
+    def crash():
+        vault = Vault(path)
+        for i in range(5):
+            vault.add(id=f"log{i}", title=f"word log {i}")
+        kill()
+
+    assert killed(crash)
+    assert path.with_name("v.db-wal").stat().st_size > 0
+    return OLD | {f"log{i}" for i in range(5)}
+
+
+def missing(path):
+    path.unlink()
+
+
+def missing_with_a_log(path):
+    crashed(path)
+    return missing(path)
+
+
+def damaged(path):
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes(len(whole) // 2 - 100))
+
+
+def damaged_with_a_log(path):
+    crashed(path)
+    return damaged(path)
+
+
+STATES = [at_rest, crashed, missing, missing_with_a_log, damaged, damaged_with_a_log]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_backup_takes_the_place_of_a_vault_in_any_state(backup, path, state):
+    state(path)
+    assert Vault.restore(backup, path) == 7
+    assert names(path.parent) == ["v.db"]
+    assert held(path) == NEW
+    with Vault(path) as vault:
+        vault.add(id="more", title="word more")
+    assert held(path) == NEW | {"more"}
+    assert held(backup) == NEW
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("state", [crashed, missing_with_a_log, damaged_with_a_log])
+def test_a_kill_at_any_step_leaves_the_old_vault_or_the_new_one_whole(backup, path, state, step):
+    old = state(path)
+    stopped = killed(lambda: restore(str(backup), str(path), step=lambda name: kill() if name == step else None))
+    try:
+        if path.exists():
+            assert held(path) in (old, NEW)
+        else:
+            assert old is None
+    except NotAVault:
+        assert old is None
+    if stopped and old is not None and STEPS.index(step) <= STEPS.index("rename"):
+        assert held(path) == old
+    assert Vault.restore(backup, path) == 7
+    assert held(path) == NEW
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+def test_a_vault_that_another_process_has_open_is_refused(backup, path, mode):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path), mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"open\n"
+        with pytest.raises(StoreBusy, match=r"v\.db is open: close it in every program"):
+            Vault.restore(backup, path)
+        process.communicate(b"\n", timeout=30)
+    assert held(path) == OLD
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_vault_that_this_process_has_open_is_refused(backup, path, read_only):
+    with Vault(path, read_only=read_only) as vault:
+        with pytest.raises(StoreBusy, match="is open"):
+            Vault.restore(backup, path)
+        assert set(vault.search("word", limit=99).ids) == OLD
+    assert Vault.restore(backup, path) == 7
+
+
+def test_a_damaged_vault_that_another_process_has_open_is_refused(backup, path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path), "write"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"open\n"
+        damaged(path)
+        before = path.read_bytes()
+        with pytest.raises(StoreBusy):
+            Vault.restore(backup, path)
+        assert path.read_bytes() == before
+        process.kill()
+
+
+def test_a_backup_in_use_with_a_log_of_its_own_is_restored_with_what_is_in_the_log(tmp_path, path):
+    fill(tmp_path / "live.db", NEW)
+    with Vault(tmp_path / "live.db") as live:
+        live.add(id="in the log", title="word")
+        assert Vault.restore(tmp_path / "live.db", path) == 8
+        live.add(id="later", title="word")
+    assert held(path) == NEW | {"in the log"}
+
+
+@pytest.mark.parametrize("damage", ["half", "noise", "header", "text", "other", "empty", "index"])
+def test_a_backup_that_is_not_sound_is_refused_before_anything_is_touched(backup, path, damage):
+    old = crashed(path)
+    whole = backup.read_bytes()
+    if damage == "other":
+        backup.unlink()
+        with closing(sqlite3.connect(backup)) as sql, sql:
+            sql.execute("CREATE TABLE t (x)")
+    elif damage == "index":
+        with closing(sqlite3.connect(backup)) as sql, sql:
+            sql.execute("DELETE FROM entries_fts_docsize WHERE id = 3")
+    else:
+        half = len(whole) // 2 // 4096 * 4096
+        backup.write_bytes(
+            {
+                "half": whole[:half],
+                "noise": whole[:8192] + os.urandom(half) + whole[8192 + half :],
+                "header": bytes(100) + whole[100:],
+                "text": b"no database at all" * 500,
+                "empty": b"",
+            }[damage]
+        )
+    before = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != "v.db-shm"}
+    with pytest.raises(StoreError, match=r"backup\.db"):
+        Vault.restore(backup, path)
+    after = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != "v.db-shm"}
+    assert "v.db-wal" in before and held(path) == old
+    assert after == before or set(after) == {"v.db"}
+
+
+def test_a_backup_of_a_newer_version_is_refused(backup, path):
+    with closing(sqlite3.connect(backup)) as sql:
+        sql.execute("PRAGMA user_version = 99")
+    with pytest.raises(SchemaTooNew):
+        Vault.restore(backup, path)
+    assert held(path) == OLD
+
+
+def test_a_backup_of_an_older_version_is_restored_and_brought_up_to_date(tmp_path, path):
+    first = Path(__file__).with_name("data") / "schema-1.sql"
+    with closing(sqlite3.connect(tmp_path / "old.db")) as sql:
+        sql.executescript(first.read_text())
+        sql.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        sql.execute("PRAGMA user_version = 1")
+        sql.execute("INSERT INTO meta VALUES ('store_id', 'first'), ('generation', 0)")
+        sql.commit()
+    count = Vault.restore(tmp_path / "old.db", path)
+    with Vault(path) as vault:
+        assert len(vault) == count
+        vault.add(title="word")
+
+
+@pytest.mark.parametrize("link", [None, os.link, os.symlink])
+def test_backup_and_vault_may_not_be_one_file(path, tmp_path, link):
+    backup = path
+    if link is not None:
+        backup = tmp_path / "copy.db"
+        link(path, backup)
+    for one, other in ((backup, path), (path, backup)):
+        with pytest.raises(StoreError, match=r"the vault .* itself, or a part of it"):
+            Vault.restore(one, other)
+    assert held(path) == OLD
+
+
+def test_what_is_no_vault_is_not_replaced(backup, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("precious " * 100)
+    with closing(sqlite3.connect(tmp_path / "other.db")) as sql, sql:
+        sql.execute("CREATE TABLE t (x)")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("notes.txt", "other.db", "pipe", "kept", ".", "kept/backup.db-wal"):
+        with pytest.raises(StoreError):
+            Vault.restore(backup, tmp_path / name)
+    assert notes.read_text() == "precious " * 100
+    with closing(sqlite3.connect(tmp_path / "other.db")) as sql:
+        assert sql.execute("SELECT * FROM t").fetchall() == []
+
+
+@pytest.mark.parametrize("given", ["", "a\0b", "missing/v.db"])
+def test_impossible_names_are_errors(backup, tmp_path, given):
+    for one, other in ((backup, given and f"{tmp_path}/{given}"), (given, tmp_path / "v.db")):
+        with pytest.raises(StoreError):
+            Vault.restore(one, other)
+    assert not (tmp_path / "v.db").exists()
+
+
+def test_the_folder_of_arrays_of_the_old_vault_goes_but_not_what_others_put_there(backup, path):
+    with Vault(path) as vault:
+        vault.optimize()
+    assert Vault.restore(backup, path) == 7
+    assert names(path.parent) == ["v.db"]
+    with Vault(path) as vault:
+        vault.optimize()
+    (path.parent / "v.db.septet" / "mine").write_text("mine")
+    Vault.restore(backup, path)
+    assert names(path.parent / "v.db.septet") == ["mine"]
+    assert held(path) == NEW
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_the_mode_stays_and_a_new_vault_is_its_owners_alone(backup, path, mode):
+    path.chmod(mode)
+    Vault.restore(backup, path)
+    assert path.stat().st_mode & 0o777 == mode
+    path.unlink()
+    Vault.restore(backup, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_goes_on_pointing_to_the_vault(backup, path, tmp_path):
+    (tmp_path / "link.db").symlink_to(path)
+    Vault.restore(backup, tmp_path / "link.db")
+    assert (tmp_path / "link.db").is_symlink()
+    assert held(path) == NEW
+
+
+def test_an_interrupted_restore_leaves_everything_as_it_was(backup, path):
+    def progress(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Vault.restore(backup, path, progress=progress)
+    assert names(path.parent) == ["v.db"]
+    assert held(path) == OLD
+
+
+def test_a_folder_that_takes_no_writes_is_named(backup, path):
+    shutil.rmtree(path.parent)
+    with pytest.raises(StoreError, match=r"the folder .*place does not exist"):
+        Vault.restore(backup, path)
+
+
+def test_every_message_that_speaks_of_restoring_names_the_way(path):
+    damaged(path)
+    with pytest.raises(NotAVault, match=r"Vault\.restore\(backup, path\) or `septet restore BACKUP VAULT`"):
+        Vault(path)
+
+
+def test_the_command_line_restores(backup, path):
+    pytest.importorskip("typer")
+    command = [sys.executable, "-m", "septet", "restore", str(backup), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"restored 7 entries to {path}\n"
+    assert held(path) == NEW
+    backup.write_bytes(b"text")
+    failed = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert failed.returncode == 3
+    assert "backup.db is not a readable SQLite database" in failed.stderr
