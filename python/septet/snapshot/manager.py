@@ -137,6 +137,11 @@ class SnapshotManager:
                 self.damaged = self._sidecar.damaged
             return self.current
 
+    def forget(self) -> None:
+        """Begin anew: what was read last may be wrong."""
+        with self._lock:
+            self._reset()
+
     def linked(self, snapshot: Snapshot, read: Reading) -> Snapshot:
         """Return a snapshot, of the generation that is read, with the links."""
         if snapshot.links is not None:

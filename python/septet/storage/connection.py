@@ -76,6 +76,7 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, wri
                 raise
             # In a read-only folder SQLite cannot make the shared-memory file of a WAL database; nobody writes there.
             connection = _opened(target + "&immutable=1", busy_timeout_s)
+            connection.immutable = True
             connection.register(path)
         except BaseException:
             connection.close()

@@ -52,9 +52,11 @@ class Connection(sqlite3.Connection):
 
     Attributes:
         identity: device and number of its file; None for a database in memory, which a child has a copy of.
+        immutable: it reads a file of which it believes that nobody writes it.
     """
 
     identity: _Identity | None = None
+    immutable = False
 
     def register(self, path: str | None) -> None:
         """Have forks know of it, and of its file; None in memory."""

@@ -9,7 +9,7 @@ from weakref import WeakSet
 from septet.errors import VaultReplaced
 from septet.notes import Note
 
-__all__ = ["NOTHING", "WRITERS", "Identity", "State", "is_open_here", "writer_of"]
+__all__ = ["NOTHING", "WRITERS", "Identity", "Look", "State", "is_open_here", "look", "writer_of"]
 
 #: Changes of writer that a store remembers.
 WRITERS = 4_096
@@ -17,6 +17,8 @@ WRITERS = 4_096
 #: A generation, and who wrote it.
 State = tuple[int, str]
 NOTHING: State = (-1, "")
+#: How a file and its log look from outside.
+Look = tuple[int, ...]
 
 _REOPEN = "close this vault and open it again to go on with what is there; nothing was written"
 
@@ -140,6 +142,19 @@ def is_open_here(path: str) -> bool:
     """Say whether a store of this process has a file open."""
     file = _identity(path)
     return file is not None and any(one.file == file for one in list(_all))
+
+
+def look(path: str) -> Look:
+    """Return sizes and times of a file and its log, which change when somebody writes."""
+    found: list[int] = []
+    for name in (path, path + "-wal"):
+        try:
+            seen = os.stat(name)  # noqa: PTH116 - pathlib takes 3 ms to load
+        except OSError:
+            found.append(-1)
+        else:
+            found += (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns)
+    return tuple(found)
 
 
 def writer_of(sql: sqlite3.Connection, generation: int) -> str:

@@ -13,7 +13,7 @@ from septet.errors import Closed, ReadOnly
 from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import Connection, close_before_forks, may_use_copies, renew_in_children, using_sqlite
-from septet.storage.identity import NOTHING, WRITERS, Identity, State, writer_of
+from septet.storage.identity import NOTHING, WRITERS, Identity, Look, State, look, writer_of
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
@@ -61,6 +61,8 @@ class Store:
         #: Raises SQLite's errors as Septet's.
         self._faults = translated(self._file).__exit__
         self._writer: Connection | None = None
+        #: How the file looked when it was opened as one that nobody writes; None if it was not.
+        self.at_rest: Look | None = None
         with using_sqlite():
             first = self._connect("rwc", writer=True)
             try:
@@ -130,6 +132,8 @@ class Store:
 
         In memory other threads wait until then.
         """
+        if self.at_rest is not None and self.disturbed:
+            self._begin_anew()
         # A statement with a row left holds the transaction. BEGIN and ROLLBACK would each give the interpreter's lock
         # away twice, and other threads wait for it.
         try:
@@ -141,6 +145,18 @@ class Store:
         if begun is None:
             raise self._is_closed()
         return begun
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether a file that was opened as one that nobody writes was written since: what was read may be wrong."""
+        return self.at_rest is not None and look(self._file) != self.at_rest
+
+    def _begin_anew(self) -> None:
+        """Let go of connections that believe that nobody writes."""
+        with self._turn.hold():
+            if self.disturbed and not self._closed:
+                before, self._readers, self.at_rest = self._readers, Readers(IDLE_READERS), None
+                before.close_idle()
 
     def writing(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
@@ -214,12 +230,15 @@ class Store:
         mode = "ro" if self.read_only else mode
         # Before too: SQLite would play the log that lies there over a file that it does not belong to.
         before = self.identity.check_file()
+        now = look(self._file) if self.read_only else None
         connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
         try:
             self.identity.opened(before, writer=writer and not self.read_only)
         except BaseException:
             connection.close()
             raise
+        if connection.immutable:
+            self.at_rest = now
         return connection
 
     def _opened(self) -> Connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.errors import StoreBusy, VectorError
+from septet.errors import StoreBusy, StoreError, VectorError
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
@@ -269,14 +270,20 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
             snapshot = manager.view(
                 read, plan.now, text=asks_text, terms="tfidf" in plan.corpus_columns, space=space, seen=seen
             )
+            if snapshot is not None and store.at_rest is not None and snapshot is not seen and store.disturbed:
+                # It was read while somebody wrote a file of which nobody was expected to.
+                manager.forget()
+                snapshot = None
             if snapshot is not None:
                 if snapshot is not seen and read[1:] != store.identity.seen:
                     store.identity.saw(read.sql, read[1:])
                 if asks_text:
                     manager.schedule(store)
                 return ReadView(plans, transaction, manager, snapshot, space, mismatch)
-        except BaseException:
+        except BaseException as fault:
             transaction.end()
+            if isinstance(fault, (sqlite3.Error, StoreError)) and store.at_rest is not None and store.disturbed:
+                continue
             raise
         transaction.end()
     raise StoreBusy(f"{store.path} changed {TURNS} times while a search began to read it: search again")
