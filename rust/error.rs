@@ -92,6 +92,8 @@ pub enum Error {
         /// The reason, in words.
         reason: String,
     },
+    /// A file of arrays is of another format.
+    Foreign,
     /// A file of arrays is not what it should be.
     Damaged {
         /// The part at fault.
@@ -129,6 +131,7 @@ impl fmt::Display for Error {
                 write!(f, "the query term {term:?} is cut into several index terms; only SQLite answers phrases")
             }
             Self::File { path, reason, .. } => write!(f, "{path}: {reason}"),
+            Self::Foreign => write!(f, "a file of arrays is of another format"),
             Self::Damaged { what } => write!(f, "a file of arrays is damaged or not one: {what} is wrong"),
             Self::Missing { what } => write!(f, "{what} are missing"),
             Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),

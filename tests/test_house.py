@@ -6,6 +6,7 @@ import importlib
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -345,3 +346,27 @@ def test_ranking_numbers_live_in_profiles_only(path):
 
 def test_the_architecture_has_at_most_300_lines():
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= MAX_ARCHITECTURE_LINES
+
+
+def unsafe_words():
+    """Count the word by file and function; the text behind // is no code."""
+    found = Counter()
+    for path in sorted((ROOT / "rust").rglob("*.rs")):
+        function = ""
+        for line in path.read_text(encoding="utf-8").splitlines():
+            code = line.split("//")[0]
+            if named := re.search(r"\bfn (\w+)", code):
+                function = named[1]
+            if count := len(re.findall(r"\bunsafe\b", code)):
+                found[path.relative_to(ROOT / "rust").as_posix(), function] += count
+    return found
+
+
+def test_every_unsafe_block_is_listed_with_what_it_rests_on():
+    listed = {}
+    for line in (ROOT / "rust" / "UNSAFE.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            file, function, count, *reasons = [cell.strip() for cell in line.strip("|").split("|")]
+            assert len(reasons) == 3 and all(reasons), line
+            listed[file.strip("`"), function.strip("`")] = int(count)
+    assert listed == unsafe_words()

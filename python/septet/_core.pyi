@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 #: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
 _Rows = NDArray[np.float32] | tuple[NDArray[np.float32] | FileRows, NDArray[np.float32]]
 
+class Damaged(ValueError):
+    """A file of arrays is not what it was when it was made."""
+
 # -- vectors ---------------------------------------------------------------------------------------------------------
 
 def kernels() -> list[str]:
@@ -89,11 +92,8 @@ class Codes:
         """Write the codes of the first ``rows`` rows to a new file; a FileExistsError where there is one."""
 
     @staticmethod
-    def open(path: str | os.PathLike[str], stamp: bytes) -> Codes:
-        """Map the codes that `save` wrote; rows added later are kept in memory. The file must never be changed.
-
-        A ValueError says that it is cut, damaged, no such file, or has another stamp.
-        """
+    def open(path: str | os.PathLike[str], stamp: bytes, *, mapped: bool = True) -> Codes:
+        """Map or read the codes that `save` wrote; `Damaged` if the file is cut, changed, or has another stamp."""
 
     def append(self, rows: NDArray[np.float32]) -> int:
         """Code the rows ``(n, d)`` of finite numbers, add them, and return the index of the first: all, or none."""
@@ -857,56 +857,51 @@ def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
 
 @final
 class ArrayFile:
-    """A file of named columns, mapped: opening reads none of them, and processes share the pages that they touch.
+    """A file of named columns: mapped, so that processes share the pages they touch, or, if small or told so, read.
 
-    Columns are read where they lie, so the file must never be changed; it may be removed.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is cut, or no such file.
+    An OSError says that it cannot be read, `Damaged` that it is cut or no such file, a ValueError that it is of another
+    format. Where it is cut or overwritten while mapped, every function that looked at it raises `Damaged`.
     """
-
-    def __new__(cls, path: str | os.PathLike[str]) -> ArrayFile: ...
+    def __new__(cls, path: str | os.PathLike[str], *, mapped: bool = True) -> ArrayFile: ...
     @property
     def stamp(self) -> bytes:
         """What the writer stamped the file with."""
-
     @property
     def size_bytes(self) -> int:
         """The length of the file."""
-
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is mapped, and nobody wrote to it since it was made, as its times say; else `verify` it first."""
     def names(self) -> list[str]:
         """Return the names of the columns, in their order."""
-
+    def check(self) -> None:
+        """Raise `Damaged` if the file was cut or overwritten since it was opened."""
     def column(self, name: str) -> NDArray[np.uint8]:
-        """Return the bytes of a column, read-only and aligned to 64; a ValueError where there is none."""
-
-    def rows(self, name: str, dimensions: int) -> FileRows:
-        """Return the float32 rows ``(n, dimensions)`` of a column, read one by one; a ValueError without it."""
-
-    def verify(self, name: str) -> None:
-        """Compare the checksum of a column, without touching the map; a ValueError where it differs."""
-
+        """Return the bytes of a column, read-only and aligned to 64; `Damaged` where there is none."""
+    def rows(self, name: str, dimensions: int, most_bytes: int) -> FileRows:
+        """Return the float32 rows ``(n, dimensions)`` of a column; of more than ``most_bytes`` each read one by one."""
+    def verify(self, name: str | None = None) -> None:
+        """Compare the checksum of a column, or of all, without touching the map; `Damaged` where it differs."""
     def text_index(self, prefix: str) -> TextIndex:
         """Return the index that `ArrayWriter.text_index` wrote; what is appended stays in memory."""
-
     def statistics(self, prefix: str, index: TextIndex) -> Statistics:
         """Return the statistics that `ArrayWriter.statistics` wrote, over the index of this file."""
-
     def spelling_index(self, prefix: str) -> tuple[SpellingIndex, SpellingStatistics]:
         """Return what `ArrayWriter.spelling_index` wrote; what is appended stays in memory."""
-
     def term_index(self, prefix: str, documents: int) -> tuple[TermIndex, Frequencies]:
         """Return what `ArrayWriter.term_index` wrote; frequencies of so many documents, as right as the file is."""
-
     def codes(self, prefix: str) -> Codes:
         """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
 
 @final
 class FileRows:
-    """Rows of a file, read past its map: none stay in memory. An OSError says that one could not be read."""
-
+    """Float32 rows of a file, looked at where they lie or read one by one; `Damaged` says that the file was changed."""
+    @staticmethod
+    def open(path: str | os.PathLike[str], at: int, rows: int, dimensions: int, *, mapped: bool = True) -> FileRows:
+        """Return the rows that begin ``at`` bytes into a file and end with it; `Damaged` for another length."""
     def __len__(self) -> int: ...
+    def read(self, start: int, stop: int) -> NDArray[np.float32]:
+        """Return a copy of the rows from ``start`` on, before ``stop``."""
     @property
     def dimensions(self) -> int:
         """The number of components of a row."""
@@ -914,26 +909,21 @@ class FileRows:
 @final
 class ArrayWriter:
     """A new file of arrays in the making; a FileExistsError where there is a file. Without `finish` it is none."""
-
     def __new__(cls, path: str | os.PathLike[str], stamp: bytes) -> ArrayWriter: ...
     def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]]) -> None:
         """Write a column of items of so many bytes, given in pieces."""
-
+    def rows(self, name: str, base: FileRows, first: int, more: NDArray[np.float32]) -> None:
+        """Write a column of the first rows of a file, and of more in memory."""
     def text_index(self, prefix: str, index: TextIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""
-
     def statistics(self, prefix: str, statistics: Statistics) -> None:
         """Write statistics; their columns' names begin with the prefix."""
-
     def spelling_index(self, prefix: str, index: SpellingIndex, statistics: SpellingStatistics) -> None:
         """Write an index and statistics over it; their columns' names begin with the prefix."""
-
     def term_index(self, prefix: str, index: TermIndex, frequencies: Frequencies) -> None:
         """Write an index and frequencies over it; their columns' names begin with the prefix."""
-
     def codes(self, prefix: str, codes: Codes, rows: int) -> None:
         """Write the codes of the first ``rows`` rows; their columns' names begin with the prefix."""
-
     def finish(self) -> int:
         """Complete the file, have it reach the disk, and return its length in bytes."""
 

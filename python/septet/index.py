@@ -15,13 +15,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import QueryError, StoreError, VectorError
+from septet.filesystem import is_local
 from septet.snapshot.append_buffer import AppendBuffer
 
 __all__ = ["VectorIndex", "top_k"]
@@ -33,6 +34,8 @@ Best = tuple[NDArray[np.int64], NDArray[np.float64]]
 PAGE_ROWS = 8_192
 #: How far the squared length of a stored row may be from 1: the rounding of float32, with room to spare.
 UNIT_TOLERANCE = 1e-5
+#: So often a file may be replaced by another one while it is opened.
+MOST_REPLACED = 100
 
 
 def top_k(query: ArrayLike, matrix: ArrayLike, k: int, *, mask: ArrayLike | None = None) -> Best:
@@ -82,19 +85,18 @@ class VectorIndex:
     def __init__(self, dimensions: int) -> None:
         if not 1 <= dimensions <= 65_536:
             raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
-        self._codes = _core.Codes(dimensions)
         self._adding = threading.Lock()
-        self._growing: AppendBuffer | None = AppendBuffer(np.float32, dimensions)
-        # What searches read: replaced as a whole, after the codes of its rows are complete.
-        self._rows: Rows = self._growing.view()
+        self._growing = AppendBuffer(np.float32, dimensions)
+        # All that searches read, replaced as a whole: an addition is there when this is, or not at all.
+        self._state = _State(_core.Codes(dimensions), None, self._growing.view())
 
     @property
     def dimensions(self) -> int:
         """The number of components of a vector."""
-        return self._codes.dimensions
+        return self._state.codes.dimensions
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._state.n
 
     def __repr__(self) -> str:
         return f"<VectorIndex of {len(self)} vectors, {self.dimensions} dimensions>"
@@ -107,14 +109,14 @@ class VectorIndex:
         """
         rows = _unit(vectors, "vectors", self.dimensions, one=True)
         with self._adding:
-            if self._growing is None:
-                # The rows so far are a mapped file, which is never written.
-                growing = AppendBuffer(np.float32, self.dimensions)
-                growing.append(self._rows)
-                self._growing = growing
+            codes, base, more = state = self._state
+            if len(codes) != state.n:
+                # An addition was interrupted behind its codes.
+                codes = _coded(state)
+            self._growing.cut(len(more))
             self._growing.append(rows)
-            first = self._codes.append(rows)
-            self._rows = self._growing.view()
+            first = codes.append(rows)
+            self._state = _State(codes, base, self._growing.view())
         return range(first, first + len(rows))
 
     def search(
@@ -134,16 +136,18 @@ class VectorIndex:
         Raises:
             VectorError: the query has another number of dimensions, length 0, or a number that is NaN or infinite.
             QueryError: ``k`` is negative, ``threads`` is below 1, or the mask has another length.
+            StoreError: a file that `open` mapped was cut or overwritten since.
         """
-        rows = self._rows
+        state = self._state
         queries, many = _queries(query, self.dimensions)
-        allowed = _mask(mask, len(rows))
+        allowed = _mask(mask, state.n)
         _at_least(k, 0, "k")
         if threads is not None:
             _at_least(threads, 1, "threads")
-        if many:
-            return self._codes.top_k_batch(queries, rows, k, allowed, threads=threads)
-        return self._codes.top_k(queries[0], rows, k, allowed, threads=threads)
+        with _changed_files():
+            if many:
+                return state.codes.top_k_batch(queries, state.rows, k, allowed, threads=threads)
+            return state.codes.top_k(queries[0], state.rows, k, allowed, threads=threads)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors to a file that `numpy.load` reads too, and their codes beside it, to ``path`` + ``.codes``.
@@ -153,43 +157,91 @@ class VectorIndex:
         Raises:
             OSError: a file cannot be written.
         """
-        target, rows = Path(path), self._rows
-        with _beside(target) as beside:
+        target, state = Path(path), self._state
+        with _changed_files(), _beside(target) as beside:
             with beside.open("wb") as file:
                 # Not by `write_array`, whose error on a full disk does not say why.
-                np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(rows))
-                file.write(np.ascontiguousarray(rows).data)
+                shape = {"descr": "<f4", "fortran_order": False, "shape": (state.n, self.dimensions)}
+                np.lib.format.write_array_header_1_0(file, shape)
+                for start in range(0, state.n, PAGE_ROWS):
+                    file.write(state.read(start, start + PAGE_ROWS).data)
                 file.flush()
                 os.fsync(file.fileno())
-                stamp = _stamp(os.fstat(file.fileno()), rows)
+                stamp = _stamp(os.fstat(file.fileno()), state)
             codes = _codes_of(target)
             with _beside(codes) as codes_beside:
-                self._codes.save(codes_beside, len(rows), stamp)
+                state.codes.save(codes_beside, state.n, stamp)
                 codes_beside.replace(codes)
             beside.replace(target)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> VectorIndex:
+    def open(cls, path: str | os.PathLike[str], *, mapped: bool = True) -> VectorIndex:
         """Return the index that `save` wrote.
 
-        The codes are mapped, so processes that open the same index share them; they are read once to verify their
-        checksums. If they are missing or damaged, or the vectors were written or copied since, new codes are built in
-        memory.
+        Files are mapped, so processes that open the same index share them, and a search reads only the few vectors that
+        can be among the best; the codes are read once to verify their checksums. If the codes are missing or damaged,
+        or the vectors were written or copied since, new ones are built in memory. What is added stays in memory.
 
         Args:
             path: the file of vectors.
-            mmap: leave the vectors on disk. A search then reads only the few that can be among the best; the first
-                `add` reads all of them into memory.
+            mapped: False reads both files into memory, as is done anyway where other machines may change them.
 
         Raises:
             StoreError: the file does not exist, is not a file of vectors, is truncated, or holds vectors whose length
                 is not 1.
         """
-        rows, stamp = _stored(Path(path), mmap)
-        index = cls(rows.shape[1])
-        index._codes = _stored_codes(_codes_of(Path(path)), stamp, rows) or _coded(rows, path)
-        index._growing, index._rows = None, rows
+        target = Path(path)
+        mapped = mapped and is_local(target)
+        base, stamp = _stored(target, mapped)
+        index = cls(base.dimensions)
+        state = _State(index._state.codes, base, index._state.more)
+        with _changed_files():
+            codes = _stored_codes(_codes_of(target), stamp, state, mapped) or _coded(state, str(path))
+        index._state = state._replace(codes=codes)
         return index
+
+
+class _State(NamedTuple):
+    """The vectors of an index at one moment: codes of them, those of a file, and those added since.
+
+    There may be codes of later vectors too.
+    """
+
+    codes: _core.Codes
+    base: _core.FileRows | None
+    more: Rows
+
+    @property
+    def n(self) -> int:
+        """The number of vectors."""
+        return len(self.more) if self.base is None else len(self.base) + len(self.more)
+
+    @property
+    def rows(self) -> Rows | tuple[_core.FileRows, Rows]:
+        """The vectors as searches take them."""
+        return self.more if self.base is None else (self.base, self.more)
+
+    def read(self, start: int, stop: int) -> Rows:
+        """Return the vectors from ``start`` on, before ``stop``; of those in a file a copy."""
+        if self.base is None:
+            return self.more[start:stop]
+        split = len(self.base)
+        return np.concatenate(
+            [
+                self.base.read(min(start, split), min(stop, split)),
+                self.more[max(start - split, 0) : max(stop - split, 0)],
+            ]
+        )
+
+
+@contextmanager
+def _changed_files() -> Iterator[None]:
+    try:
+        yield
+    except _core.Damaged as fault:
+        raise StoreError(
+            f"a file of this index was cut or overwritten while it was open: open it again ({fault})"
+        ) from fault
 
 
 @contextmanager
@@ -206,27 +258,29 @@ def _codes_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.codes")
 
 
-def _stamp(file: os.stat_result, rows: Rows) -> bytes:
+def _stamp(file: os.stat_result, state: _State) -> bytes:
     """Return what identifies a file of vectors, reading few of them."""
     # File times may have a resolution of milliseconds, so the stamp includes some rows, the last among them.
-    sample = zlib.crc32(rows[:: -max(1, len(rows) // 16)].tobytes())
+    sample, step = 0, max(1, state.n // 16)
+    for at in range(state.n - 1, -1, -step):
+        sample = zlib.crc32(state.read(at, at + 1).tobytes(), sample)
     return f"{file.st_size} bytes, {file.st_mtime_ns} ns, {sample:08x}".encode()
 
 
-def _stored_codes(path: Path, stamp: bytes, rows: Rows) -> _core.Codes | None:
+def _stored_codes(path: Path, stamp: bytes, state: _State, mapped: bool) -> _core.Codes | None:
     """Return the codes of rows that were saved with them, or None if they cannot be used: they can be rebuilt."""
     try:
-        codes = _core.Codes.open(path, stamp)
-    except (OSError, ValueError):
+        codes = _core.Codes.open(path, stamp, mapped=mapped)
+    except (OSError, ValueError, MemoryError):
         return None
-    return codes if (len(codes), codes.dimensions) == rows.shape else None
+    return codes if (len(codes), codes.dimensions) == (state.n, state.codes.dimensions) else None
 
 
-def _coded(rows: Rows, path: str | os.PathLike[str]) -> _core.Codes:
-    """Return new codes of rows from a file; the rows must have length 1."""
-    codes = _core.Codes(rows.shape[1])
-    for start in range(0, len(rows), PAGE_ROWS):
-        page = rows[start : start + PAGE_ROWS]
+def _coded(state: _State, path: str = "the index") -> _core.Codes:
+    """Return new codes of rows, which must have length 1."""
+    codes = _core.Codes(state.codes.dimensions)
+    for start in range(0, state.n, PAGE_ROWS):
+        page = state.read(start, start + PAGE_ROWS)
         squares = np.einsum("ij,ij->i", page, page)
         # Not written the other way round: NaN must fail.
         if not (np.abs(squares - 1) <= UNIT_TOLERANCE).all():
@@ -235,30 +289,34 @@ def _coded(rows: Rows, path: str | os.PathLike[str]) -> _core.Codes:
     return codes
 
 
-def _stored(path: Path, mmap: bool) -> tuple[Rows, bytes]:
-    """Return the matrix of a file, read-only, and the stamp of the file."""
+def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes]:
+    """Return the rows of a file, and the stamp of the file."""
     wanted = "wanted a file that VectorIndex.save wrote"
     try:
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            if version != (1, 0):
-                raise StoreError(f"{path} has version {version}; {wanted}")
-            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-            start, stat = file.tell(), os.fstat(file.fileno())
-            if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
-                raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
-            size, promised = stat.st_size, start + 4 * shape[0] * shape[1]
-            if size != promised:
-                raise StoreError(f"{path} has {size} bytes, its header says {promised}; write it again")
-            # Map the file that was checked, even if another one has its name by now.
-            if mmap and shape[0]:
-                mapped: Rows = np.memmap(file, np.float32, "r", start, shape).view(np.ndarray)
-                return mapped, _stamp(stat, mapped)
-            rows: Rows = np.fromfile(file, np.float32, shape[0] * shape[1]).reshape(shape)
-    except (OSError, ValueError, SyntaxError) as error:
+        for _ in range(MOST_REPLACED):
+            with path.open("rb") as file:
+                version = np.lib.format.read_magic(file)
+                if version != (1, 0):
+                    raise StoreError(f"{path} has version {version}; {wanted}")
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+                start, stat = file.tell(), os.fstat(file.fileno())
+                if dtype != np.float32 or len(shape) != 2 or fortran or not 1 <= shape[1] <= 65_536 or shape[0] < 0:
+                    raise StoreError(f"{path} holds {dtype} {shape}; wanted float32 of two dimensions, row by row")
+                size, promised = stat.st_size, start + 4 * shape[0] * shape[1]
+                if size != promised:
+                    raise StoreError(f"{path} has {size} bytes, its header says {promised}; write it again")
+                try:
+                    rows = _core.FileRows.open(path, start, *shape, mapped=mapped)
+                except _core.Damaged:
+                    if os.path.samestat(stat, path.stat()):
+                        raise
+                    continue
+                # The file whose head was read, not one that has its name by now.
+                if os.path.samestat(stat, path.stat()):
+                    return rows, _stamp(stat, _State(_core.Codes(shape[1]), rows, np.empty((0, shape[1]), np.float32)))
+    except (OSError, ValueError, TypeError, SyntaxError, RecursionError, OverflowError, MemoryError) as error:
         raise StoreError(f"{path} cannot be read: {error}; {wanted}") from error
-    rows.flags.writeable = False
-    return rows, _stamp(stat, rows)
+    raise StoreError(f"{path} is replaced again and again while it is opened; open it again")
 
 
 def _unit(value: ArrayLike, name: str, width: int | None = None, *, one: bool = False) -> Rows:

@@ -24,6 +24,7 @@ from septet.results import Results
 from septet.search.federated import FederatedSearch
 from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
+from septet.tiers.protocol import SearchAgain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -179,6 +180,11 @@ class Searchable(ABC):
             # In this order, so that the last step of `ahead` is taken here.
             for search, part in zip(ahead, parts):
                 for i, results in zip(part, results_of(search)):
+                    found[i] = results
+        except SearchAgain:
+            # Whatever was damaged is not used any more: in one piece, which begins again by itself.
+            for part in parts:
+                for i, results in zip(part, run(tiers, [plans[i] for i in part], tier_threads)):
                     found[i] = results
         finally:
             ahead.close()

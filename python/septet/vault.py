@@ -51,6 +51,8 @@ class Vault(Searchable, Writable):
         sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes share
             it instead of building it again. It is written in the background, for vaults of 2,000 entries or more, and
             may be deleted at any time. False keeps everything in memory.
+        mapped: map the files in that folder, so that processes share their pages. False reads them into memory, as is
+            done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
 
     Raises:
         StoreError: the file cannot be used; the subclass says why.
@@ -71,11 +73,14 @@ class Vault(Searchable, Writable):
         embedding_cache: CacheLike = None,
         embedding_options: EmbeddingOptions | None = None,
         sidecar: bool = True,
+        mapped: bool = True,
     ) -> None:
         self._now = clock
         self._profile = resolve(profile)
         self._store = Store(os.fspath(path), read_only=read_only)
-        beside = Sidecar(self.path, read_only=read_only) if sidecar and not self._store.in_memory else None
+        beside = (
+            Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
+        )
         self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside))
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:

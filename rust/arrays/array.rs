@@ -4,9 +4,10 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::Mmap;
 
-/// Plain numbers, owned or in a mapped file; read as a slice. A clone of a mapped one is another view of the same pages.
+use super::source::Source;
+
+/// Plain numbers, owned or in the bytes of a file; read as a slice. A clone of a mapped one is another view of the same pages.
 #[derive(Clone, Debug)]
 pub struct Array<T>(Place<T>);
 
@@ -15,14 +16,14 @@ enum Place<T> {
     Owned(Vec<T>),
     /// The range holds whole, aligned items: checked when it was made.
     Mapped {
-        map: Arc<Mmap>,
+        map: Arc<Source>,
         bytes: Range<usize>,
     },
 }
 
 impl<T: Pod> Array<T> {
     /// A view of bytes of a map; None unless they lie in it and hold whole, aligned items.
-    pub(super) fn mapped(map: &Arc<Mmap>, bytes: Range<usize>) -> Option<Self> {
+    pub(super) fn mapped(map: &Arc<Source>, bytes: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Self(Place::Mapped { map: Arc::clone(map), bytes }))
     }
@@ -59,7 +60,15 @@ impl<T: Pod> Array<T> {
         owned.extend_from_slice(items);
     }
 
-    /// The memory of its own that the array takes: none if it is mapped.
+    /// The file's bytes that it is a view of, if any.
+    pub fn source(&self) -> Option<&Arc<Source>> {
+        match &self.0 {
+            Place::Owned(_) => None,
+            Place::Mapped { map, .. } => Some(map),
+        }
+    }
+
+    /// The memory of its own that the array takes: none if it is a view.
     pub fn owned_bytes(&self) -> usize {
         match &self.0 {
             Place::Owned(items) => items.capacity() * size_of::<T>(),

@@ -6,57 +6,76 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::Mmap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::array::Array;
 use super::places::{Places, read_at};
+use super::source::{Source, State, short};
 use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 18;
+const CONTENT: &str = "the content of a column";
+const PLACE: &str = "the place of a column";
 
-/// A file of named columns, mapped.
+/// A file of named columns, mapped or read.
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
     file: Arc<File>,
-    map: Arc<Mmap>,
+    source: Arc<Source>,
     table: Table,
+    is_sealed: bool,
 }
 
 impl ArrayFile {
-    /// Open a file and check its head and its table, without touching the columns.
+    /// Map a file; see [`ArrayFile::open_as`].
     ///
     /// # Errors
-    /// [`Error::File`] when it cannot be read; [`Error::Damaged`] for anything but a whole array file of this format.
+    /// As there.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_as(path, true)
+    }
+
+    /// Open a file and check its head and its table, without touching the columns. A file that is not to be mapped, or
+    /// is small, is read.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it cannot be read; [`Error::Foreign`] for another format; [`Error::Damaged`] for anything
+    /// else but a whole array file.
+    pub fn open_as(path: &Path, is_mapped: bool) -> Result<Self> {
         let fault = |fault: std::io::Error| Error::file(path, &fault);
-        let file = File::open(path).map_err(fault)?;
-        let file_bytes = file.metadata().map_err(fault)?.len();
-        if file_bytes < HEAD_BYTES as u64 {
+        let file = Arc::new(File::open(path).map_err(fault)?);
+        let state = State::of(&file).map_err(fault)?;
+        if state.bytes < HEAD_BYTES as u64 {
             return Err(Error::Damaged { what: "the length" });
         }
         let mut head = [0; HEAD_BYTES];
-        read_at(&file, &mut head, 0).map_err(fault)?;
+        read_at(&file, &mut head, 0).map_err(|fault| short(path, &fault))?;
         let head = Head::from_bytes(&head)?;
-        if head.file_bytes != file_bytes {
+        if head.file_bytes != state.bytes {
             return Err(Error::Damaged { what: "the length" });
         }
         let mut table = vec![0; head.table_bytes as usize];
-        read_at(&file, &mut table, head.table_at).map_err(fault)?;
+        read_at(&file, &mut table, head.table_at).map_err(|fault| short(path, &fault))?;
         if xxh3_64(&table) != head.table_checksum {
             return Err(Error::Damaged { what: "the table of contents" });
         }
         let table = Table::from_bytes(&table)?;
-        // SAFETY: array files are written once under a name of their own and never changed or cut afterwards; they are
-        // only ever unlinked, which leaves a map alone. A process that breaks this could as well break SQLite's own map
-        // of the vault. Whatever the bytes are, they are plain numbers, and their readers check what they rely on.
-        let map = unsafe { Mmap::map(&file) }.map_err(fault)?;
-        if map.len() as u64 != file_bytes {
-            return Err(Error::Damaged { what: "the length" });
-        }
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), map: Arc::new(map), table })
+        let source = Arc::new(Source::open(&file, path, state, is_mapped)?);
+        let is_sealed = source.is_mapped() && state.written == (head.sealed as i64, 0);
+        Ok(Self { path: path.to_owned(), file, source, table, is_sealed })
+    }
+
+    /// Whether the file is mapped, and the system says that nobody wrote to it since it was made. All others should be
+    /// verified before they are used: those that are read are small, or on their way through memory anyway.
+    pub fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// The bytes of the file.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
     }
 
     /// What the writer stamped the file with.
@@ -71,10 +90,10 @@ impl ArrayFile {
 
     /// The length of the file in bytes.
     pub fn size_bytes(&self) -> usize {
-        self.map.len()
+        self.source.len()
     }
 
-    /// A column, mapped.
+    /// A column, where it lies.
     ///
     /// # Errors
     /// [`Error::Damaged`] when there is none of that name, or its items have another size.
@@ -94,13 +113,20 @@ impl ArrayFile {
         self.mapped(self.find(name)?)
     }
 
+    /// The length of a column in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when there is none of that name, or it does not lie in the file.
+    pub fn column_bytes(&self, name: &str) -> Result<usize> {
+        Ok(self.range(name)?.len())
+    }
+
     fn find(&self, name: &str) -> Result<&Column> {
         self.table.columns.iter().find(|column| column.name == name).ok_or(Error::Damaged { what: "a column's name" })
     }
 
     fn mapped<T: Pod>(&self, column: &Column) -> Result<Array<T>> {
-        let range = self.range(&column.name);
-        range.and_then(|range| Array::mapped(&self.map, range)).ok_or(Error::Damaged { what: "the place of a column" })
+        Array::mapped(&self.source, self.range(&column.name)?).ok_or(Error::Damaged { what: PLACE })
     }
 
     /// A column of which single places will be read, past the map.
@@ -108,16 +134,19 @@ impl ArrayFile {
     /// # Errors
     /// [`Error::Damaged`] when there is none of that name.
     pub fn places(&self, name: &str) -> Result<Places> {
-        let range = self.range(name).ok_or(Error::Damaged { what: "a column's name" })?;
+        let range = self.range(name)?;
         Ok(Places::new(&self.file, &self.path, range.start as u64..range.end as u64))
     }
 
-    /// Where a column lies in the map.
-    fn range(&self, name: &str) -> Option<Range<usize>> {
-        let column = self.find(name).ok()?;
-        let at = usize::try_from(column.at).ok()?;
-        let end = at.checked_add(usize::try_from(column.bytes).ok()?)?;
-        (end <= self.map.len()).then_some(at..end)
+    /// Where a column lies in the file.
+    fn range(&self, name: &str) -> Result<Range<usize>> {
+        let column = self.find(name)?;
+        let range = || {
+            let at = usize::try_from(column.at).ok()?;
+            let end = at.checked_add(usize::try_from(column.bytes).ok()?)?;
+            (end <= self.source.len()).then_some(at..end)
+        };
+        range().ok_or(Error::Damaged { what: PLACE })
     }
 
     /// Compare the checksums of all columns; as [`Self::verify_column`].
@@ -137,20 +166,21 @@ impl ArrayFile {
     }
 
     fn verify_bytes(&self, column: &Column) -> Result<()> {
-        let fault = |fault: std::io::Error| Error::file(&self.path, &fault);
-        let mut buffer = vec![0; BUFFER_BYTES];
+        let range = self.range(&column.name)?;
         let mut hash = Xxh3::new();
-        let mut done = 0;
-        while done < column.bytes {
-            let part = &mut buffer[..(column.bytes - done).min(BUFFER_BYTES as u64) as usize];
-            read_at(&self.file, part, column.at + done).map_err(fault)?;
-            hash.update(part);
-            done += part.len() as u64;
+        if self.source.is_mapped() {
+            let mut buffer = vec![0; BUFFER_BYTES];
+            let mut done = 0;
+            while done < range.len() {
+                let part = &mut buffer[..(range.len() - done).min(BUFFER_BYTES)];
+                read_at(&self.file, part, (range.start + done) as u64).map_err(|fault| short(&self.path, &fault))?;
+                hash.update(part);
+                done += part.len();
+            }
+        } else {
+            hash.update(&self.source[range]);
         }
-        if hash.digest() == column.checksum {
-            return Ok(());
-        }
-        Err(Error::Damaged { what: "the content of a column" })
+        if hash.digest() == column.checksum { Ok(()) } else { Err(Error::Damaged { what: CONTENT }) }
     }
 }
 
@@ -206,7 +236,7 @@ mod tests {
         table.columns[0].bytes = table_bytes.saturating_add_signed(beyond);
         let table = table.to_bytes();
         let table_checksum = xxh3_64(&table);
-        let head = Head { table_at: HEAD_BYTES as u64, table_bytes, file_bytes, table_checksum };
+        let head = Head { table_at: HEAD_BYTES as u64, table_bytes, file_bytes, table_checksum, sealed: 0 };
         std::fs::write(path, [&head.to_bytes()[..], &table].concat()).unwrap();
     }
 

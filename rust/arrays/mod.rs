@@ -9,9 +9,12 @@ mod array;
 mod file;
 #[cfg(test)]
 pub(crate) mod folder;
+#[cfg(unix)]
+mod guard;
 mod names;
 mod parts;
 mod places;
+mod source;
 mod table;
 mod write;
 
@@ -20,9 +23,10 @@ pub use file::ArrayFile;
 pub use names::Names;
 pub use parts::{Ends, part};
 pub use places::Places;
+pub use source::{READ_BYTES, Source, plain};
 pub use write::ArrayWriter;
 
 /// Columns begin at multiples of this, so that the widest loads never cross a cache line.
 const ALIGNMENT: u64 = 64;
 /// The layout described in `table.rs`; another number is another layout.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::source::short;
 use crate::error::{Error, Result};
 
 /// A range of a file of which single places are read.
@@ -36,14 +37,15 @@ impl Places {
     /// Fill `buffer` with what stands `from` bytes after the beginning of the range.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] unless all of it lies in the range; [`Error::File`].
+    /// [`Error::OutOfRange`] unless all of it lies in the range; [`Error::Damaged`] when the file ends before;
+    /// [`Error::File`].
     pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<()> {
         let end = from.checked_add(buffer.len() as u64).filter(|&end| end <= self.len());
         if end.is_none() {
             let (what, len) = ("place", usize::try_from(self.len()).unwrap_or(usize::MAX));
             return Err(Error::OutOfRange { what, index: i64::try_from(from).unwrap_or(i64::MAX), len });
         }
-        read_at(&self.file, buffer, self.bytes.start + from).map_err(|fault| Error::file(&self.path, &fault))
+        read_at(&self.file, buffer, self.bytes.start + from).map_err(|fault| short(&self.path, &fault))
     }
 }
 
@@ -99,6 +101,6 @@ mod tests {
         writer.finish().unwrap();
         let places = ArrayFile::open(&path).unwrap().places("own").unwrap();
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5_000).unwrap();
-        assert!(matches!(places.read(9_000, &mut [0; 8]), Err(Error::File { .. })));
+        assert!(matches!(places.read(9_000, &mut [0; 8]), Err(Error::Damaged { .. })));
     }
 }

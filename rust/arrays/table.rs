@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! head      64 bytes: magic, format, byte order, table's place and length, file's length, checksum of the table,
-//!           checksum of the head up to here
+//!           when the file says it was written last (seconds), checksum of the head up to here
 //! columns   each at a multiple of 64 bytes
 //! table     length of the stamp, stamp; for each column: length of its name, name, item size, place, length, checksum
 //! ```
@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) table_bytes: u64,
     pub(super) file_bytes: u64,
     pub(super) table_checksum: u64,
+    /// When the file says it was written last, in seconds: the writer's last act, so any later one shows.
+    pub(super) sealed: u64,
 }
 
 /// One column.
@@ -51,29 +53,30 @@ impl Head {
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
         bytes[12..16].copy_from_slice(&BYTE_ORDER.to_ne_bytes());
-        for (i, number) in
-            [self.table_at, self.table_bytes, self.file_bytes, self.table_checksum].into_iter().enumerate()
-        {
+        let Self { table_at, table_bytes, file_bytes, table_checksum, sealed } = self;
+        for (i, number) in [table_at, table_bytes, file_bytes, table_checksum, sealed].into_iter().enumerate() {
             bytes[16 + 8 * i..24 + 8 * i].copy_from_slice(&number.to_le_bytes());
         }
-        let checksum = xxh3_64(&bytes[..48]);
-        bytes[48..56].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = xxh3_64(&bytes[..56]);
+        bytes[56..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
     /// # Errors
-    /// [`Error::Damaged`] for another kind of file, another format or byte order, or a head that was changed.
+    /// [`Error::Foreign`] for another format or byte order; [`Error::Damaged`] for another kind of file, or a head that
+    /// was changed.
     pub(super) fn from_bytes(bytes: &[u8; HEAD_BYTES]) -> Result<Self> {
         let damaged = |what| Err(Error::Damaged { what });
         if bytes[..8] != MAGIC {
             return damaged("the magic number");
         }
         if bytes[8..12] != FORMAT.to_le_bytes() || bytes[12..16] != BYTE_ORDER.to_ne_bytes() {
-            return damaged("the format");
+            return Err(Error::Foreign);
         }
         let mut numbers = bytes[16..].as_chunks::<8>().0.iter().map(|&number| u64::from_le_bytes(number));
         let mut next = || numbers.next().unwrap_or_default();
-        let head = Self { table_at: next(), table_bytes: next(), file_bytes: next(), table_checksum: next() };
+        let head =
+            Self { table_at: next(), table_bytes: next(), file_bytes: next(), table_checksum: next(), sealed: next() };
         if head.to_bytes() != *bytes {
             return damaged("the head");
         }
@@ -133,13 +136,13 @@ mod tests {
     use super::*;
 
     fn head(table_bytes: u64) -> Head {
-        Head { table_at: 128, table_bytes, file_bytes: 128 + table_bytes, table_checksum: 7 }
+        Head { table_at: 128, table_bytes, file_bytes: 128 + table_bytes, table_checksum: 7, sealed: 8 }
     }
 
     /// The head with a right checksum, whatever its bytes.
     fn sealed(mut bytes: [u8; HEAD_BYTES]) -> [u8; HEAD_BYTES] {
-        let checksum = xxh3_64(&bytes[..48]);
-        bytes[48..56].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = xxh3_64(&bytes[..56]);
+        bytes[56..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -148,7 +151,7 @@ mod tests {
         let mut bytes = head(10).to_bytes();
         assert_eq!(Head::from_bytes(&bytes), Ok(head(10)));
         bytes[12..16].reverse();
-        assert_eq!(Head::from_bytes(&sealed(bytes)), Err(Error::Damaged { what: "the format" }));
+        assert_eq!(Head::from_bytes(&sealed(bytes)), Err(Error::Foreign));
     }
 
     #[test]

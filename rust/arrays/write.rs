@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
 use xxhash_rust::xxh3::Xxh3;
@@ -104,11 +105,15 @@ impl ArrayWriter {
             table_bytes: table.len() as u64,
             file_bytes: self.at,
             table_checksum: xxhash_rust::xxh3::xxh3_64(&table),
+            // File systems keep times to two seconds at least.
+            sealed: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |now| now.as_secs() / 2 * 2),
         };
         let end = |out: &mut BufWriter<File>| {
             out.rewind()?;
             out.write_all(&head.to_bytes())?;
             out.flush()?;
+            // Where that is refused the file is as good, and read once more by whoever opens it.
+            let _ = out.get_ref().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(head.sealed));
             out.get_ref().sync_all()
         };
         end(&mut self.out).map_err(|fault| Error::file(&self.path, &fault))?;

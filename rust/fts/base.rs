@@ -3,8 +3,10 @@
 //! Nothing in the file is believed: a place that leads outside is taken for an empty list, so that a file that was
 //! tampered with may spoil an answer, but never a process.
 
+use std::sync::Arc;
+
 use super::postings::{Peak, Posting, Run};
-use crate::arrays::{Array, ArrayFile, part};
+use crate::arrays::{Array, ArrayFile, Source, part};
 use crate::error::{Error, Result};
 
 /// Stands in `dense` for a term without bits.
@@ -42,6 +44,11 @@ impl Base {
         let fits = [base.posting_ends.len(), base.peak_ends.len(), base.dense.len()].iter().all(|&len| len == terms)
             && u32::try_from(slots).is_ok();
         if fits { Ok(base) } else { Err(Error::Damaged { what: "the length of a column of terms" }) }
+    }
+
+    /// The file's bytes that the postings lie in, if any.
+    pub(super) fn source(&self) -> Option<&Arc<Source>> {
+        self.postings.source()
     }
 
     /// The number of slots.

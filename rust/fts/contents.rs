@@ -1,10 +1,13 @@
 //! The contents of a full-text index: postings of a file, the base, and those appended since, the tail.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::base::Base;
 use super::forward::Forward;
 use super::postings::{Details, Postings, Run};
+use crate::arrays::Source;
 use crate::collections::{Interner, Term};
 use crate::error::{Error, Result};
 
@@ -50,6 +53,11 @@ impl Contents {
             Some(fresh) => self.fresh.get(fresh),
         };
         [self.base.run(term), tail.map_or(Run::default(), |postings| postings.run(&self.details))]
+    }
+
+    /// The file's bytes that the base lies in, if any.
+    pub(super) fn source(&self) -> Option<&Arc<Source>> {
+        self.base.source()
     }
 
     /// The first slot of the tail.

@@ -10,7 +10,7 @@ use super::forward::Forward;
 use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
 use super::write::write;
-use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::arrays::{ArrayFile, ArrayWriter, Source};
 use crate::collections::{Interner, Lexicon, Term};
 use crate::error::{Error, Result};
 
@@ -105,6 +105,11 @@ impl TextIndex {
         let contents = Arc::clone(&self.read());
         to.column(&format!("{prefix}columns"), &[self.columns as u64])?;
         write(&contents, to, prefix)
+    }
+
+    /// The file's bytes that it lies in, if any.
+    pub fn source(&self) -> Option<Arc<Source>> {
+        self.read().source().cloned()
     }
 
     /// The index as it is now; appending to one leaves the other alone.

@@ -1,26 +1,29 @@
-//! Files of arrays, mapped.
+//! Files of arrays.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use numpy::prelude::*;
-use numpy::{PyArray1, ndarray};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArray1, PyArray2, ndarray};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex};
 use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
-use super::{Vector, count};
+use super::{Matrix, Vector, count};
 use crate::arrays::{self, Array};
 use crate::{fts, terms, vectors};
 
-/// A file of named columns, mapped.
+/// Rows that are copied from file to file at a time.
+const PAGE_ROWS: usize = 1_024;
+
+/// A file of named columns, mapped or read.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct ArrayFile(arrays::ArrayFile);
 
-/// Float32 rows of a file, each read when it is asked for.
+/// Float32 rows of a file, looked at where they lie or read when they are asked for.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct FileRows(pub(super) vectors::FileRows);
 
@@ -35,17 +38,57 @@ impl FileRows {
     fn dimensions(&self) -> usize {
         self.0.d()
     }
+
+    /// The rows that begin `at` bytes into a file of exactly that length, mapped or read.
+    #[staticmethod]
+    #[pyo3(signature = (path, at, rows, dimensions, *, mapped=true))]
+    fn open(py: Python<'_>, path: PathBuf, at: i64, rows: i64, dimensions: i64, mapped: bool) -> PyResult<Self> {
+        let (at, rows, dimensions) = (count("at", at)?, count("rows", rows)?, count("dimensions", dimensions)?);
+        Ok(Self(py.detach(|| {
+            let bytes = rows.saturating_mul(dimensions).saturating_mul(size_of::<f32>());
+            let array = arrays::plain(&path, at, bytes, mapped)?;
+            vectors::FileRows::of_array(array, dimensions)
+        })?))
+    }
+
+    /// A copy of the rows from `start` on, before `stop`.
+    fn read<'py>(&self, py: Python<'py>, start: i64, stop: i64) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let (start, stop, d) = (count("start", start)?, count("stop", stop)?.min(self.0.n()), self.0.d());
+        let n = stop.saturating_sub(start);
+        let mut rows = zeros(n.saturating_mul(d))?;
+        py.detach(|| self.0.read(start, &mut rows))?;
+        PyArray1::from_vec(py, rows).reshape([n, d])
+    }
 }
 
-/// What keeps a column's pages mapped while numpy looks at them.
+/// What keeps a column's bytes in place while numpy looks at them.
 #[pyclass(frozen)]
 struct Column(Array<u8>);
+
+/// Memory for what a file says it holds, which may be more than there is.
+fn zeros<T: bytemuck::Zeroable>(n: usize) -> PyResult<Vec<T>> {
+    // As the system gives it: zeros are not written.
+    let items = bytemuck::allocation::try_zeroed_slice_box(n);
+    items.map(Vec::from).map_err(|()| PyMemoryError::new_err(format!("no memory for {n} items of a file")))
+}
 
 #[pymethods]
 impl ArrayFile {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Ok(Self(py.detach(|| arrays::ArrayFile::open(&path))?))
+    #[pyo3(signature = (path, *, mapped=true))]
+    fn new(py: Python<'_>, path: PathBuf, mapped: bool) -> PyResult<Self> {
+        Ok(Self(py.detach(|| arrays::ArrayFile::open_as(&path, mapped))?))
+    }
+
+    /// Whether it is mapped, and nobody wrote to it since it was made.
+    #[getter]
+    fn is_sealed(&self) -> bool {
+        self.0.is_sealed()
+    }
+
+    /// Fail when the file was cut or overwritten since it was opened.
+    fn check(&self) -> PyResult<()> {
+        Ok(self.0.source().check()?)
     }
 
     /// What the writer stamped the file with.
@@ -65,25 +108,32 @@ impl ArrayFile {
         self.0.names().map(str::to_owned).collect()
     }
 
-    /// The bytes of a column, read-only, not copied.
+    /// The bytes of a column, read-only, where they lie.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
         let owner = Bound::new(py, Column(self.0.bytes(name)?))?;
         let bytes = ndarray::ArrayView1::from(&*owner.get().0);
-        // SAFETY: the owner is frozen and holds the map, so the bytes neither move nor vanish while the array, which
-        // keeps the owner alive, looks at them; they are mapped read-only, and so is the array from here on.
+        // SAFETY: the owner is frozen and holds the file's bytes, so they neither move nor vanish while the array, which
+        // keeps the owner alive, looks at them; nobody writes to them through the array, which is read-only from here on.
         let array = unsafe { PyArray1::borrow_from_array(&bytes, owner.clone().into_any()) };
         array.readwrite().make_nonwriteable();
         Ok(array)
     }
 
-    /// The float32 rows of a column, each read when it is asked for.
-    fn rows(&self, name: &str, dimensions: i64) -> PyResult<FileRows> {
-        Ok(FileRows(vectors::FileRows::new(self.0.places(name)?, count("dimensions", dimensions)?)?))
+    /// The float32 rows of a column: looked at where they lie, or, if there are more bytes, read when they are asked for.
+    fn rows(&self, name: &str, dimensions: i64, most_bytes: i64) -> PyResult<FileRows> {
+        let (d, most_bytes) = (count("dimensions", dimensions)?, count("most_bytes", most_bytes)?);
+        let is_read = self.0.source().is_mapped() && self.0.column_bytes(name)? > most_bytes;
+        Ok(FileRows(if is_read {
+            vectors::FileRows::new(self.0.places(name)?, d)?
+        } else {
+            vectors::FileRows::of_array(self.0.column(name)?, d)?
+        }))
     }
 
-    /// Compare the checksum of a column, past the map.
-    fn verify(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        Ok(py.detach(|| self.0.verify_column(name))?)
+    /// Compare the checksum of a column, or of all, past the map.
+    #[pyo3(signature = (name=None))]
+    fn verify(&self, py: Python<'_>, name: Option<&str>) -> PyResult<()> {
+        Ok(py.detach(|| name.map_or_else(|| self.0.verify(), |name| self.0.verify_column(name)))?)
     }
 
     /// The text index whose columns have this prefix.
@@ -141,6 +191,29 @@ impl ArrayWriter {
         self.with(py, |to| {
             to.begin_items(name, item_bytes)?;
             pieces.iter().try_for_each(|piece| to.put_bytes(piece))
+        })
+    }
+
+    /// Write a column of the first rows of others in a file, and of more in memory.
+    fn rows(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        base: &Bound<'_, FileRows>,
+        first: i64,
+        more: Matrix<'_, f32>,
+    ) -> PyResult<()> {
+        let (base, first, more) = (&base.get().0, count("first", first)?, more.rows()?);
+        self.with(py, |to| {
+            to.begin::<f32>(name)?;
+            let mut start = 0;
+            while start < first {
+                let mut page = vec![0.0; (first - start).min(PAGE_ROWS) * base.d()];
+                base.read(start, &mut page)?;
+                to.put(&page)?;
+                start += PAGE_ROWS;
+            }
+            to.put(more.data())
         })
     }
 

@@ -6,7 +6,7 @@ use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, count, integers, thread_count};
+use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, checked, count, integers, thread_count};
 use crate::Error;
 use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{self, Hits, Level, Request};
@@ -44,18 +44,20 @@ impl Codes {
     /// Write the codes of the first `rows` rows to a new file.
     fn save(&self, py: Python<'_>, path: PathBuf, rows: i64, stamp: &[u8]) -> PyResult<()> {
         let rows = count("rows", rows)?;
-        Ok(py.detach(|| {
+        let written = py.detach(|| {
             let mut writer = ArrayWriter::create(&path, stamp)?;
             self.0.write(&mut writer, "", rows)?;
             writer.finish().map(|_| ())
-        })?)
+        });
+        checked([self.0.source()], written.map_err(PyErr::from))
     }
 
-    /// The codes in a file with that stamp, mapped, its checksums compared.
+    /// The codes in a file with that stamp, mapped or read, its checksums compared.
     #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (path, stamp, *, mapped=true))]
+    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8], mapped: bool) -> PyResult<Self> {
         Ok(py.detach(|| {
-            let file = ArrayFile::open(&path)?;
+            let file = ArrayFile::open_as(&path, mapped)?;
             if file.stamp() != stamp {
                 return Err(Error::Damaged { what: "the stamp" });
             }
@@ -86,7 +88,8 @@ impl Codes {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
-        let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request))?;
+        let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request));
+        let hits = checked([self.0.source(), rows.source().cloned()], hits.map_err(PyErr::from))?;
         Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
     }
 
@@ -106,7 +109,8 @@ impl Codes {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
-        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request))?;
+        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
+        let found = checked([self.0.source(), rows.source().cloned()], found.map_err(PyErr::from))?;
         let width = found.first().map_or(0, |hits| hits.rows.len());
         let (mut ids, mut scores) = (Vec::with_capacity(found.len() * width), Vec::with_capacity(found.len() * width));
         for Hits { rows, scores: own } in found {

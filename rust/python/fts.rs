@@ -1,10 +1,13 @@
 //! FTS5's ranking from memory.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
-use super::{Doubles, Input, Integers, Vector, array, count, integers};
+use super::{Doubles, Input, Integers, Vector, array, checked, count, integers};
+use crate::arrays::Source;
 use crate::fts::{self, Hits, Wanted};
 
 /// Return the terms that FTS5 makes of a text, in order.
@@ -102,6 +105,11 @@ fn borrowed<'a>(parts: &'a [Part<'_>]) -> PyResult<Vec<fts::Part<'a>>> {
     parts.iter().map(part).collect()
 }
 
+/// The bytes of files that a search looks at.
+fn sources(parts: &[fts::Part<'_>]) -> impl Iterator<Item = Option<Arc<Source>>> {
+    parts.iter().map(|part| part.index.source())
+}
+
 /// Find the best `k` slots for query terms by FTS5's `bm25()`.
 #[pyfunction]
 #[pyo3(signature = (parts, terms, k, mask=None, *, ties=None))]
@@ -117,7 +125,8 @@ pub(super) fn bm25_top_k<'py>(
     let mask = mask.map(|mask| mask.bytes()).transpose()?;
     let mask = mask.as_ref().map(Input::slice).transpose()?;
     let ties = ties.as_ref().map(Input::slice).transpose()?;
-    let Hits { slots, scores, matches } = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }))?;
+    let found = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }));
+    let Hits { slots, scores, matches } = checked(sources(&parts), found.map_err(PyErr::from))?;
     Ok((integers(py, &slots), array(py, scores), matches))
 }
 
@@ -130,7 +139,8 @@ pub(super) fn bm25_at<'py>(
     slots: Vector<'py, i64>,
 ) -> PyResult<Doubles<'py>> {
     let (parts, slots) = (borrowed(&parts)?, slots.slice()?);
-    Ok(array(py, py.detach(|| fts::bm25_at(&parts, &terms, slots))?))
+    let found = py.detach(|| fts::bm25_at(&parts, &terms, slots)).map(|scores| array(py, scores));
+    checked(sources(&parts), found.map_err(PyErr::from))
 }
 
 /// What texts hold of a query's terms: information, share, share by the title, each `(m,)`; and the information of all.

@@ -1,5 +1,8 @@
 //! The border to Python: checks of arguments, release of the interpreter lock, errors. `_core.pyi` documents it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
 use numpy::prelude::*;
 use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -7,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::Error;
+use crate::arrays::Source;
 use crate::vectors::Rows;
 
 mod arrays;
@@ -32,9 +36,38 @@ impl From<Error> for PyErr {
         match error {
             Error::File { path, code: Some(code), reason } => PyOSError::new_err((code, reason, path)),
             Error::File { .. } => PyOSError::new_err(error.to_string()),
+            Error::Damaged { .. } => Damaged::new_err(error.to_string()),
             _ => PyValueError::new_err(error.to_string()),
         }
     }
+}
+
+pyo3::create_exception!(septet._core, Damaged, PyValueError, "A file of arrays is not what it was when it was made.");
+
+/// Look at files, and say when one was cut or overwritten meanwhile, whatever came of it.
+fn guarded<T>(
+    sources: impl IntoIterator<Item = Option<Arc<Source>>>,
+    look: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(look)) {
+        Ok(found) => checked(sources, found),
+        Err(panic) => {
+            checked(sources, Ok(()))?;
+            resume_unwind(panic)
+        }
+    }
+}
+
+/// Fail when a file was cut or overwritten since it was opened: what was read of it may be wrong, and so may be an error.
+fn checked<T>(sources: impl IntoIterator<Item = Option<Arc<Source>>>, found: PyResult<T>) -> PyResult<T> {
+    let mut last: Option<Arc<Source>> = None;
+    for source in sources.into_iter().flatten() {
+        if !last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &source)) {
+            source.check()?;
+            last = Some(source);
+        }
+    }
+    found
 }
 
 /// A C-contiguous array of one dtype and number of dimensions.
@@ -180,6 +213,8 @@ const _: () = {
 /// Kernels of Septet. Python code beside them relies on the interpreter lock, and `leases` on forks holding it.
 #[pymodule(gil_used = true)]
 mod _core {
+    #[pymodule_export]
+    use super::Damaged;
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileRows};
     #[pymodule_export]

@@ -15,7 +15,8 @@ use super::fts::{Statistics, TextIndex};
 use super::pool::Pool;
 use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use super::vectors::Sample;
-use super::{Integers, Pieces, Vector, array, count};
+use super::{Integers, Pieces, Vector, array, count, guarded};
+use crate::arrays::Source;
 use crate::fts::Feedback;
 use crate::search;
 
@@ -162,14 +163,18 @@ impl Corpus {
         };
         let space = space.as_ref().map(space_of).transpose()?;
         let queries = queries.iter().map(query_of).collect::<PyResult<Vec<_>>>()?;
-        let found =
-            self.with(py, |corpus| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?))?;
+        let recall =
+            |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
+        let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
         Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text)).collect())
     }
 
     /// Return the number of entries and how many of them hold each term; None without full text.
     fn term_counts(&self, py: Python<'_>, terms: Vec<String>, grams: bool) -> PyResult<Option<(u64, Vec<usize>)>> {
-        self.with(py, |corpus| Ok(py.detach(|| corpus.text.map(|text| text.counts(&terms, grams)).transpose())?))
+        let count = |corpus: search::Corpus<'_>| {
+            Ok(py.detach(|| corpus.text.map(|text| text.counts(&terms, grams)).transpose())?)
+        };
+        guarded(self.sources(None), || self.with(py, count))
     }
 
     /// Return given slots as candidates of a query, every column filled.
@@ -196,13 +201,29 @@ impl Corpus {
         };
         let space = space.as_ref().map(space_of).transpose()?;
         let (query, slots) = (query_of(&query)?, slots.slice()?);
-        self.with(py, |corpus| {
+        let find = |corpus: search::Corpus<'_>| {
             Ok(Pool(py.detach(|| search::candidates_at(&corpus, space.as_ref(), &request, &query, slots))?))
-        })
+        };
+        guarded(self.sources(space.as_ref()), || self.with(py, find))
     }
 }
 
 impl Corpus {
+    /// The bytes of files that a search looks at.
+    fn sources(&self, space: Option<&search::Space<'_>>) -> [Option<Arc<Source>>; 7] {
+        let text = self.text.as_ref();
+        let terms = self.terms.as_ref();
+        [
+            text.and_then(|(entries, ..)| entries.get().0.source()),
+            text.and_then(|(_, _, grams, ..)| grams.get().0.source()),
+            text.and_then(|(.., spelling, _)| spelling.get().0.source()),
+            terms.and_then(|(index, _)| index.get().0.source()),
+            terms.and_then(|(_, frequencies)| frequencies.get().0.source()),
+            space.and_then(|space| space.codes.source()),
+            space.and_then(|space| space.rows.source().cloned()),
+        ]
+    }
+
     /// Borrow every array for as long as a search reads them.
     fn with<R>(&self, py: Python<'_>, go_on: impl FnOnce(search::Corpus<'_>) -> PyResult<R>) -> PyResult<R> {
         let (rows, kind) = (readonly(py, &self.rows)?, readonly(py, &self.kind)?);

@@ -4,7 +4,7 @@ use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, count, integers};
+use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, checked, count, integers};
 use crate::vectors::{self, Level};
 
 /// Return the SIMD levels this machine can run, fastest first.
@@ -51,7 +51,8 @@ impl Sample {
     ) -> PyResult<Self> {
         let (py, alive, before) = (keys.py(), alive.bytes()?, before.map(|before| &before.get().0));
         let (rows, keys, slots, alive) = (rows.rows()?, keys.slice()?, slots.slice()?, alive.slice()?);
-        Ok(Self(py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before))?))
+        let made = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before)).map(Self);
+        checked([rows.source().cloned()], made.map_err(PyErr::from))
     }
 
     fn __len__(&self) -> usize {
@@ -124,5 +125,6 @@ pub(super) fn cosine_at<'py>(
     at: Vector<'py, i64>,
 ) -> PyResult<Doubles<'py>> {
     let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);
-    Ok(array(py, py.detach(|| vectors::cosine_at(query, rows, at))?))
+    let found = py.detach(|| vectors::cosine_at(query, rows, at)).map(|cosines| array(py, cosines));
+    checked([rows.source().cloned()], found.map_err(PyErr::from))
 }

@@ -1,8 +1,10 @@
 //! The contents of a term index: the texts of a file, the base, and those added since, the tail.
 
+use std::sync::Arc;
+
 use super::counting::Tally;
 use super::token_lists::{TokenList, TokenLists};
-use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::arrays::{ArrayFile, ArrayWriter, Source};
 use crate::collections::{Interner, Term};
 use crate::error::{Error, Result};
 
@@ -34,6 +36,11 @@ impl Contents {
     pub(super) fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
         self.names.write(to, prefix)?;
         self.base.write(&self.tail, to, prefix)
+    }
+
+    /// The file's bytes that the base lies in, if any.
+    pub(super) fn source(&self) -> Option<&Arc<Source>> {
+        self.base.source()
     }
 
     /// The number of slots.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::index::{Shared, TermIndex};
 use super::memo::Memo;
-use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, Source};
 use crate::collections::text;
 use crate::error::{Error, Result};
 
@@ -48,6 +48,11 @@ impl Frequencies {
     /// [`Error::File`].
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
         to.column(&format!("{prefix}frequencies"), &self.counts)
+    }
+
+    /// The file's bytes that it lies in, if any.
+    pub fn source(&self) -> Option<Arc<Source>> {
+        self.counts.source().cloned()
     }
 
     /// The number of documents counted.

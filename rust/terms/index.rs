@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::counting::{Piece, Units, count};
 use super::token_lists::TokenLists;
 use super::tokens::Tokens;
-use crate::arrays::{ArrayFile, ArrayWriter};
+use crate::arrays::{ArrayFile, ArrayWriter, Source};
 use crate::error::Result;
 use crate::pool;
 
@@ -58,6 +58,11 @@ impl TermIndex {
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
         let contents = Arc::clone(&self.shared.read());
         contents.write(to, prefix)
+    }
+
+    /// The file's bytes that it lies in, if any.
+    pub fn source(&self) -> Option<Arc<Source>> {
+        self.shared.read().source().cloned()
     }
 
     /// The index as it is now; appending to one leaves the other alone.

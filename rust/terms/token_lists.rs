@@ -1,7 +1,9 @@
 //! The terms of texts, by slot.
 
+use std::sync::Arc;
+
 use super::counting::Piece;
-use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, Source, part};
 use crate::collections::{for_each_count, push_numbers};
 use crate::error::Result;
 
@@ -49,6 +51,11 @@ impl TokenLists {
     pub(super) fn extend(&mut self, others: &Self) {
         self.ends.extend(&moved(&others.ends, self.units.len()));
         self.units.extend(&others.units);
+    }
+
+    /// The file's bytes that they lie in, if any.
+    pub(super) fn source(&self) -> Option<&Arc<Source>> {
+        self.units.source()
     }
 
     /// The number of slots.

@@ -1,15 +1,23 @@
 //! Rows that lie in memory, or in a file with those that were added since.
 
 use super::rows::{Rows, check_query};
-use crate::arrays::Places;
+use std::sync::Arc;
+
+use crate::arrays::{Array, Places, Source};
 use crate::error::{Error, Result};
 
-/// Float32 rows in a file, read one at a time.
+/// Float32 rows of a file: where its bytes are mapped or were read, or read one at a time.
 #[derive(Debug)]
 pub struct FileRows {
-    places: Places,
+    held: Held,
     n: usize,
     d: usize,
+}
+
+#[derive(Debug)]
+enum Held {
+    Places(Places),
+    Bytes(Array<f32>),
 }
 
 impl FileRows {
@@ -19,8 +27,21 @@ impl FileRows {
     /// [`Error::Length`] unless it holds whole rows.
     pub fn new(places: Places, d: usize) -> Result<Self> {
         let bytes = usize::try_from(places.len()).unwrap_or(usize::MAX);
+        Self::of(Held::Places(places), bytes, d)
+    }
+
+    /// View an array as rows of `d` components.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless it holds whole rows.
+    pub fn of_array(rows: Array<f32>, d: usize) -> Result<Self> {
+        let bytes = size_of_val(&*rows);
+        Self::of(Held::Bytes(rows), bytes, d)
+    }
+
+    fn of(held: Held, bytes: usize, d: usize) -> Result<Self> {
         match d.checked_mul(size_of::<f32>()) {
-            Some(width) if width > 0 && bytes.is_multiple_of(width) => Ok(Self { places, n: bytes / width, d }),
+            Some(width) if width > 0 && bytes.is_multiple_of(width) => Ok(Self { held, n: bytes / width, d }),
             _ => Err(Error::Length { what: "rows", got: bytes, wanted: d }),
         }
     }
@@ -35,8 +56,29 @@ impl FileRows {
         self.d
     }
 
-    fn read(&self, i: usize, row: &mut [f32]) -> Result<()> {
-        self.places.read((i * self.d * size_of::<f32>()) as u64, bytemuck::cast_slice_mut(row))
+    /// The bytes that rows are looked at in; None where they are read.
+    pub fn source(&self) -> Option<&Arc<Source>> {
+        match &self.held {
+            Held::Places(_) => None,
+            Held::Bytes(rows) => rows.source(),
+        }
+    }
+
+    /// Copy the rows from `i` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`]; [`Error::Damaged`] when the file was cut or overwritten; [`Error::File`].
+    pub fn read(&self, i: usize, rows: &mut [f32]) -> Result<()> {
+        let start = i.saturating_mul(self.d);
+        match &self.held {
+            Held::Places(places) => places.read((start * size_of::<f32>()) as u64, bytemuck::cast_slice_mut(rows)),
+            Held::Bytes(all) => {
+                let found = start.checked_add(rows.len()).and_then(|end| all.get(start..end));
+                let index = i64::try_from(i).unwrap_or(i64::MAX);
+                rows.copy_from_slice(found.ok_or(Error::OutOfRange { what: "row", index, len: self.n })?);
+                all.source().map_or(Ok(()), |source| source.check())
+            }
+        }
     }
 }
 
@@ -45,6 +87,7 @@ impl FileRows {
 pub struct Pieces<'a> {
     base: Base<'a>,
     more: Rows<'a>,
+    source: Option<&'a Arc<Source>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +98,7 @@ enum Base<'a> {
 
 impl<'a> From<Rows<'a>> for Pieces<'a> {
     fn from(rows: Rows<'a>) -> Self {
-        Self { base: Base::Memory(rows), more: rows.none() }
+        Self { base: Base::Memory(rows), more: rows.none(), source: None }
     }
 }
 
@@ -65,7 +108,7 @@ impl<'a> Pieces<'a> {
     /// # Errors
     /// [`Error::Length`] for rows of another width.
     pub fn of_memory(base: Rows<'a>, more: Rows<'a>) -> Result<Self> {
-        Self { base: Base::Memory(base), more }.checked(base.d())
+        Self { base: Base::Memory(base), more, source: None }.checked(base.d())
     }
 
     /// Rows in a file, and those added since.
@@ -73,7 +116,11 @@ impl<'a> Pieces<'a> {
     /// # Errors
     /// [`Error::Length`] for rows of another width.
     pub fn of_file(base: &'a FileRows, more: Rows<'a>) -> Result<Self> {
-        Self { base: Base::File(base), more }.checked(base.d())
+        let rows = match &base.held {
+            Held::Places(_) => Base::File(base),
+            Held::Bytes(rows) => Base::Memory(Rows::new(rows, base.n, base.d)?),
+        };
+        Self { base: rows, more, source: base.source() }.checked(base.d)
     }
 
     fn checked(self, d: usize) -> Result<Self> {
@@ -95,6 +142,11 @@ impl<'a> Pieces<'a> {
     /// The number of components of a row.
     pub fn d(self) -> usize {
         self.more.d()
+    }
+
+    /// The bytes of a file that rows are looked at in, if any.
+    pub fn source(self) -> Option<&'a Arc<Source>> {
+        self.source
     }
 
     /// Whether every row lies in memory.

@@ -72,13 +72,13 @@ def test_an_empty_index_and_k_of_nothing(filled):
     assert top_k(np.ones((2, 3)), np.empty((0, 3)), 3)[0].shape == (2, 0)
 
 
-@pytest.mark.parametrize("mmap", [True, False])
-def test_what_was_saved_is_there_again(filled, tmp_path, mmap):
+@pytest.mark.parametrize("mapped", [True, False])
+def test_what_was_saved_is_there_again(filled, tmp_path, mapped):
     path = tmp_path / "vectors.npy"
     filled.save(path)
     filled.save(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["vectors.npy", "vectors.npy.codes"]
-    again = VectorIndex.open(path, mmap=mmap)
+    again = VectorIndex.open(path, mapped=mapped)
     query = some(1, 8, 4)[0]
     for found, wanted in zip(again.search(query, 7), filled.search(query, 7), strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -114,13 +114,13 @@ def same_answers(index, other):
 def test_codes_are_used_where_they_lie(filled, tmp_path):
     filled.save(tmp_path / "v")
     mapped = VectorIndex.open(tmp_path / "v")
-    assert mapped._codes.size_bytes == 0
+    assert mapped._state.codes.size_bytes == 0
     same_answers(mapped, filled)
     more = some(2_000, 8, 3)
     assert mapped.add(more) == filled.add(more)
     same_answers(mapped, filled)
     mapped.save(tmp_path / "v")
-    assert VectorIndex.open(tmp_path / "v")._codes.size_bytes == 0
+    assert VectorIndex.open(tmp_path / "v")._state.codes.size_bytes == 0
     same_answers(VectorIndex.open(tmp_path / "v"), filled)
 
 
@@ -139,7 +139,7 @@ def test_stale_and_damaged_codes_are_made_anew(filled, tmp_path):
     filled.save(tmp_path / "v")
     for _ in stale(tmp_path / "v", tmp_path / "v.codes"):
         opened = VectorIndex.open(tmp_path / "v")
-        assert opened._codes.size_bytes > 0
+        assert opened._state.codes.size_bytes > 0
         fresh = VectorIndex(8)
         fresh.add(np.load(tmp_path / "v"))
         same_answers(opened, fresh)
@@ -165,9 +165,9 @@ def test_wrong_and_cut_files_are_named(filled, tmp_path):
     filled.save(path)
     for content in list(damage(path)):
         path.write_bytes(content)
-        for mmap in (True, False):
+        for mapped in (True, False):
             with pytest.raises(StoreError, match=r"v\.npy"):
-                VectorIndex.open(path, mmap=mmap)
+                VectorIndex.open(path, mapped=mapped)
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(StoreError):
         VectorIndex.open(path)

@@ -12,8 +12,8 @@ from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
-from septet.search.run import NO_VALUES, Ranked, budget_of, parts, ranked, read, recalled, recalled_groups
-from septet.tiers.protocol import Inspected, Tier
+from septet.search.run import NO_VALUES, Ranked, budget_of, next_attempt, parts, ranked, read, recalled, recalled_groups
+from septet.tiers.protocol import Inspected, SearchAgain, Tier
 
 __all__ = ["explain"]
 
@@ -25,18 +25,13 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         EntryNotFound: no tier holds the entry.
         SeptetError: every tier failed.
     """
-    search = _recalled(tiers, plan)
-    try:
-        one = ranked(search, 0)
-        left = budget_of(search, one, read(search, [one]))
-        inspected: dict[int, Inspected] = {}
-        for answer in search.answers:
-            # A tier that fails is in the search's notes already.
-            with suppress(SeptetError):
-                if (found := answer.session.inspect(entry_id)) is not None:
-                    inspected[answer.place] = found
-    finally:
-        search.close()
+    attempts = 1
+    while True:
+        try:
+            search, one, left, inspected = _searched(tiers, plan, entry_id)
+            break
+        except SearchAgain as fault:
+            attempts = next_attempt(attempts, fault)
     if not inspected:
         raise EntryNotFound(
             f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
@@ -72,6 +67,24 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         legs=tuple(own.legs),
         notes=(*one.notes, *search.notes(0, one.mismatches), *cut),
     )
+
+
+def _searched(
+    tiers: Sequence[Tier], plan: Plan, entry_id: str
+) -> tuple[FederatedSearch, Ranked, Budgeted | None, dict[int, Inspected]]:
+    search = _recalled(tiers, plan)
+    try:
+        one = ranked(search, 0)
+        left = budget_of(search, one, read(search, [one]))
+        inspected: dict[int, Inspected] = {}
+        for answer in search.answers:
+            # A tier that fails is in the search's notes already.
+            with suppress(SeptetError):
+                if (found := answer.session.inspect(entry_id)) is not None:
+                    inspected[answer.place] = found
+        return search, one, left, inspected
+    finally:
+        search.close()
 
 
 def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:

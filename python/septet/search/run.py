@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet._core import Ranking
 from septet.entry import entries_of
+from septet.errors import StoreError
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
@@ -17,7 +18,7 @@ from septet.ranking.score import Placed, rank
 from septet.results import Hit, Note, Results, hits_of
 from septet.search.federated import FederatedSearch
 from septet.search.merge import merged
-from septet.tiers.protocol import Tier
+from septet.tiers.protocol import SearchAgain, Tier
 
 if TYPE_CHECKING:
     from septet.search.budget import Budgeted
@@ -27,6 +28,7 @@ __all__ = [
     "NO_VALUES",
     "Ranked",
     "budget_of",
+    "next_attempt",
     "parts",
     "ranked",
     "read",
@@ -40,6 +42,8 @@ __all__ = [
 NOTHING: Sequence[Note] = ()
 #: The raw values of what was compared with nothing.
 NO_VALUES: Mapping[str, float | None] = {"cosine": None, "bm25": None, "tfidf": None}
+#: So often a search begins again because a tier let go of something damaged.
+MOST_ATTEMPTS = 5
 #: When groups are missing, each leg takes so many times the candidates.
 GROWTH = 4
 
@@ -83,9 +87,28 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
         SeptetError: every tier failed; with at least one answer, failures become notes.
         VectorError: a query vector fits no tier.
     """
-    if plans[0].group_by is not None:
-        return [results_of(recalled_groups(tiers, plan, threads))[0] for plan in plans]
-    return results_of(recalled(FederatedSearch(tiers, plans), threads))
+    attempts = 1
+    while True:
+        try:
+            if plans[0].group_by is not None:
+                return [results_of(recalled_groups(tiers, plan, threads))[0] for plan in plans]
+            return results_of(recalled(FederatedSearch(tiers, plans), threads))
+        except SearchAgain as fault:
+            # Not a function of its own: most searches are made once.
+            attempts = next_attempt(attempts, fault)
+
+
+def next_attempt(attempts: int, fault: SearchAgain) -> int:
+    """Return the number of the next attempt at a search.
+
+    Raises:
+        StoreError: there were enough.
+    """
+    if attempts >= MOST_ATTEMPTS:
+        raise StoreError(
+            f"{fault}, each time anew: see what writes there, or open the vault with sidecar=False"
+        ) from fault
+    return attempts + 1
 
 
 def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:

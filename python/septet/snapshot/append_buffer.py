@@ -42,6 +42,10 @@ class AppendBuffer:
         self._buffer[self._size : size] = rows
         self._size = size
 
+    def cut(self, size: int) -> None:
+        """Forget the rows behind the first ``size``, which must not have been handed out."""
+        self._size = size
+
     def view(self) -> NDArray[Any]:
         """Return everything appended so far, read-only."""
         view = self._buffer[: self._size]

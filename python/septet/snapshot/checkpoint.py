@@ -47,6 +47,7 @@ class Checkpoint(NamedTuple):
     with_grams: Mask
     terms: Terms | None
     layers: tuple[VectorLayer, ...]
+    file: _core.ArrayFile | None
 
     @property
     def spaces(self) -> tuple[Space, ...]:
@@ -54,8 +55,8 @@ class Checkpoint(NamedTuple):
         return tuple(layer.space._replace(entries=0) for layer in self.layers)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, buffers: Buffers) -> Checkpoint | None:
-        """Freeze a snapshot, under the manager's lock; None while it has no postings."""
+    def of(cls, snapshot: Snapshot, buffers: Buffers, file: _core.ArrayFile | None) -> Checkpoint | None:
+        """Freeze a snapshot over a sidecar, if any, under the manager's lock; None while it has no postings."""
         postings, indexes = snapshot.postings, buffers.postings
         if postings is None or indexes is None:
             return None
@@ -63,7 +64,7 @@ class Checkpoint(NamedTuple):
         frozen = postings.entries.frozen(), postings.grams.frozen(), postings.spelling.frozen()
         terms = snapshot.terms
         terms = None if terms is None else replace(terms, index=terms.index.frozen())
-        return cls(snapshot, buffers.table, postings, *frozen, indexes.with_grams.view(), terms, layers)
+        return cls(snapshot, buffers.table, postings, *frozen, indexes.with_grams.view(), terms, layers, file)
 
     def is_of(self, buffers: Buffers) -> bool:
         """Say whether these are still the buffers it was frozen from, so that slots mean the same."""
@@ -122,7 +123,10 @@ class Checkpoint(NamedTuple):
             step(f"{prefix}codes")
             to.codes(f"{prefix}codes.", found.codes, len(found.slots))
             step(f"{prefix}rows")
-            to.column(f"{prefix}rows", 4, [_bytes(piece) for piece in layer.first(len(found.slots))])
+            layer.write_first(len(found.slots), to, f"{prefix}rows")
+        if self.file is not None:
+            # What was copied out of a file that was changed meanwhile must not get right checksums.
+            self.file.check()
 
 
 def restore(
@@ -163,6 +167,7 @@ def _columns(
             own = _flags(file, column.name) if column.dtype is np.bool_ else _get(file, column.name, column.dtype)
             _check(len(own) == len(rows) == len(alive))
             _check(not column.numbered or not len(own) or (own.min() >= 0 and own.max() < len(names.names)))
+            _check(own.dtype.kind != "f" or not np.isnan(own).any())
             found[column.name] = own
     for column in table:
         if column.name not in found:
@@ -203,7 +208,7 @@ def restored_terms(file: _core.ArrayFile) -> Terms | None:
     return Terms(index, frequencies, covered, None)
 
 
-def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tuple[VectorRows, NDArray[np.float32]]:
+def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tuple[VectorRows, _core.FileRows]:
     """Open the vectors of a space in a sidecar, given from which of its slots rows are sampled ``(s,)``.
 
     Returns:
@@ -213,7 +218,7 @@ def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tupl
         ValueError: they do not fit each other.
     """
     prefix, slots = _prefix(space), len(sampled)
-    rows = _get(file, f"{prefix}rows", np.float32).reshape(-1, space.dimensions)
+    rows = file.rows(f"{prefix}rows", space.dimensions, MAPPED_BYTES)
     codes = file.codes(f"{prefix}codes.")
     own, positions = _get(file, f"{prefix}slots", np.int64), _get(file, f"{prefix}positions", np.int32)
     keys = _get(file, f"{prefix}keys", np.uint32)
@@ -223,10 +228,11 @@ def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tupl
         and len(positions) == slots
     )
     _check(not len(own) or (own.min() >= 0 and own.max() < slots))
-    _check(not slots or (positions.min() >= -1 and positions.max() < len(own)))
-    read = rows if rows.nbytes <= MAPPED_BYTES else file.rows(f"{prefix}rows", space.dimensions)
-    sample = _core.Sample((read, rows[:0]), keys, own, sampled)
-    return VectorRows((read, rows[:0]), own, codes, positions, sample, keys), rows
+    # Each vector is its slot's, and no slot has another.
+    _check(np.array_equal(positions[own], np.arange(len(own))) and np.count_nonzero(positions != -1) == len(own))
+    none = np.empty((0, space.dimensions), dtype=np.float32)
+    sample = _core.Sample((rows, none), keys, own, sampled)
+    return VectorRows((rows, none), own, codes, positions, sample, keys), rows
 
 
 def _links(file: _core.ArrayFile) -> _core.Links | None:

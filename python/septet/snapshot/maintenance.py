@@ -78,6 +78,7 @@ class Save:
         freeze: returns what the sidecar is written from.
         adopt: takes the checkpoint and the file written, None when none was.
         fail: takes the reason why none can be written.
+        give_up: lets the sidecar in use go, because it is damaged.
     """
 
     store: Store
@@ -85,6 +86,7 @@ class Save:
     freeze: Callable[[], Checkpoint | None]
     adopt: Callable[[Checkpoint, _core.ArrayFile | None], None]
     fail: Callable[[OSError | ValueError], None]
+    give_up: Callable[[], object]
 
     def __call__(self) -> bool:
         """Write it."""
@@ -92,6 +94,9 @@ class Save:
         if checkpoint is not None:
             try:
                 self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
+            except _core.Damaged:
+                # The sidecar in use was changed while it was copied, or the new one at once.
+                self.give_up()
             except (OSError, ValueError) as fault:
                 self.fail(fault)
         return False

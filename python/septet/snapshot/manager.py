@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from septet import _core
+from septet.errors import Closed
 from septet.snapshot.answers import Answers
 from septet.snapshot.buffers import Buffers
 from septet.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
@@ -127,12 +129,17 @@ class SnapshotManager:
                     return None
                 self._reset()
                 current, self.mistrusted = None, False
+            has_file = self._has_file
             try:
                 self.current = self._completed(current, read, now, text, terms, space)
-            except BaseException:
+            except BaseException as fault:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
                 self._reset()
-                raise
+                if not has_file or not isinstance(fault, Exception) or isinstance(fault, (sqlite3.Error, Closed)):
+                    raise
+                # What a damaged file says need not make sense.
+                self._sidecar.give_up()
+                self.current = self._completed(None, read, now, text, terms, space)
             finally:
                 self.damaged = self._sidecar.damaged
             return self.current
@@ -141,6 +148,21 @@ class SnapshotManager:
         """Begin anew: what was read last may be wrong."""
         with self._lock:
             self._reset()
+
+    def give_up(self) -> bool:
+        """Begin anew without the sidecar in use, which was found to be damaged; False if none is."""
+        with self._lock:
+            if not self._has_file:
+                return False
+            self._reset()
+            self._sidecar.give_up()
+            self.damaged = True
+            return True
+
+    @property
+    def _has_file(self) -> bool:
+        known = self._sidecar.coverage
+        return known is not None and known.file is not None
 
     def linked(self, snapshot: Snapshot, read: Reading) -> Snapshot:
         """Return a snapshot, of the generation that is read, with the links."""
@@ -205,7 +227,9 @@ class SnapshotManager:
     def freeze(self) -> Checkpoint | None:
         """Return what a sidecar is written from; None while there are no postings."""
         with self._lock:
-            return None if self.current is None else Checkpoint.of(self.current, self._buffers)
+            known = self._sidecar.coverage
+            file = None if known is None else known.file
+            return None if self.current is None else Checkpoint.of(self.current, self._buffers, file)
 
     def adopt(self, checkpoint: Checkpoint, file: _core.ArrayFile | None) -> None:
         """Go on with the arrays of a sidecar that was written, in place of those in memory.
@@ -238,7 +262,7 @@ class SnapshotManager:
         if due == "verify" and unverified is not None:
             return Verify(*unverified, self._verified, self._give_up)
         if due == "save" and sidecar is not None:
-            return Save(store, sidecar, self.freeze, self.adopt, self._sidecar.fail)
+            return Save(store, sidecar, self.freeze, self.adopt, self._sidecar.fail, self.give_up)
         if due == "build" and self.current is not None:
             buffers = self._buffers
             return Build(store, self.current, lambda postings: self._take_postings(buffers, postings))
@@ -291,8 +315,7 @@ class SnapshotManager:
         whole = with_postings(snapshot, self._buffers, read)
         if whole is not None:
             return whole
-        known = self._sidecar.coverage
-        if known is None or known.file is None:
+        if not self._has_file:
             self._mistrust()
             return snapshot
         # A file that is wrong in this may be wrong in all: everything is made anew from the store.
@@ -316,6 +339,10 @@ class SnapshotManager:
                 self.mistrusted = False
             return rebuilt(self._buffers, read)
         if old is not None and old.postings is not None and snapshot.postings is None:
+            if self._has_file:
+                self._sidecar.give_up()
+                self._reset()
+                return rebuilt(self._buffers, read)
             self._mistrust()
         return snapshot
 

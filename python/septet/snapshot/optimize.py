@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from septet import _core
 from septet.errors import StoreBusy, StoreError
 from septet.snapshot.maintenance import save
 from septet.snapshot.manager import SnapshotManager
@@ -31,7 +32,14 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
         if sidecar is None or checkpoint is None:
             return None
         try:
-            manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+            try:
+                manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+            except _core.Damaged:
+                # The one in use was changed while it was copied: once more, from the store.
+                manager.give_up()
+                _load(manager, store, now, terms)
+                if (checkpoint := manager.freeze()) is not None:
+                    manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
         except (OSError, ValueError) as fault:
             reason = fault.strerror if isinstance(fault, OSError) else fault
             raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from fault

@@ -2,7 +2,8 @@
 
 A sidecar is written under a temporary name, completed and renamed; it never changes. Its stamp says which generation of
 which store it was made from; one that does not fit is ignored, and removed when another is written. A process that has
-one open can go on using it: on POSIX systems a removed file exists until the last process closes it.
+one open can go on using it: on POSIX systems a removed file exists until the last process closes it. Other programs may
+cut or overwrite it all the same: then it is given up, and what it held is made anew.
 """
 
 from __future__ import annotations
@@ -56,9 +57,14 @@ class Stamp(NamedTuple):
         """Read a stamp.
 
         Raises:
-            ValueError: it is none, or of another format.
+            Damaged: it is none.
+            ValueError: it is of another format.
         """
-        match json.loads(text):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as fault:
+            raise _core.Damaged(f"the stamp cannot be read: {fault}") from None
+        match found:
             case [int(number), str(store), int(generation), str(writer), list(spaces)] if number == FORMAT:
                 return cls(store, generation, writer, tuple(_space(space) for space in spaces))
         raise ValueError("the stamp is of another format")
@@ -73,13 +79,27 @@ class Sidecar:
     """The folder of sidecars beside a store. Threads and processes may share it: one writes at a time, all read."""
 
     def __init__(
-        self, store: str, *, read_only: bool = False, step: Callable[[str], None] = lambda _name: None
+        self,
+        store: str,
+        *,
+        read_only: bool = False,
+        mapped: bool = True,
+        step: Callable[[str], None] = lambda _name: None,
     ) -> None:
-        """Name the store's file; ``step`` is called before each step of writing, and may raise to stop it."""
+        """Name the store's file.
+
+        Args:
+            mapped: False reads files into memory, as is done anyway where other machines may change them.
+            step: called before each step of writing; it may raise to stop it.
+        """
         # A relative path stays relative to the working directory of this moment.
         self._store = absolute(store)
         self._folder = f"{self._store}.septet"
         self.read_only = read_only
+        #: A file was found that is cut or no sidecar at all; it is not used.
+        self.damaged = False
+        self._mapped = mapped
+        self._local: bool | None = None
         self.step = step
         self._lock: int | None = None
         renew_in_children(self)
@@ -113,10 +133,13 @@ class Sidecar:
             if generation > read.generation:
                 continue
             try:
-                file = _core.ArrayFile(f"{self._folder}/{name}")
+                file = self._open(name)
                 stamp = Stamp.from_bytes(file.stamp)
-            except (OSError, ValueError):
-                # Cut short, foreign, of another format, or removed by the writer of a later one.
+            except _core.Damaged:
+                self.damaged = True
+                continue
+            except (OSError, ValueError, MemoryError):
+                # Of another format, or removed by the writer of a later one.
                 continue
             purged = purged_at(read) if purged is None else purged
             if purged <= stamp.generation <= read.generation and stamp == stamped(read, stamp.generation, stamp.spaces):
@@ -165,7 +188,7 @@ class Sidecar:
                 part.unlink(missing_ok=True)
                 raise
             # Before the lock is released: another writer would remove the file.
-            written = _core.ArrayFile(folder / name)
+            written = self._open(name)
             self.step("clean")
             self._clean(SUFFIX, but=name)
             self.step("done")
@@ -175,6 +198,13 @@ class Sidecar:
         """Remove every sidecar, because one of them is damaged."""
         with suppress(OSError):
             self._clean(SUFFIX)
+
+    def _open(self, name: str) -> _core.ArrayFile:
+        if self._local is None:
+            from septet.filesystem import is_local
+
+            self._local = is_local(self._folder)
+        return _core.ArrayFile(f"{self._folder}/{name}", mapped=self._mapped and self._local)
 
     def _files(self) -> list[tuple[int, str]]:
         """Return generation and name of the files that may be sidecars, the latest first."""

@@ -25,6 +25,13 @@ GROWN_SLOTS = 1_024
 LEAST_SLOTS = 2_000
 
 
+#: What may come of a file in which a stranger wrote anything.
+FAULTS = (
+    *(OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    *(MemoryError, RecursionError, StoreError),
+)
+
+
 class Coverage(NamedTuple):
     """How much of the arrays a sidecar holds.
 
@@ -87,16 +94,20 @@ class SidecarState:
     def restore(self, read: Reading, table: Sequence[Column]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar, of this generation or an earlier one; None without one that is sound."""
         found = None if self.sidecar is None or self.damaged else self.sidecar.latest(read)
+        if self.sidecar is not None and self.sidecar.damaged:
+            self.damaged = True
         if found is None:
             return None
         stamp, file = found
         known = {space._replace(entries=0) for space in all_spaces(read)}
         spaces = [space for space in stamp.spaces if space in known]
         try:
+            if not file.is_sealed:
+                file.verify()
             buffers, snapshot = restore(file, stamp.generation, spaces, table, read)
-        except (OSError, ValueError, StoreError):
+        except FAULTS:
             # Its table of contents was whole, so this was a sidecar; now it is damaged, cannot be read, or names rows
-            # that the store does not have.
+            # that the store does not have. Whatever a stranger wrote into it, it is no fault of the search.
             self.give_up()
             return None
         snapshot = replace(snapshot, writer=stamp.writer)

@@ -27,9 +27,8 @@ class VectorLayer:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        #: Rows mapped from a file, and what searches read them through; `_rows` were added since.
-        self._base: NDArray[np.float32] = np.empty((0, space.dimensions), dtype=np.float32)
-        self._read: NDArray[np.float32] | _core.FileRows = self._base
+        #: Rows in a file; `_rows` were added since.
+        self._base: NDArray[np.float32] | _core.FileRows = np.empty((0, space.dimensions), dtype=np.float32)
         self._rows = AppendBuffer(np.float32, space.dimensions)
         self._slots = AppendBuffer(np.int64)
         self._codes = _core.Codes(space.dimensions)
@@ -40,22 +39,22 @@ class VectorLayer:
         self._placed = 0
 
     @classmethod
-    def of(cls, space: Space, rows: VectorRows, base: NDArray[np.float32]) -> VectorLayer:
-        """Begin with rows in a file, all of them mapped as ``base``."""
+    def of(cls, space: Space, rows: VectorRows, base: _core.FileRows) -> VectorLayer:
+        """Begin with rows in a file."""
         layer = cls(space)
-        layer._base, layer._read, layer._codes = base, rows.rows[0], rows.codes
+        layer._base, layer._codes = base, rows.codes
         layer._slots, layer._positions = AppendBuffer.of(rows.slots), AppendBuffer.of(rows.positions)
         layer._keys, layer._sample = AppendBuffer.of(rows.keys), rows.sample
         layer._placed = len(rows.slots)
         return layer
 
-    def replace_by_file(self, rows: VectorRows, base: NDArray[np.float32]) -> None:
+    def replace_by_file(self, rows: VectorRows, base: _core.FileRows) -> None:
         """Use rows and codes of a file in place of the same rows in memory."""
         first = len(self._base)
         rest = AppendBuffer(np.float32, self.space.dimensions)
         rest.append(self._rows.view()[len(base) - first :])
         rows.codes.append(rest.view())
-        self._base, self._read, self._rows, self._codes = base, rows.rows[0], rest, rows.codes
+        self._base, self._rows, self._codes = base, rest, rows.codes
 
     @property
     def added(self) -> int:
@@ -98,7 +97,7 @@ class VectorLayer:
             positions[placed[is_late]] = numbers[is_late]
             self._positions = AppendBuffer.of(positions)
         self._placed = len(self._slots)
-        rows, own = (self._read, self._rows.view()), self._slots.view()
+        rows, own = (self._base, self._rows.view()), self._slots.view()
         keys, kept = self._keys.view(), None
         if self._sample is not None and gone is not None:
             fresh_rows = slice(self._placed - len(numbers), None)
@@ -107,9 +106,13 @@ class VectorLayer:
         self._sample = kept or _core.Sample(rows, keys, own, sampled, self._sample)
         return VectorRows(rows, own, self._codes, self._positions.view(), self._sample, keys)
 
-    def first(self, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the first rows ``(count, d)`` in two pieces."""
-        return self._base[:count], self._rows.view()[: max(0, count - len(self._base))]
+    def write_first(self, count: int, to: _core.ArrayWriter, name: str) -> None:
+        """Write the first rows ``(count, d)`` as a column."""
+        base, more = self._base, self._rows.view()[: max(0, count - len(self._base))]
+        if isinstance(base, _core.FileRows):
+            to.rows(name, base, min(count, len(base)), more)
+        else:
+            to.column(name, 4, [more.reshape(-1).view(np.uint8)])
 
     def _append(self, blobs: Sequence[Any], slots: Slots) -> None:
         if len(blobs):

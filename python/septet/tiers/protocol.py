@@ -14,7 +14,11 @@ from septet.results import Note
 if TYPE_CHECKING:
     from septet.explanation import LegReport
 
-__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "Session", "Standing", "Tier"]
+__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "SearchAgain", "Session", "Standing", "Tier"]
+
+
+class SearchAgain(Exception):
+    """A tier let go of something damaged that the search had used: without it the search has to begin again."""
 
 
 class Recalled(NamedTuple):
@@ -81,6 +85,7 @@ class Session(Protocol):
 
     Raises:
         SeptetError: from every method, when the tier fails.
+        SearchAgain: likewise, when it would not fail another time.
     """
 
     @property

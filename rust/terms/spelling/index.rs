@@ -9,7 +9,7 @@ use super::numbers::{Numbers, table};
 use super::query_profile::QueryProfile;
 use super::statistics::SpellingStatistics;
 use super::walk::{BLOCK, Walk};
-use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, Source};
 use crate::error::{Error, Result};
 
 /// The spelling of texts by slot, append-only: BM25 over trigrams without the texts. Threads may read while one appends.
@@ -57,6 +57,11 @@ impl SpellingIndex {
         contents.base.names.write(&contents.tail.names, to, prefix)?;
         contents.base.lists.write(&contents.tail.lists, to, prefix)?;
         to.column(&format!("{prefix}buckets"), &table(&contents.words()))
+    }
+
+    /// The file's bytes that it lies in, if any.
+    pub fn source(&self) -> Option<Arc<Source>> {
+        self.read().base.lists.source().cloned()
     }
 
     /// The index as it is now; appending to one leaves the other alone.

@@ -1,8 +1,10 @@
 //! The words of each slot, compact, and how long it is.
 
+use std::sync::Arc;
+
 use bytemuck::{Pod, Zeroable};
 
-use crate::arrays::{Array, ArrayFile, ArrayWriter};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, Source};
 use crate::collections::push_numbers;
 use crate::error::Result;
 
@@ -37,6 +39,11 @@ impl Lists {
         to.begin::<Slot>(&format!("{prefix}slots"))?;
         to.put(&self.slots)?;
         to.put(&moved(&more.slots, self.units.len()))
+    }
+
+    /// The file's bytes that they lie in, if any.
+    pub(super) fn source(&self) -> Option<&Arc<Source>> {
+        self.units.source()
     }
 
     /// The number of slots.

@@ -69,6 +69,9 @@ impl Codes {
             norms: file.column(&name("norms"))?,
         };
         let (mut segments, mut first) = (Vec::new(), 0_usize);
+        if centres.len() != sizes.len().saturating_mul(d) {
+            return Err(damaged());
+        }
         for (i, &size) in sizes.iter().enumerate() {
             // Rows of a segment are counted in 32 bits.
             let rows = u32::try_from(size).ok().and_then(|rows| Some(first..first.checked_add(rows as usize)?));
@@ -80,7 +83,9 @@ impl Codes {
         }
         // No column holds more than the segments.
         let whole = all.part(0..first, lines(d)).is_some_and(|whole| whole.lengths() == all.lengths());
-        if !whole || centres.len() != sizes.len() * d {
+        let Coded { scales, roughs, residuals, norms, .. } = &all;
+        let are_finite = |column: &[f32]| column.iter().all(|x| x.is_finite());
+        if !whole || ![&**scales, roughs, residuals, norms, &centres].into_iter().all(are_finite) {
             return Err(damaged());
         }
         Ok(Self { d, appending: Mutex::default(), published: Mutex::new(Arc::new(segments)) })

@@ -37,6 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use search::{Request, top_k_batch_coded, top_k_coded};
 
 use super::rows::Rows;
+use crate::arrays::Source;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use centre::{Centre, ENOUGH};
@@ -81,6 +82,11 @@ impl Codes {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The file's bytes that it lies in, if any.
+    pub fn source(&self) -> Option<Arc<Source>> {
+        self.segments().first().and_then(|segment| segment.columns().high.source().cloned())
     }
 
     /// The memory that the codes take, mapped ones left out.

@@ -19,6 +19,7 @@ from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 
 __all__ = [
     "EntryRow",
+    "MissingRows",
     "any_searchable",
     "checked_row",
     "count",
@@ -43,6 +44,11 @@ __all__ = [
 ]
 
 _Found = TypeVar("_Found")
+
+
+class MissingRows(StoreError):
+    """Rows that arrays in memory name are not in the file."""
+
 
 PAGE_ROWS = 5_000
 
@@ -315,7 +321,7 @@ def kinds(read: Reading) -> dict[str, int]:
 def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
     # Callers match the answer to the rows by position: a missing one would shift all others.
     if len(found) != len(rows):
-        raise StoreError(
+        raise MissingRows(
             f"{len(rows) - len(found)} of {len(rows)} entries that the arrays in memory name are not in the file: "
             "it was changed by another program than Septet; open the vault again"
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
-from septet.errors import StoreError
+from septet.errors import SeptetError
 from septet.query.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
@@ -16,8 +16,9 @@ from septet.spaces import Space
 from septet.storage.connection import store_error
 from septet.storage.store import Store
 from septet.storage.tables import entries
+from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
-from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled, Standing
+from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 __all__ = ["LocalSession", "LocalTier"]
 
@@ -44,12 +45,13 @@ class LocalTier(NamedTuple):
             return LocalSession(self, place, open_read_view(self.store, self.manager, *plans))
         except sqlite3.Error as fault:
             raise store_error(fault, self.store.path) from fault
-        except OSError as fault:
-            raise _file_error(fault) from fault
 
 
 def _translated(method: _Method) -> _Method:
-    """Let a method raise SQLite's errors and a file's as Septet's, so that one tier can fail and the others answer."""
+    """Let a method raise SQLite's errors as Septet's, so that one tier can fail and the others answer.
+
+    What a damaged sidecar leads to is none: it is let go, and the search begins again.
+    """
 
     @wraps(method)
     def translated(session: LocalSession, *arguments: object) -> object:
@@ -57,15 +59,17 @@ def _translated(method: _Method) -> _Method:
             return method(session, *arguments)
         except sqlite3.Error as fault:
             raise store_error(fault, session.tier.store.path) from fault
-        except OSError as fault:
-            raise _file_error(fault) from fault
+        except (OSError, ValueError, LookupError, ArithmeticError, MemoryError, MissingRows) as fault:
+            manager, is_own = (
+                session.tier.manager,
+                isinstance(fault, SeptetError) and not isinstance(fault, MissingRows),
+            )
+            # Another thread may have let it go before.
+            if not is_own and (manager.give_up() or manager.damaged):
+                raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
+            raise
 
     return translated  # type: ignore[return-value]
-
-
-def _file_error(fault: OSError) -> StoreError:
-    cure = "search again; if it comes back, remove the folder, which is made anew"
-    return StoreError(f"a file in the folder of arrays cannot be read: {fault} ({cure})")
 
 
 class LocalSession:

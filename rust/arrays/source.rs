@@ -1,0 +1,163 @@
+//! The bytes of a file: mapped under a guard, or read.
+
+use std::fs::File;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::allocation::try_zeroed_slice_box;
+use bytemuck::{Pod, Zeroable};
+use memmap2::Mmap;
+
+use super::array::Array;
+#[cfg(unix)]
+use super::guard::Guard;
+use super::places::read_at;
+use crate::error::{Error, Result};
+
+/// Files of at most so many bytes are read: that takes as long as their first page faults would.
+pub const READ_BYTES: u64 = if cfg!(test) { 256 } else { 1 << 20 };
+
+/// The bytes of a file.
+///
+/// Another process may cut or overwrite a file that is mapped. Then its bytes are anything, zeros among them, but looking
+/// at them is no fault, and [`Source::check`] says that they are not to be believed.
+#[derive(Debug)]
+pub struct Source {
+    // Before the map, so that it is dropped before.
+    #[cfg(unix)]
+    guard: Option<Guard>,
+    bytes: Bytes,
+    file: Arc<File>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped(Mmap),
+    Read(Box<[Line]>, usize),
+}
+
+/// Memory that is aligned as the columns of a file are.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// What shows that a file was changed: its length, and when it was written last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct State {
+    pub(super) bytes: u64,
+    /// Seconds and nanoseconds.
+    pub(super) written: (i64, i64),
+}
+
+impl State {
+    #[cfg(unix)]
+    pub(super) fn of(file: &File) -> std::io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = file.metadata()?;
+        Ok(Self { bytes: found.len(), written: (found.mtime(), found.mtime_nsec()) })
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn of(file: &File) -> std::io::Result<Self> {
+        let found = file.metadata()?;
+        let since = found.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Ok(Self { bytes: found.len(), written: (since.as_secs() as i64, i64::from(since.subsec_nanos())) })
+    }
+}
+
+impl Source {
+    /// The bytes of a file in this state.
+    ///
+    /// # Errors
+    /// [`Error::File`]; [`Error::Damaged`] if the file changed meanwhile.
+    pub(super) fn open(file: &Arc<File>, path: &Path, state: State, is_mapped: bool) -> Result<Self> {
+        let fault = |fault: std::io::Error| Error::file(path, &fault);
+        if is_mapped && state.bytes > READ_BYTES {
+            // SAFETY: the map is only read. What it holds are plain numbers of any value, whose readers check what they
+            // rely on. A file that is cut does not end the process while the guard stands, and a map without one is let
+            // go before anything looks at it.
+            let map = unsafe { Mmap::map(&**file) }.map_err(fault)?;
+            if map.len() as u64 != state.bytes {
+                return Err(changed());
+            }
+            #[cfg(unix)]
+            if let Some(guard) = Guard::new(&map, file) {
+                let bytes = Bytes::Mapped(map);
+                return Ok(Self { guard: Some(guard), bytes, file: Arc::clone(file), state });
+            }
+            #[cfg(not(unix))]
+            return Ok(Self { bytes: Bytes::Mapped(map), file: Arc::clone(file), state });
+        }
+        let len = usize::try_from(state.bytes).map_err(|_| changed())?;
+        // A file may be longer than there is memory.
+        let mut lines: Box<[Line]> = try_zeroed_slice_box(len.div_ceil(64)).map_err(|()| {
+            fault(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "the file is larger than memory"))
+        })?;
+        read_at(file, &mut bytemuck::cast_slice_mut(&mut lines)[..len], 0).map_err(|fault| short(path, &fault))?;
+        let read = Self {
+            #[cfg(unix)]
+            guard: None,
+            bytes: Bytes::Read(lines, len),
+            file: Arc::clone(file),
+            state,
+        };
+        // Half of it may be of one time and half of another.
+        if State::of(file).map_err(fault)? == state { Ok(read) } else { Err(changed()) }
+    }
+
+    /// Whether the bytes are mapped.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.bytes, Bytes::Mapped(_))
+    }
+
+    /// Fail when the file was changed since it was opened, so that what was read of the map may be wrong.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn check(&self) -> Result<()> {
+        #[cfg(unix)]
+        if self.guard.as_ref().is_some_and(Guard::is_cut) {
+            return Err(changed());
+        }
+        let is_same = !self.is_mapped() || State::of(&self.file).is_ok_and(|state| state == self.state);
+        if is_same { Ok(()) } else { Err(changed()) }
+    }
+}
+
+impl Deref for Source {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Mapped(map) => map,
+            Bytes::Read(lines, len) => &bytemuck::cast_slice(lines)[..*len],
+        }
+    }
+}
+
+/// The items that begin `at` bytes into a file and take so many bytes, up to its end: of a file of another format.
+///
+/// # Errors
+/// [`Error::File`]; [`Error::Damaged`] for a file of another length, or items that are not aligned.
+pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> Result<Array<T>> {
+    let fault = |fault: std::io::Error| Error::file(path, &fault);
+    let file = Arc::new(File::open(path).map_err(fault)?);
+    let state = State::of(&file).map_err(fault)?;
+    let end = at.saturating_add(bytes);
+    if state.bytes != end as u64 {
+        return Err(Error::Damaged { what: "the length" });
+    }
+    let source = Arc::new(Source::open(&file, path, state, is_mapped)?);
+    Array::mapped(&source, at..end).ok_or(Error::Damaged { what: "the place of the items" })
+}
+
+fn changed() -> Error {
+    Error::Damaged { what: "the content: the file was cut or overwritten while it was in use" }
+}
+
+/// What a read of a place that a file must have says: a file that ends before it was cut.
+pub(super) fn short(path: &Path, fault: &std::io::Error) -> Error {
+    if fault.kind() == std::io::ErrorKind::UnexpectedEof { changed() } else { Error::file(path, fault) }
+}
