@@ -242,3 +242,40 @@ def test_another_process_that_has_the_old_file_open_does_no_harm_to_the_new_one(
     with Vault(path) as again:
         assert len(again) == 11
         assert sorted(again.search("kept").ids) == ["kept", "kept too"]
+
+
+@pytest.mark.parametrize("change", [move, replace])
+def test_a_file_that_goes_away_just_when_it_is_opened_was_replaced(vault, path, change):
+    known, changed = vault._store.identity, []
+    check = known.check_file
+
+    def check_just_before():
+        found = check()
+        if not changed:
+            changed.append(change(path))
+            if change is replace:
+                path.write_bytes(path.read_bytes()[:700])
+        return found
+
+    known.check_file = check_just_before
+    # The connection that there is, is in use.
+    with vault._store.reading(), pytest.raises(VaultReplaced):
+        vault.search("word")
+
+
+def test_a_file_that_goes_away_while_it_is_opened_was_replaced(vault, path):
+    before = sys.gettrace()
+
+    def move_then(frame, _event, _argument):
+        if frame.f_code.co_name == "register":
+            sys.settrace(before)
+            move(path)
+
+    with vault._store.reading():
+        sys.settrace(move_then)
+        try:
+            with pytest.raises(VaultReplaced):
+                vault.search("word")
+        finally:
+            sys.settrace(before)
+    assert not path.exists()

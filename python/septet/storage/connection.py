@@ -78,6 +78,10 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, wri
             connection = _opened(target + "&immutable=1", busy_timeout_s)
             connection.immutable = True
             connection.register(path)
+        except OSError as fault:
+            # It is not there any more.
+            connection.close()
+            raise _unopenable(path, str(fault)) from fault
         except BaseException:
             connection.close()
             raise

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
-from septet.errors import Closed, ReadOnly
+from septet.errors import Closed, ReadOnly, StoreError
 from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import Connection, close_before_forks, may_use_copies, renew_in_children, using_sqlite
@@ -231,7 +231,12 @@ class Store:
         # Before too: SQLite would play the log that lies there over a file that it does not belong to.
         before = self.identity.check_file()
         now = look(self._file) if self.read_only else None
-        connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
+        try:
+            connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
+        except StoreError:
+            # A file that goes away just then fails in ways of its own.
+            self.identity.check_file()
+            raise
         try:
             self.identity.opened(before, writer=writer and not self.read_only)
         except BaseException:
