@@ -22,7 +22,7 @@ from septet import CallableEmbedder, EntryError, Federation, SeptetError, Vault,
 
 #: Of memory, in bytes: allocators keep some.
 SLACK = 24 << 20
-ROUNDS_BEFORE = 12
+ROUNDS_BEFORE = 6
 
 
 def held():
