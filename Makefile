@@ -38,7 +38,7 @@ test: $(VENV)/.tools $(VENV)/.built  ## everything that must hold
 
 SEPTET_STRESS_S ?= 30
 
-stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, crowds, full disks (SEPTET_STRESS_S=30 seconds each)
+stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, forks, full disks and more (SEPTET_STRESS_S=30 seconds each)
 	SEPTET_STRESS_S=$(SEPTET_STRESS_S) $(BIN)/python -m pytest -q -s tests/stress --timeout $$((300 + 2 * $(SEPTET_STRESS_S)))
 
 $(VENV)/.peers: pyproject.toml | $(VENV)/.tools $(VENV)/.built
