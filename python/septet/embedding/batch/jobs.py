@@ -295,7 +295,7 @@ class BatchJobs:
                 run.tally.stopped_by = _unreachable(str(fault))
             return False
         run.failed_calls = 0
-        self._end(run, job, status, stored, status.cause or cause)
+        self._end(run, job, status, stored, run.client.context.keys.scrub(status.cause or cause))
         return True
 
     def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, str]:
@@ -377,7 +377,8 @@ class BatchJobs:
             return parsed(run.client.send(call, once=once))
         except Garbled as fault:
             provider = self.embedder.provider
-            raise EmbeddingUnavailable(f"{provider} sent {fault}", provider=provider) from None
+            said = run.client.context.keys.scrub(f"{provider} sent {fault}")
+            raise EmbeddingUnavailable(said, provider=provider) from None
 
 
 class _Unsure(Exception):

@@ -194,7 +194,12 @@ class HttpEmbedder:
         body = yield from exchange(
             call, self.client.context, parsed, ends_at, max_bytes=answer_bytes(len(texts), self._dimensions)
         )
-        rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
+        try:
+            rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
+        except EmbeddingError as error:
+            # The frames below hold the answer, which may echo a key.
+            del body
+            raise error.with_traceback(None) from None
         self._dimensions = rows.shape[1]
         return rows
 

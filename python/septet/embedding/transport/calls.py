@@ -39,6 +39,10 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes | bytearray
 
+    def __repr__(self) -> str:
+        # Either may echo a key.
+        return f"Answer({self.status}, {len(self.headers)} headers, {len(self.body)} bytes)"
+
 
 @dataclass(frozen=True, slots=True)
 class TransportError:

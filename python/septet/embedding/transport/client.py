@@ -7,8 +7,7 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +17,7 @@ from septet.embedding.transport.body import ENCODINGS, Body, GaveUp, late
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
 from septet.embedding.transport.keys import KeyRing
+from septet.embedding.transport.masking import mask_logs
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.storage.forks import renew_in_children
 from septet.threads import call_within
@@ -234,9 +234,9 @@ class Client:
 
         with self._lock:
             if self._sync is None:
-                with _valid_proxies():
-                    client = httpx.Client(transport=self._io.transport, mounts=self._mounts(), headers=_HEADERS)
+                client = _with_proxies(lambda: httpx.Client(**self._options()))
                 keep_deadlines(client)
+                mask_logs(self.context.keys.masker)
                 self._sync = client
             return self._sync
 
@@ -246,24 +246,22 @@ class Client:
         # A connection belongs to the event loop that opened it.
         loop = asyncio.get_running_loop()
         if loop not in self._async:
-            with _valid_proxies():
-                self._async[loop] = httpx.AsyncClient(
-                    transport=self._io.transport, mounts=self._mounts(), headers=_HEADERS
-                )
+            mask_logs(self.context.keys.masker)
+            self._async[loop] = _with_proxies(lambda: httpx.AsyncClient(**self._options()))
         return self._async[loop]
 
-    def _mounts(self) -> Mapping[str, None]:
-        return _NO_PROXY if self._io.transport is None else {}
+    def _options(self) -> dict[str, Any]:
+        mounts = _NO_PROXY if self._io.transport is None else {}
+        return {"transport": self._io.transport, "mounts": mounts, "headers": _HEADERS}
 
 
-@contextmanager
-def _valid_proxies() -> Iterator[None]:
+def _with_proxies(make: Callable[[], Result]) -> Result:
+    """Return a client; an error about a proxy of the environment holds nothing of its address, which may have a key."""
     try:
-        yield
+        return make()
     except (ImportError, ValueError) as error:
-        # A proxy's address may contain a password, so the error does not quote it.
         cure = "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
-        raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}") from None
+    raise EmbeddingConfigError(f"the environment names a proxy that httpx cannot use: {cure}")
 
 
 def _request(step: Send) -> dict[str, Any]:

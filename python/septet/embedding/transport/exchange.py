@@ -104,8 +104,8 @@ def exchange(
         if left_s <= 0:
             raise _late(context)
         key = context.keys.take()
-        headers = context.authorise(key.secret.get_secret_value()) if key else {}
-        reply = yield Send(call, headers, min(left_s, context.attempt_timeout_s), max_bytes)
+        # No local name holds the key: an error's traceback holds the names of this frame.
+        reply = yield Send(call, _authorised(context, key), min(left_s, context.attempt_timeout_s), max_bytes)
         outcome = _judge(reply, context, read)
         if not isinstance(outcome, Fault):
             context.keys.worked(key)
@@ -125,6 +125,10 @@ def exchange(
         if wait_s > MAX_HINTED_WAIT_S or context.clock() + wait_s >= ends_at:
             raise _error(outcome, context, attempt, wait_s)
         yield Wait(wait_s)
+
+
+def _authorised(context: CallContext, key: Key | None) -> Mapping[str, str]:
+    return {} if key is None else context.authorise(key.secret.get_secret_value())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -52,7 +52,8 @@ class Fault:
         wait_s: how long the provider asks to wait; None without a hint.
     """
 
-    message: str
+    #: It may echo a key until it is scrubbed.
+    message: str = field(repr=False)
     status: int | None = None
     passing: bool = False
     quota: bool = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
+from septet.embedding.transport.masking import Masker
 from septet.storage.forks import renew_in_children
 
 __all__ = ["COOL_DOWN_S", "Key", "KeyRing"]
@@ -35,6 +36,7 @@ class KeyRing:
         self._keys = [Key(secret) for secret in secrets]
         self._clock = clock
         self._at = 0
+        self.masker = Masker(secret.get_secret_value() for secret in secrets)
         self.after_fork()
         renew_in_children(self)
 
@@ -93,7 +95,5 @@ class KeyRing:
             return healthy is not None
 
     def scrub(self, text: str) -> str:
-        """Return a text with every key removed."""
-        for key in self._keys:
-            text = text.replace(key.secret.get_secret_value(), "[key]")
-        return text
+        """Return a text with every key, and what part of one it holds in whatever encoding, replaced by ``[key]``."""
+        return self.masker(text)
