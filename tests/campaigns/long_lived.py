@@ -104,8 +104,8 @@ class Life:
             vault.search(text(self.rng, 3))
 
     def index(self):
-        for mmap in (True, False):
-            VectorIndex.open(self.folder / "rows.npy", mmap=mmap).search(vector(self.rng), 3)
+        for mapped in (True, False):
+            VectorIndex.open(self.folder / "rows.npy", mapped=mapped).search(vector(self.rng), 3)
 
     def copies(self):
         with opened(self.path) as vault:
