@@ -20,6 +20,7 @@ Codes, with what each means:
 ``jobs_unreachable``        the provider does not say how its batch jobs stand
 ``memories_left_out``       memories match the query too; searches leave them out unless they are asked for
 ``model_assumed``           vectors of several models fit the query vector; one was chosen
+``network_folder``          the vault is on a network file system; it is written without a log
 ``no_batch_api``            the provider has no batch API; texts are embedded request by request
 ``no_embedder``             an embedder was asked for and there is none; searched without vectors
 ``no_terms``                the query holds no letter or digit
@@ -31,6 +32,7 @@ Codes, with what each means:
 ``query_cut``               the query is too long; its last terms were left out
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
 ``space_incomplete``        some entries have no vector of the model yet
+``synchronised_folder``     a program synchronises the vault's folder; it is written without a log
 ``text_refused``            the provider refuses this one text
 ``tier_failed``             a tier failed; the other tiers answered
 ``vault_replaced``          the file was deleted or replaced; what was open before answered
@@ -65,6 +67,7 @@ NoteCode: TypeAlias = Literal[
     "jobs_unreachable",
     "memories_left_out",
     "model_assumed",
+    "network_folder",
     "no_batch_api",
     "no_embedder",
     "no_terms",
@@ -76,6 +79,7 @@ NoteCode: TypeAlias = Literal[
     "query_cut",
     "sidecar_damaged",
     "space_incomplete",
+    "synchronised_folder",
     "text_refused",
     "tier_failed",
     "vault_replaced",

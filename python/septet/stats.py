@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from septet.notes import Note
 from septet.spaces import Space
 
 __all__ = ["Optimized", "Stats"]
@@ -24,6 +25,7 @@ class Stats:
         spaces: vectors by model and dimension.
         generation: the state of the vault; each write transaction adds 1.
         size_bytes: the size of the file; 0 in memory, and of a file that was deleted.
+        notes: what there is to say of the folder that the vault lies in.
     """
 
     path: str
@@ -34,6 +36,7 @@ class Stats:
     spaces: Sequence[Space]
     generation: int
     size_bytes: int
+    notes: Sequence[Note] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
@@ -46,6 +49,7 @@ class Stats:
             "spaces": [{"model": s.model, "dimensions": s.dimensions, "entries": s.entries} for s in self.spaces],
             "generation": self.generation,
             "size_bytes": self.size_bytes,
+            "notes": [note.to_dict() for note in self.notes],
         }
 
 

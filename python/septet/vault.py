@@ -238,6 +238,7 @@ class Vault(Searchable, Writable):
                 spaces=stored_vectors.spaces(read),
                 generation=read.generation,
                 size_bytes=0 if self.path == MEMORY else _size(self._store.file),
+                notes=() if self._store.place is None else (self._store.place,),
             )
 
     def __bool__(self) -> bool:

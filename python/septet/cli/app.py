@@ -312,6 +312,7 @@ def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
         print_json(found.to_dict())
     else:
         render.stats(render.console(sys.stdout), found)
+        _say_notes(tuple(found.notes))
 
 
 @app.command()

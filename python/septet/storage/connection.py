@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -42,6 +43,11 @@ LEAST_FREE = 65_536
 #: There are many readers, and they read single rows: mapped, the whole file would end up in memory.
 _SMALL = ("cache_size=-8192", "mmap_size=0")
 _LARGE = ("cache_size=-65536", "mmap_size=268435456")
+#: With a log, what was written last may be lost in a power failure, and nothing breaks; without one it could.
+_LOGGED = ("synchronous=NORMAL",)
+_UNLOGGED = ("synchronous=FULL", "mmap_size=0")
+#: How long the removal of a log waits for those who have the file open with it.
+UNLOG_WAIT_S = 1.0
 
 
 def absolute(path: str) -> str:
@@ -50,12 +56,15 @@ def absolute(path: str) -> str:
     return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
 
 
-def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False) -> Connection:
+def connect(
+    path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, writer: bool = False, alone: bool = True
+) -> Connection:
     """Open a connection with Septet's pragmas, in autocommit mode, usable from any one thread at a time.
 
     Args:
         mode: SQLite's ``ro``, ``rw``, or ``rwc`` to make the file if there is none.
         writer: use more memory, for loading many entries at once.
+        alone: nobody but this machine writes the folder. Else the file is neither mapped nor written with a log.
 
     Raises:
         ForkedInUse: this process was forked while its parent used the file.
@@ -85,7 +94,7 @@ def connect(path: str, *, mode: str, busy_timeout_s: float = BUSY_TIMEOUT_S, wri
         except BaseException:
             connection.close()
             raise
-        for pragma in (*(_LARGE if writer else _SMALL), "synchronous=NORMAL", "temp_store=MEMORY"):
+        for pragma in (*(_LARGE if writer else _SMALL), *(_LOGGED if alone else _UNLOGGED), "temp_store=MEMORY"):
             connection.execute(f"PRAGMA {pragma}")
         # SQLite's own lower() knows ASCII only.
         connection.create_function("casefold", 1, _casefold, deterministic=True)
@@ -108,7 +117,9 @@ def _opened(target: str, busy_timeout_s: float) -> Connection:
     )
 
 
-def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
+def prepare(
+    connection: sqlite3.Connection, path: str, *, read_only: bool, busy_timeout_s: float, alone: bool = True
+) -> None:
     """Make a new file a vault, or make sure that an existing one is a vault of a known version.
 
     A vault of an older version is upgraded when it is opened for writing, and read as it is when not.
@@ -123,8 +134,10 @@ def prepare(connection: sqlite3.Connection, path: str, *, read_only: bool, busy_
             return
         if read_only:
             raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
-        if path != MEMORY:
+        if path != MEMORY and alone:
             _switch_to_wal(connection, busy_timeout_s)
+        elif path != MEMORY:
+            _switch_to_journal(connection)
         if version == SCHEMA_VERSION:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -204,6 +217,18 @@ def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> Non
             time.sleep(0.01)
 
 
+def _switch_to_journal(connection: sqlite3.Connection) -> None:
+    """Turn off write-ahead logging; while others have the file open with it, it stays."""
+    deadline = time.monotonic() + UNLOG_WAIT_S
+    while True:
+        with suppress(sqlite3.OperationalError):
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
+                return
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.01)
+
+
 def _uri(path: str) -> str:
     """Return a file's name as SQLite takes it with options behind: three characters have a meaning in it."""
     return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
@@ -214,11 +239,12 @@ def _casefold(value: Any) -> Any:
 
 
 def _at_rest(path: str) -> bool:
-    """Say whether a file exists and its log is empty, so that it can be read without locks."""
+    """Say whether a file exists, and has no log of writes or of what to undo, so that it can be read without locks."""
     from pathlib import Path
 
-    log = Path(path + "-wal")
-    return Path(path).is_file() and os.access(path, os.R_OK) and (not log.exists() or log.stat().st_size == 0)
+    logs = [Path(path + ending) for ending in ("-wal", "-journal")]
+    empty = all(not log.exists() or log.stat().st_size == 0 for log in logs)
+    return empty and Path(path).is_file() and os.access(path, os.R_OK)
 
 
 class translated:

@@ -61,7 +61,11 @@ class Identity:
             self._known, self.file = True, now
         self.check_file()
         if writer:
-            self._log = _identity(self._path + "-wal")
+            self.switched()
+
+    def switched(self) -> None:
+        """Take note that the connection that writes has begun or ceased to keep a log."""
+        self._log = None if self._in_memory else _identity(self._path + "-wal")
 
     def closed(self) -> None:
         """Forget the file: the store was closed."""
@@ -145,9 +149,9 @@ def is_open_here(path: str) -> bool:
 
 
 def look(path: str) -> Look:
-    """Return sizes and times of a file and its log, which change when somebody writes."""
+    """Return sizes and times of a file and its logs, which change when somebody writes."""
     found: list[int] = []
-    for name in (path, path + "-wal"):
+    for name in (path, path + "-wal", path + "-journal"):
         try:
             seen = os.stat(name)  # noqa: PTH116 - pathlib takes 3 ms to load
         except OSError:

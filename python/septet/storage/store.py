@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import NamedTuple
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
@@ -14,6 +15,7 @@ from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
 from septet.storage.forks import Connection, close_before_forks, may_use_copies, renew_in_children, using_sqlite
 from septet.storage.identity import NOTHING, WRITERS, Identity, Look, State, look, writer_of
+from septet.storage.place import place_note
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
@@ -55,6 +57,9 @@ class Store:
         #: The state that this store wrote last, and that it is about to write.
         self._last_written = self._next = NOTHING
         self.identity = Identity(self._file, in_memory=self.in_memory)
+        #: What there is to say of the folder; None where it is this machine's alone.
+        self.place = None if self.in_memory else place_note(self._file)
+        self._untold = self.place
         #: Taken by whoever writes; in memory, where there is one connection, by whoever reads too.
         self._turn = Lock(gated=True, again=True)
         self._readers = Readers(IDLE_READERS)
@@ -66,11 +71,13 @@ class Store:
         with using_sqlite():
             first = self._connect("rwc", writer=True)
             try:
-                prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s)
+                prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s, alone=self.place is None)
             except BaseException:
                 first.close()
                 self.identity.closed()
                 raise
+            if not read_only:
+                self.identity.switched()
             self._writer = first
         close_before_forks(self)
         renew_in_children(self)
@@ -208,11 +215,16 @@ class Store:
         # Asked in every search.
         try:
             found = os.stat(self._file)  # noqa: PTH116
-            if (found.st_dev, found.st_ino) == self.identity.file:
+            if (found.st_dev, found.st_ino) == self.identity.file and self._untold is None:
                 return []
         except OSError:
             pass
-        return self.identity.notes(tier)
+        notes, untold = self.identity.notes(tier), self._untold
+        if untold is not None:
+            # Once is enough.
+            self._untold = None
+            notes.append(replace(untold, tier=tier))
+        return notes
 
     def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy the store to another file while it is in use, by SQLite's online backup.
@@ -232,7 +244,9 @@ class Store:
         before = self.identity.check_file()
         now = look(self._file) if self.read_only else None
         try:
-            connection = connect(self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer)
+            connection = connect(
+                self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
+            )
         except StoreError:
             # A file that goes away just then fails in ways of its own.
             self.identity.check_file()

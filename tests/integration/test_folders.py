@@ -1,0 +1,248 @@
+"""Vaults in folders that are not this machine's alone: on network file systems, and synchronised by a program."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from septet import CallableEmbedder, StoreBusy, StoreError, Vault, filesystem
+from septet.storage import connection
+from septet.storage.checking import full_text_faults
+from septet.storage.store import Store
+
+NOBODY = 65534
+
+WORKER = """
+import sys
+from septet import Vault
+path, name = sys.argv[1:]
+with Vault(path) as vault:
+    for i in range(12):
+        vault.add(id=f"{name}-{i}", title=f"word {name} {i}", vector=[1, i])
+        assert f"{name}-{i}" in vault.search(f"word {name} {i}", query_vector=[1, i], limit=100).ids
+print("done")
+"""
+
+KILLED = """
+import os, sys
+from septet import Vault
+vault = Vault(sys.argv[1])
+for i in range(8):
+    vault.add(id=f"kept{i}", title=f"word kept {i}")
+with vault._store.writing() as write:
+    write.sql.execute("PRAGMA cache_spill = 1")
+    write.sql.execute("PRAGMA cache_size = 1")
+    write.sql.execute("UPDATE entries SET title = 'lost ' || title || hex(randomblob(9000))")
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture(params=["network", "synchronised"])
+def folder(request, tmp_path, monkeypatch):
+    if request.param == "network":
+        monkeypatch.setattr(filesystem, "file_system", lambda _path: "nfs4")
+        return tmp_path
+    made = tmp_path / "Dropbox" / "notes"
+    made.mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def synchronised(tmp_path):
+    made = tmp_path / "Dropbox"
+    made.mkdir()
+    return made
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def journal(vault):
+    with vault._store.reading() as read:
+        return read.sql.execute("PRAGMA journal_mode").fetchone()[0]
+
+
+def test_a_vault_is_written_without_a_log_and_says_so_once(folder):
+    with Vault(folder / "v.db") as vault:
+        vault.add(id="x", title="word")
+        codes = [[note.code for note in vault.search("word").notes] for _ in range(3)]
+        assert codes[1:] == [[], []]
+        assert codes[0] in (["network_folder"], ["synchronised_folder"])
+        assert [note.code for note in vault.stats().notes] == codes[0]
+        assert vault.stats().to_dict()["notes"][0]["cure"].startswith("keep the vault")
+        assert journal(vault) == "delete"
+        assert names(folder) == ["v.db"]
+        with vault._store.writing() as write:
+            modes = [write.sql.execute(f"PRAGMA {p}").fetchone()[0] for p in ("synchronous", "mmap_size")]
+        assert modes == [2, 0]
+    with Vault(folder / "v.db", read_only=True) as reader:
+        assert reader.search("word").ids == ["x"]
+        assert reader.stats().notes
+
+
+def test_a_vault_elsewhere_has_a_log_and_nothing_to_say(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(title="word")
+        assert journal(vault) == "wal"
+        assert vault.stats().notes == ()
+        assert vault.search("word").notes == ()
+    with Vault(":memory:") as vault:
+        assert vault.stats().notes == ()
+
+
+def test_a_vault_that_moves_gets_the_journal_of_its_place(tmp_path, synchronised):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="x", title="word")
+    for place, mode in ((synchronised, "delete"), (tmp_path, "wal"), (synchronised, "delete")):
+        other = tmp_path if place == synchronised else synchronised
+        (other / "v.db").rename(place / "v.db")
+        with Vault(place / "v.db") as vault:
+            assert journal(vault) == mode
+            vault.add(title="word")
+            assert "x" in vault.search("word").ids
+
+
+def test_a_vault_that_others_have_open_with_a_log_keeps_it_until_they_close_it(tmp_path, synchronised, monkeypatch):
+    monkeypatch.setattr(connection, "UNLOG_WAIT_S", 0.05)
+    monkeypatch.setattr(filesystem, "synchronised", lambda _path: "")
+    before = Vault(synchronised / "v.db")
+    before.add(id="x", title="word")
+    monkeypatch.undo()
+    monkeypatch.setattr(connection, "UNLOG_WAIT_S", 0.05)
+    with Vault(synchronised / "v.db") as vault:
+        assert journal(vault) == "wal"
+        assert vault.search("word").ids == ["x"]
+        vault.add(id="y", title="word")
+        assert sorted(before.search("word").ids) == ["x", "y"]
+        before.close()
+    with Vault(synchronised / "v.db") as vault:
+        assert journal(vault) == "delete"
+        assert len(vault) == 2
+
+
+def test_threads_that_read_and_write_get_on(synchronised):
+    faults = []
+    with Vault(synchronised / "v.db") as vault:
+        vault.add(id="first", title="word first", vector=[1, 0])
+
+        def write(name):
+            for i in range(15):
+                vault.add(id=f"{name}{i}", title=f"word {name} {i}", vector=[1, i])
+
+        def read(_name):
+            for _ in range(40):
+                assert "first" in vault.search("word first", query_vector=[1, 0], limit=100).ids
+                assert vault.get("first") is not None
+
+        def run(task, name):
+            try:
+                task(name)
+            except BaseException as fault:  # noqa: BLE001 - whatever it is, the test shall fail
+                faults.append(fault)
+
+        tasks = [(write, "a"), (write, "b"), (read, "c"), (read, "d"), (read, "e")]
+        threads = [threading.Thread(target=run, args=task, daemon=True) for task in tasks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive()
+        assert faults == []
+        assert len(vault) == 31
+        assert vault.search_many(["word first"] * 20)[7].ids
+
+
+def test_processes_that_read_and_write_get_on_and_lose_nothing(synchronised):
+    path = synchronised / "v.db"
+    command = [sys.executable, "-c", WORKER, str(path)]
+    running = [subprocess.Popen([*command, f"p{i}"], stdout=subprocess.PIPE, text=True) for i in range(4)]
+    assert [process.communicate(timeout=120)[0] for process in running] == ["done\n"] * 4
+    assert names(synchronised) == ["v.db"]
+    with Vault(path) as vault:
+        assert len(vault) == len(vault.search("word", limit=100)) == 48
+    assert full_text_faults(str(path)) == []
+
+
+def test_a_process_that_is_killed_while_it_writes_loses_nothing_that_it_acknowledged(synchronised):
+    path = synchronised / "v.db"
+    ran = subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
+    assert ran.returncode == -signal.SIGKILL
+    assert names(synchronised) == ["v.db", "v.db-journal"]
+    with Vault(path) as vault:
+        assert sorted(vault.search("word", limit=100).ids) == [f"kept{i}" for i in range(8)]
+        assert vault.search("lost").ids == []
+    assert full_text_faults(str(path)) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+def test_a_write_that_was_broken_off_is_never_read_as_if_it_were_at_rest(synchronised):
+    path = synchronised / "v.db"
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
+    for parent in (synchronised, *synchronised.parents[:3]):
+        parent.chmod(0o755)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            with Vault(path, read_only=True) as vault:
+                vault.search("lost")
+        except StoreError:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_read_waits_for_a_write_and_a_write_for_a_read_but_not_for_ever(synchronised):
+    path = str(synchronised / "v.db")
+    first, second = Store(path, busy_timeout_s=0.05), Store(path, busy_timeout_s=0.05)
+    with first.reading() as read:
+        with pytest.raises(StoreBusy), second.writing():
+            pass
+        assert read.generation == 0
+    with second.writing():
+        pass
+    with first.reading() as read:
+        assert read.generation == 1
+    first.close()
+    second.close()
+
+
+def test_everything_else_works_there_too(synchronised, tmp_path):
+    def embed(texts):
+        return [[float(len(text)), 1.0, 2.0] for text in texts]
+
+    embedder = CallableEmbedder(embed, model="tiny", dimensions=3)
+    with Vault(synchronised / "v.db", embedder=embedder) as vault:
+        vault.add_many({"id": f"e{i}", "title": f"word {'x' * i}"} for i in range(30))
+        assert vault.wait_embedded(60)
+        assert vault.embed().failed == 0
+        vault.link("e1", "e2")
+        vault.feedback("word", "e1", "accepted")
+        vault.delete("e3")
+        vault.purge()
+        vault.optimize()
+        assert len(vault.search("word", limit=99)) == 29
+        vault.backup(tmp_path / "backup.db", progress=lambda _done, _total: None)
+        vault.export(tmp_path / "out.jsonl")
+    assert Vault.restore(tmp_path / "backup.db", synchronised / "v.db") == 29
+    with Vault(synchronised / "v.db") as vault:
+        assert len(vault) == 29
+        assert journal(vault) == "delete"
+        with pytest.raises(StoreBusy, match="is open"):
+            Vault.restore(tmp_path / "backup.db", synchronised / "v.db")
+
+
+def test_the_command_line_says_so(synchronised):
+    pytest.importorskip("typer")
+    vault = ["--vault", str(synchronised / "v.db")]
+    for command in (["add", "word"], ["stats"], ["search", "word"]):
+        done = subprocess.run([sys.executable, "-m", "septet", *command, *vault], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert command[0] == "add" or "note synchronised_folder" in done.stderr
