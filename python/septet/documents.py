@@ -8,9 +8,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-__all__ = ["MAX_BYTES", "SUFFIXES", "Unreadable", "bounded", "read_bytes", "read_document"]
+__all__ = ["MAX_BYTES", "SUFFIXES", "Unreadable", "bounded", "open_regular", "read_bytes", "read_document"]
 
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
@@ -53,19 +53,20 @@ class Unreadable(ValueError):
         self.quoted = " ".join(quoted.split())[:MAX_QUOTED]
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file. Pipes and devices, which may have no end or none to write, are refused unopened.
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading. Pipes and devices, which may have no end or none to write, are refused unopened.
 
     Raises:
-        Unreadable: it is no regular file, has more than `most` bytes, or the system refuses it.
+        Unreadable: it is no regular file, or the system refuses it.
     """
+    file = -1
     try:
         _expect_regular(path.stat().st_mode)
         # Between the look and the opening, a pipe may have come in its place.
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(file, "rb") as opened:
-            _expect_regular(os.fstat(file).st_mode)
-            content = opened.read(most + 1)
+        _expect_regular(os.fstat(file).st_mode)
+        opened, file = os.fdopen(file, "rb"), -1
+        return opened
     except OSError as fault:
         raise Unreadable(f"cannot be read: {fault.strerror or fault}") from None
     except ValueError as fault:
@@ -73,6 +74,22 @@ def read_bytes(path: Path, most: int) -> bytes:
             raise
         # A NUL in the path.
         raise Unreadable(f"cannot be read: {fault}") from None
+    finally:
+        if file >= 0:
+            os.close(file)
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return the content of a file; see `open_regular`.
+
+    Raises:
+        Unreadable: it cannot be opened or read, or has more than `most` bytes.
+    """
+    with open_regular(path) as opened:
+        try:
+            content = opened.read(most + 1)
+        except OSError as fault:
+            raise Unreadable(f"cannot be read: {fault.strerror or fault}") from None
     if len(content) > most:
         raise Unreadable(f"has more than {most:,} bytes, the most that is read: is it the right file?")
     return content

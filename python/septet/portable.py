@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import IO, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.documents import Unreadable, open_regular
 from septet.errors import BatchError, EntryError, SeptetError, StoreError
 from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, feedback, links
@@ -23,6 +25,12 @@ from septet.target import complete_file
 from septet.writable import Progress, Writable
 
 __all__ = ["Imported", "export", "import_lines"]
+
+
+#: The text, the attrs and the vectors of an entry take less in any vault of sense.
+MAX_LINE_CHARS = 64 * 2**20
+
+MAX_COMPONENTS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +60,16 @@ def import_lines(
 ) -> Imported:
     """Store the lines of `export`, or plain entries (objects with a title); see `Vault.import_`."""
     rest: list[tuple[str, Mapping[str, Any]]] = []
-    with _opened(source) as lines:
-        # What was split comes with its parts.
-        ids = vault._add_many(_entries(lines, rest), None, progress, again=False)
+    with _opened(source) as opened:
+        lines = _Lines(opened)
+        try:
+            # What was split comes with its parts.
+            ids = vault._add_many(_entries(lines, rest), None, progress, again=False)
+        except BatchError as fault:
+            if isinstance(fault.__cause__, (_LineError, StoreError)):
+                raise
+            said = f"line {lines.number}: {fault}"
+            raise BatchError(said, written=fault.written, index=fault.index) from fault.__cause__
     linked = [
         Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for k, r in rest if k == "link"
     ]
@@ -95,45 +110,75 @@ def _vectors(read: Reading) -> dict[str, dict[str, str]]:
     return found
 
 
-def _entries(lines: Iterable[str], rest: list[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
+class _LineError(EntryError):
+    """A line is no record. The message says which."""
+
+
+class _Lines:
+    """The lines of a source, each of a bounded length. `number` is that of the last one, from 1."""
+
+    def __init__(self, source: Iterable[str]) -> None:
+        self.number = 0
+        self._lines = source if getattr(source, "readline", None) is None else _bounded(source)
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for line in self._lines:
+                self.number += 1
+                if len(line) > MAX_LINE_CHARS:
+                    raise self.fault(f"has more than {MAX_LINE_CHARS:,} characters: is the source JSON lines?")
+                yield line
+        except UnicodeDecodeError as fault:
+            self.number += 1
+            raise self.fault(f"or one of the next is not UTF-8 ({fault.reason}): convert the source first") from None
+
+    def fault(self, said: str) -> _LineError:
+        return _LineError(f"line {self.number} {said}")
+
+
+def _bounded(stream: Any) -> Iterator[str]:
+    """Yield the lines of a stream; iterating over it would read a line whole, however long it is."""
+    while line := stream.readline(MAX_LINE_CHARS + 1):
+        yield line
+
+
+def _entries(lines: _Lines, rest: list[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the entries among the lines, and put every other record aside."""
-    for number, line in enumerate(_decoded(lines), start=1):
+    for line in lines:
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except ValueError as fault:
-            raise EntryError(f"line {number} is not JSON: {fault}") from None
+            raise lines.fault(f"is not JSON: {fault}") from None
+        except RecursionError:
+            raise lines.fault("is nested too deeply: write it flatter") from None
         if not isinstance(record, dict):
-            raise EntryError(f"line {number} is not a JSON object")
+            raise lines.fault("is not a JSON object")
         kind = record.pop("record", "entry")
         if kind == "entry":
             if isinstance(record.get("vector"), dict):
-                record["vector"] = {m: _vector(v, number) for m, v in record["vector"].items()}
+                record["vector"] = {m: _vector(v, lines) for m, v in record["vector"].items()}
             yield record
-        elif kind in _NEEDED and all(isinstance(record.get(f), str) for f in _NEEDED[kind]):
+        elif isinstance(kind, str) and kind in _NEEDED and all(isinstance(record.get(f), str) for f in _NEEDED[kind]):
             rest.append((kind, record))
         else:
-            raise EntryError(f"line {number} is not an entry, a link or feedback")
-
-
-def _decoded(lines: Iterable[str]) -> Iterator[str]:
-    try:
-        yield from lines
-    except UnicodeDecodeError as fault:
-        raise EntryError(f"the source is not UTF-8 ({fault.reason}): convert it first") from None
+            raise lines.fault("is not an entry, a link or feedback")
 
 
 _NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
 
 
-def _vector(value: Any, line: int) -> NDArray[np.float32] | Any:
+def _vector(value: Any, lines: _Lines) -> NDArray[np.float32] | Any:
     if not isinstance(value, str):
         return value
     try:
-        return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
+        found: NDArray[np.float32] = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
     except ValueError:
-        raise EntryError(f"line {line} has a vector that is not base64 of float32") from None
+        raise lines.fault("has a vector that is not base64 of float32") from None
+    if len(found) > MAX_COMPONENTS:
+        raise lines.fault(f"has a vector of {len(found):,} components: the most is {MAX_COMPONENTS:,}")
+    return found
 
 
 @contextmanager
@@ -158,6 +203,6 @@ def _opened(source: str | os.PathLike[str] | Iterable[str]) -> Any:
     if not _is_path(source):
         return nullcontext(source)
     try:
-        return Path(source).open(encoding="utf-8")
-    except OSError as fault:
-        raise EntryError(f"{source} cannot be read: {fault.strerror}") from None
+        return io.TextIOWrapper(open_regular(Path(source)), encoding="utf-8")
+    except Unreadable as fault:
+        raise EntryError(f"{source} {fault}; give an open stream (`-` on the command line) for a pipe") from None

@@ -196,7 +196,7 @@ def import_(
     from septet.cli import render
 
     source: Any = sys.stdin if file == "-" else file
-    if file != "-" and not Path(file).is_file():
+    if file != "-" and not Path(file).exists():
         raise EntryError(f"{file} cannot be read: there is no such file")
     with writable(vault) as opened, render.progress("importing") as step:
         try:
