@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +30,9 @@ __all__ = [
 BESIDE = ("-wal", "-shm", "-journal")
 #: The folder of what searches need, beside a vault.
 ARRAYS = ".septet"
+_PART = re.compile(r"\.septet-[0-9a-f]{16}\.part")
+#: An unfinished file that nobody wrote for so long was left behind.
+LEFT_S = 3_600.0
 
 
 class Part(NamedTuple):
@@ -77,6 +82,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
 def unfinished(folder: Path) -> Iterator[Part]:
     """Yield a new file in a folder, which is removed at the end unless it was renamed."""
     # New and exclusive, so that nobody's file is lost, under a name that nobody can know and put a link at.
+    _sweep(folder)
     part = folder / f".septet-{os.urandom(8).hex()}.part"
     ours = True
     # A file object, as closing it twice is fine: nobody knows whether an interrupt came before or behind `os.close`.
@@ -87,6 +93,7 @@ def unfinished(folder: Path) -> Iterator[Part]:
         except FileExistsError:
             ours = False
             raise
+        _lock(made.fileno())
         yield Part(part, made.fileno(), made)
     finally:
         if made is not None:
@@ -102,6 +109,30 @@ def unfinished(folder: Path) -> Iterator[Part]:
 
 def _unfollowed(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove files that processes left unfinished when they were killed: old ones, whose lock died with its holder."""
+    with suppress(OSError):
+        for file in [file for file in folder.iterdir() if _PART.fullmatch(file.name)]:
+            seen = file.lstat()
+            if not stat.S_ISREG(seen.st_mode) or time.time() - seen.st_mtime < LEFT_S:
+                continue
+            with suppress(OSError), open(file, "r+b", buffering=0, opener=_unfollowed) as opened:
+                if _lock(opened.fileno()):
+                    for ending in ("", *BESIDE):
+                        Path(f"{file}{ending}").unlink(missing_ok=True)
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file for as long as this process has it open, and say whether that succeeded."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def complete(part: Part, mode: int) -> None:

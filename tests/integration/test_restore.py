@@ -16,7 +16,7 @@ from septet.storage.checking import full_text_faults
 from septet.storage.connection import APPLICATION_ID
 from septet.storage.restoring import restore
 
-STEPS = ["lock", "copy", "check", "complete", "aside-wal", "rename", "sync", "clean", "done"]
+STEPS = ["lock", "copy", "complete", "aside-wal", "rename", "sync", "clean"]
 
 HOLDER = """
 import sys

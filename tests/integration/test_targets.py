@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,28 @@ def test_a_file_that_somebody_puts_in_place_of_the_unfinished_one_is_not_taken(t
         part.path.unlink()
         part.path.write_text("planted")
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_killed_process_left_unfinished_goes_when_it_is_old_and_nobody_holds_it(vault, write, tmp_path):
+    def unfinished(number, age_s):
+        made = tmp_path / f".septet-{number:016x}.part"
+        made.write_text("half")
+        os.utime(made, (time.time() - age_s,) * 2)
+        return made
+
+    old, young = unfinished(1, 7_200), unfinished(2, 60)
+    Path(f"{old}-journal").write_text("half")
+    (tmp_path / ".septet-mine.part").write_text("mine")
+    os.utime(tmp_path / ".septet-mine.part", (0, 0))
+    with complete_file(tmp_path / "slow") as part:
+        os.utime(part.path, (0, 0))
+        write(vault, tmp_path / "out")
+        assert part.path.exists()
+        assert young.exists()
+        assert not old.exists()
+        assert not Path(f"{old}-journal").exists()
+        assert (tmp_path / ".septet-mine.part").read_text() == "mine"
+    assert (tmp_path / "slow").exists()
 
 
 def test_a_target_that_comes_into_use_meanwhile_is_not_replaced(tmp_path):
