@@ -179,3 +179,50 @@ def test_a_line_that_no_vector_fills_is_left_out():
     line = b'{"custom_id":"k","response":{"status_code":200,"body":{"data":[' + b" " * 2**25 + b'{"embedding":[1]}]}}}'
     openai = FORMATS[0]
     assert dict(read_vectors(line, openai, openai.provider_format, 1)) == {}
+
+
+class Mute(Exception):
+    """Cannot even say what it is."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def panic():
+    """Return an error such as native code raises when it panics."""
+    return type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})("index out of bounds")
+
+
+RAISED = {"an error without a text": Mute, "a long one": lambda: ValueError("x" * 10**6), "memory": MemoryError} | {
+    "too deep": RecursionError,
+    "a panic": panic,
+}
+
+
+@pytest.mark.parametrize("what", RAISED)
+def test_whatever_foreign_code_raises_is_an_error_and_a_search_goes_on(what):
+    def fail(texts):
+        raise RAISED[what]()
+
+    embedder = CallableEmbedder(fail, model="m")
+    with pytest.raises(EmbeddingUnavailable, match="the embedding function raised") as raised:
+        embedder.embed(["a"])
+    assert len(str(raised.value)) < 500
+    own = Letters()
+    own.script.extend([fail])
+    with Vault(":memory:", embedder=own, embedding_options=MANUAL) as vault:
+        vault.add(title="a word")
+        assert [note.code for note in vault.embed().notes] == ["batch_failed"]
+        assert vault.embed().embedded == 1
+        own.script.extend([fail])
+        found = vault.search("word")
+        assert len(found) == 1 and [note.code for note in found.notes] == ["embedding_unavailable"]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_of_foreign_code_stays_one(kind):
+    def stop(texts):
+        raise kind
+
+    with pytest.raises(kind):
+        CallableEmbedder(stop, model="m").embed(["a"])

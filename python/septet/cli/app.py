@@ -101,6 +101,9 @@ def _code() -> int:
         return _fail(fault, USAGE)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else OK
+    except MemoryError:
+        say("septet: the memory of this machine is not enough for that")
+        return STORE
     except OSError as fault:
         if fault.filename is not None:
             # A path that the system does not take, such as one that is too long.

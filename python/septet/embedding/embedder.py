@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Kind", "Pooling", "SpaceIdentity", "pooling_of", "space_name"]
+from septet.errors import EmbeddingUnavailable
+
+__all__ = ["Embedder", "Kind", "Pooling", "SpaceIdentity", "fault_in", "pooling_of", "space_name"]
 
 #: The role of a text: something to find, or a query.
 Kind: TypeAlias = Literal["document", "query"]
@@ -79,6 +81,22 @@ class SpaceIdentity:
     provider: str
     model: str
     dimensions: int | None
+
+
+def fault_in(what: str, error: BaseException, provider: str) -> EmbeddingUnavailable:
+    """Return what foreign code raised as an error of Septet's own, in at most 300 characters of its words.
+
+    Raises:
+        BaseException: the error itself, when it is none of the code: an interrupt, or the end of the program.
+    """
+    # A panic of code in Rust is no Exception, and its class has no public name.
+    if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":
+        raise error
+    try:
+        said = " ".join(str(error).split())[:300]
+    except Exception:  # noqa: BLE001 - foreign code too
+        said = "(its text cannot be read)"
+    return EmbeddingUnavailable(f"{what} {type(error).__name__}: {said}", provider=provider)
 
 
 def space_name(embedder: Embedder | SpaceIdentity) -> str:

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import Kind, fault_in
 from septet.embedding.rows import finish, matrix_of
-from septet.errors import EmbeddingError, EmbeddingUnavailable
+from septet.errors import EmbeddingError
 from septet.threads import call_within
 
 __all__ = ["CallableEmbedder", "Function"]
@@ -123,7 +123,6 @@ class CallableEmbedder:
             matrix = matrix_of(rows, len(texts), self._provider)
         except EmbeddingError:
             raise
-        except Exception as error:
-            said = f"the embedding function raised {type(error).__name__}: {error}"
-            raise EmbeddingUnavailable(said, provider=self._provider) from error
+        except BaseException as error:
+            raise fault_in("the embedding function raised", error, self._provider) from error
         return finish(matrix, self._provider, self._dimensions)

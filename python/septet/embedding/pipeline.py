@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, pooling_of, space_name
+from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
 from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
@@ -273,10 +273,9 @@ class Pipeline:
             rows = float32_of(numbers_of(answer, len(batch), provider))
         except EmbeddingError:
             raise
-        except Exception as fault:
+        except BaseException as fault:
             # An embedder may be foreign code: the run continues and reports the error.
-            said = f"{provider} raised {type(fault).__name__}: {fault}"
-            raise EmbeddingUnavailable(said, provider=provider) from fault
+            raise fault_in(f"{provider} raised", fault, provider) from fault
         known = self.embedder.dimensions or tally.dimensions
         if known is not None and known != rows.shape[1]:
             raise EmbeddingUnavailable(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, pooling_of, space_name
+from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -164,10 +164,9 @@ class QueryEmbedder:
             query_vector(rows[0])
         except EmbeddingError:
             raise
-        except Exception as fault:
+        except BaseException as fault:
             # An embedder may be foreign code: the search continues without a vector and reports the error.
-            said = f"{provider} returned no vector: {type(fault).__name__}: {fault}"
-            raise EmbeddingUnavailable(said, provider=provider) from fault
+            raise fault_in(f"{provider} returned no vector:", fault, provider) from fault
         row: NDArray[np.float32] = rows[0]
         return row
 
