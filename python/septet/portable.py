@@ -187,7 +187,7 @@ def _made(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO
     if not _is_path(target):
         yield target  # type: ignore[misc]
         return
-    cure = "name a file, or give an open stream such as sys.stdout (`-` on the command line)"
+    cure = "name a file, or give an open stream such as sys.stdout"
     with (
         complete_file(target, of="" if store.in_memory else store.file, cure=cure) as part,
         open(part.descriptor, "w", encoding="utf-8", closefd=False) as out,
