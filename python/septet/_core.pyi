@@ -940,10 +940,12 @@ def leak(object: object) -> None:
 
 @final
 class Lock:
-    """A lock: ``gated`` for who then uses SQLite; ``again`` lets its thread take it more than once."""
+    """A lock: ``gated`` for who then uses SQLite; ``again`` lets its thread take it more than once; ``handed_on`` lets
+    no thread own it, so that another one may release it."""
 
     mine: bool
-    def __new__(cls, *, gated: bool = False, again: bool = False) -> Lock: ...
+    held_by_any: bool
+    def __new__(cls, *, gated: bool = False, again: bool = False, handed_on: bool = False) -> Lock: ...
     def hold(self, timeout_s: float | None = None) -> Any:
         """Return what holds the lock until its ``release``, its ``with`` block or its life ends; None after a wait."""
 

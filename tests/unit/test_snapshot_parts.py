@@ -48,15 +48,27 @@ def test_nothing_is_also_an_answer():
 
 def test_only_one_can_work_at_a_time():
     schedule = Schedule()
-    assert schedule.try_acquire()
-    assert not schedule.try_acquire()
-    schedule.release()
-    assert schedule.try_acquire()
+    turn = schedule.turn()
+    assert turn is not None and schedule.busy
+    assert schedule.turn() is None
+    turn.release()
+    assert not schedule.busy
+    assert schedule.turn() is not None
+
+
+def test_a_turn_that_nobody_has_any_more_is_over():
+    schedule = Schedule()
+    turn = schedule.turn()
+    assert schedule.turn() is None
+    del turn
+    assert not schedule.busy
+    with schedule.wait():
+        assert schedule.turn() is None
+    assert schedule.turn() is not None
 
 
 def run(schedule, task, store):
-    assert schedule.try_acquire()
-    schedule.start(task, store)
+    schedule.start(task, store, schedule.turn())
     done = threading.Event()
     for _ in range(1_000):
         if not schedule.busy:
@@ -78,7 +90,7 @@ def test_a_task_that_fails_leaves_the_schedule_free(fault):
 
     schedule = Schedule()
     run(schedule, task, OpenStore())
-    assert schedule.try_acquire()
+    assert schedule.turn() is not None
 
 
 def test_the_task_of_a_closed_store_does_not_run():

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
@@ -46,7 +45,7 @@ class SnapshotManager:
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[Column] = COLUMNS) -> None:
-        self._lock = threading.Lock()
+        self._lock = _core.Lock()
         self._table = columns
         self._buffers = Buffers(columns)
         self._sidecar = SidecarState(sidecar)
@@ -63,7 +62,7 @@ class SnapshotManager:
 
     def after_fork(self) -> None:
         """Begin from nothing in a forked child: the background thread is not there, and may have held the lock."""
-        self._lock, self._schedule = threading.Lock(), Schedule()
+        self._schedule = Schedule()
         self._reset()
 
     @property
@@ -122,7 +121,7 @@ class SnapshotManager:
             )
         ):
             return current
-        with self._lock:
+        with self._lock.hold():
             current = self.current
             if current is not None and current.generation >= read.generation and current.state != read[1:]:
                 if current is not seen:
@@ -146,12 +145,12 @@ class SnapshotManager:
 
     def forget(self) -> None:
         """Begin anew: what was read last may be wrong."""
-        with self._lock:
+        with self._lock.hold():
             self._reset()
 
     def give_up(self) -> bool:
         """Begin anew without the sidecar in use, which was found to be damaged; False if none is."""
-        with self._lock:
+        with self._lock.hold():
             if not self._has_file:
                 return False
             self._reset()
@@ -171,7 +170,7 @@ class SnapshotManager:
         # Most vaults hold no links.
         from septet.snapshot.links import loaded
 
-        with self._lock:
+        with self._lock.hold():
             current = self.current
             if current is not None and current.links is not None and current.state == snapshot.state:
                 return replace(snapshot, links=current.links)
@@ -187,17 +186,20 @@ class SnapshotManager:
         """
         self._searches += 1
         current = self.current
-        if self._searches < 2 or self._schedule.busy or current is None or current is self._settled:
+        if self._searches < 2 or current is None or current is self._settled:
+            return
+        # Asked in every search while something is due.
+        if self._schedule.turns.held_by_any:
             return
         if self.due() is None:
             self._settled = current
             return
-        with self._lock:
+        with self._lock.hold():
             due = self.due()
-            if due is None or not self._schedule.try_acquire():
+            if due is None or (turn := self._schedule.turn()) is None:
                 return
             task = self._task(due, store)
-        self._schedule.start(task, store)
+        self._schedule.start(task, store, turn)
 
     def due(self) -> Literal["build", "verify", "save"] | None:
         """Return what the background should do next, if anything."""
@@ -208,25 +210,21 @@ class SnapshotManager:
             return None if self.mistrusted else "build"
         return self._sidecar.due(current, self._buffers)
 
-    @contextmanager
-    def foreground(self) -> Iterator[None]:
+    def foreground(self) -> AbstractContextManager[object]:
         """Wait until the background has nothing to do, and keep it from starting anything."""
-        self._schedule.acquire()
-        try:
-            yield
-        finally:
-            self._schedule.release()
+        turn: AbstractContextManager[object] = self._schedule.wait()
+        return turn
 
     def build(self, store: Store) -> None:
         """Build the postings of the current snapshot, and wait for it."""
-        with self._lock:
+        with self._lock.hold():
             step = self._task("build", store)
         while step():
             pass
 
     def freeze(self) -> Checkpoint | None:
         """Return what a sidecar is written from; None while there are no postings."""
-        with self._lock:
+        with self._lock.hold():
             known = self._sidecar.coverage
             file = None if known is None else known.file
             return None if self.current is None else Checkpoint.of(self.current, self._buffers, file)
@@ -237,21 +235,30 @@ class SnapshotManager:
         Args:
             file: None if there was one as good, or another process writes one.
         """
-        with self._lock:
+        with self._lock.hold():
             current, buffers = self.current, self._buffers
             self._sidecar.coverage = Coverage.of(file, checkpoint.snapshot, checkpoint.spaces)
             if current is None or file is None or buffers.postings is None or not checkpoint.is_of(buffers):
                 return
-            frozen = checkpoint.snapshot
-            postings = restored_postings(file, frozen.alive & frozen.searchable)
-            found = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
-            for layer, (rows, base) in zip(checkpoint.layers, found):
-                layer.replace_by_file(rows, base)
-            buffers.postings = postings
-            vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
-            terms = current.terms if checkpoint.terms is None else restored_terms(file)
-            # The next search adds the slots that came since, and compares the postings with FTS5's totals.
-            self.current = replace(current, postings=None, vectors=vectors, terms=terms)
+            try:
+                self.current = self._on_file(current, buffers, checkpoint, file)
+            except BaseException:
+                # Some rows may be those of the file already: begin from nothing next time.
+                self._reset()
+                raise
+
+    def _on_file(self, current: Snapshot, buffers: Buffers, checkpoint: Checkpoint, file: _core.ArrayFile) -> Snapshot:
+        """Return the current snapshot on the arrays of a sidecar."""
+        frozen = checkpoint.snapshot
+        postings = restored_postings(file, frozen.alive & frozen.searchable)
+        found = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
+        for layer, (rows, base) in zip(checkpoint.layers, found):
+            layer.replace_by_file(rows, base)
+        buffers.postings = postings
+        vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
+        terms = current.terms if checkpoint.terms is None else restored_terms(file)
+        # The next search adds the slots that came since, and compares the postings with FTS5's totals.
+        return replace(current, postings=None, vectors=vectors, terms=terms)
 
     def _task(self, due: Literal["build", "verify", "save"], store: Store) -> Task:
         """Return a task; the lock is held, so it fits the current snapshot."""
@@ -270,14 +277,14 @@ class SnapshotManager:
 
     def _take_postings(self, buffers: Buffers, postings: PostingsBuffers) -> None:
         """Take over postings that were built, for the next search to complete."""
-        with self._lock:
+        with self._lock.hold():
             # A search may have built them meanwhile, and its snapshot points into those.
             if buffers is self._buffers and buffers.postings is None:
                 buffers.postings = postings
 
     def _verified(self, file: _core.ArrayFile, unverified: frozenset[str]) -> bool:
         """Note the columns of a sidecar that are left to verify, and say whether it is still in use."""
-        with self._lock:
+        with self._lock.hold():
             known = self._sidecar.coverage
             if known is None or known.file is not file:
                 return False
@@ -286,7 +293,7 @@ class SnapshotManager:
 
     def _give_up(self, file: _core.ArrayFile) -> None:
         """Begin anew without a sidecar that is damaged."""
-        with self._lock:
+        with self._lock.hold():
             known = self._sidecar.coverage
             if known is not None and known.file is file:
                 self._reset()

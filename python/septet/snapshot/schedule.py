@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from septet._core import Lock
 from septet.errors import SeptetError
 from septet.storage.store import Store
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["Schedule", "Task"]
-
-PAUSE_S = 0.01
 
 #: Does one step of the work and says whether there is more. Steps are short, so that nothing waits long for the thread,
 #: not even the exit of the process.
@@ -28,51 +26,42 @@ class Schedule:
     """Who works for a manager: the background, a caller that waits, or nobody.
 
     Attributes:
-        busy: whether somebody does.
+        turns: held by a turn, until it is released or dies.
     """
 
     def __init__(self) -> None:
-        self.busy = False
-        self._lock = threading.Lock()
+        self.turns = Lock(handed_on=True)
 
-    def try_acquire(self) -> bool:
-        """Begin to work, unless somebody works already, and say whether that succeeded."""
-        with self._lock:
-            if self.busy:
-                return False
-            self.busy = True
-            return True
+    @property
+    def busy(self) -> bool:
+        """Whether somebody works."""
+        return self.turns.held_by_any
 
-    def acquire(self) -> None:
+    def turn(self) -> Any:
+        """Begin to work; None if somebody works already."""
+        return self.turns.hold(0)
+
+    def wait(self) -> Any:
         """Wait until nobody works, and begin to."""
-        while not self.try_acquire():
-            time.sleep(PAUSE_S)
+        return self.turns.hold()
 
-    def release(self) -> None:
-        """Stop working."""
-        self.busy = False
+    def start(self, task: Task, store: Store, turn: Any) -> None:
+        """Hand a task and its turn to the background."""
+        # When the interpreter is shutting down, nothing more is begun.
+        with suppress(RuntimeError):
+            _executor(os.getpid()).submit(self._step, task, store, turn)
 
-    def start(self, task: Task, store: Store) -> None:
-        """Hand a task to the background; whoever calls has acquired, and the end of the task releases."""
+    def _step(self, task: Task, store: Store, turn: Any) -> None:
+        more = False
         try:
-            _executor(os.getpid()).submit(self._step, task, store)
-        except RuntimeError:
-            # The interpreter is shutting down.
-            self.release()
-
-    def _step(self, task: Task, store: Store) -> None:
-        try:
-            more = not store.closed and task()
-        except (SeptetError, MemoryError):
-            # The vault was closed or cannot be read: the next search reports it, if it is still so.
-            more = False
-        except BaseException:
-            self.release()
-            raise
+            # A vault that was closed or cannot be read: the next search reports it, if it is still so.
+            with suppress(SeptetError, MemoryError):
+                more = not store.closed and task()
+        finally:
+            if not more:
+                turn.release()
         if more:
-            self.start(task, store)
-        else:
-            self.release()
+            self.start(task, store, turn)
 
 
 @cache

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from septet import _core
 from septet.spaces import Space
@@ -22,6 +23,7 @@ from septet.storage.store import Reading, store_id, writer_at
 from septet.storage.tables.entries import purged_at
 
 if TYPE_CHECKING:
+    from io import FileIO
     from pathlib import Path
 
 __all__ = ["Sidecar", "Stamp", "stamped"]
@@ -101,7 +103,7 @@ class Sidecar:
         self._mapped = mapped
         self._local: bool | None = None
         self.step = step
-        self._lock: int | None = None
+        self._lock: ref[FileIO] | None = None
         renew_in_children(self)
 
     @property
@@ -113,9 +115,9 @@ class Sidecar:
 
     def after_fork(self) -> None:
         """Close the inherited lock, or the parent's would last as long as this child."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        lock = None if self._lock is None else self._lock()
+        if lock is not None:
+            lock.close()
 
     def current_file(self, read: Reading) -> tuple[Path, int] | None:
         """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
@@ -225,22 +227,16 @@ class Sidecar:
         """Take the lock of writers, and say whether it was free. The system releases it when a process dies."""
         import fcntl
 
-        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            yield False
-            return
-        except BaseException:
-            os.close(lock)
-            raise
-        self._lock = lock
-        try:
-            yield True
-        finally:
-            self._lock = None
-            os.close(lock)
+        # A file object closes itself, and gives the lock back, when an interrupt leaves it to nobody.
+        with (self.folder / "lock").open("ab", buffering=0) as lock:
+            # Before it is locked: a child that is forked now must not keep what its parent will hold.
+            self._lock = ref(lock)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                free = True
+            except BlockingIOError:
+                free = False
+            yield free
 
 
 def _names(folder: str) -> list[str]:

@@ -22,13 +22,14 @@ pub struct Lock {
     state: Mutex<Arc<Shared<Owner>>>,
     gated: bool,
     again: bool,
+    handed_on: bool,
 }
 
 impl Lock {
     pub fn held(&self, py: Python<'_>, timeout: Option<Duration>) -> PyResult<Option<Hold>> {
         let (state, thread) = (Shared::of_this_process(&mut locked(&self.state)), me());
         let taken = state.wait(py, timeout, |owner, _| {
-            let own = owner.depth > 0 && owner.thread == thread;
+            let own = !self.handed_on && owner.depth > 0 && owner.thread == thread;
             if own && !self.again {
                 return Some(false);
             }
@@ -56,9 +57,9 @@ impl Lock {
 #[pymethods]
 impl Lock {
     #[new]
-    #[pyo3(signature = (*, gated = false, again = false))]
-    fn new(gated: bool, again: bool) -> Self {
-        Self { state: Mutex::new(Shared::new()), gated, again }
+    #[pyo3(signature = (*, gated = false, again = false, handed_on = false))]
+    fn new(gated: bool, again: bool, handed_on: bool) -> Self {
+        Self { state: Mutex::new(Shared::new()), gated, again, handed_on }
     }
 
     /// Wait for the lock; None when the time is over.
@@ -66,6 +67,13 @@ impl Lock {
     fn hold(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<Held>> {
         let timeout = timeout_s.map(seconds).transpose()?;
         Ok(self.held(py, timeout)?.map(|hold| Held(Mutex::new(Some(hold)))))
+    }
+
+    /// Whether any thread holds it.
+    #[getter]
+    fn held_by_any(&self) -> bool {
+        let state = Shared::of_this_process(&mut locked(&self.state));
+        locked(&state.inner).depth > 0
     }
 
     /// Whether this thread holds it.

@@ -1,0 +1,233 @@
+"""An interrupt at any line of Septet leaves what it stopped usable, and hinders neither threads nor other processes."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from doubles import Letters
+from septet import EmbeddingOptions, Vault, _core
+
+#: With time to spare every line is tried, else one in so many.
+EVERY = 1 if os.environ.get("SEPTET_STRESS_S") else 19
+NOW = 1.7e9
+ROWS = [{"id": f"e{i}", "title": f"word {i}", "vector": [1.0, i], "domain": f"d{i % 3}"} for i in range(30)]
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at one line of Septet, the n-th that this thread comes to."""
+
+    def __init__(self, at):
+        self.left, self.where = at, None
+
+    def __call__(self, frame, event, _argument):
+        if "septet" not in frame.f_code.co_filename or "/tests/" in frame.f_code.co_filename:
+            return None
+        if event == "line" and self.where is None:
+            self.left -= 1
+            if self.left < 0:
+                self.where = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted(act, at):
+    """Interrupt an act at its n-th line; return where that was, None if it came to its end before."""
+    interrupt, before = Interrupt(at), sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        act()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return interrupt.where
+
+
+def steps(act, check, *, before=lambda: None, every=EVERY):
+    """Interrupt an act at one line after the other, with a check after each."""
+    at = tried = 0
+    while True:
+        before()
+        where = interrupted(act, at)
+        if where is None:
+            return tried
+        try:
+            check()
+        except BaseException as fault:
+            raise AssertionError(f"after an interrupt at {where}, step {at}: {fault!r}") from fault
+        tried += 1
+        at += every
+
+
+def on_a_thread(act, timeout_s=20.0):
+    """Return what an act on another thread returns, or fail if it takes too long."""
+    found = []
+
+    def run():
+        try:
+            found.append(act())
+        except BaseException as fault:  # noqa: BLE001 - raised where it is awaited
+            found.append(fault)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    assert found, "another thread hangs"
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+def answers(vault):
+    """What searches return, to the digit."""
+    found = [
+        vault.search("word 7", limit=5),
+        vault.search("word 3", limit=5, query_vector=[1.0, 3.0], where={"domain": "d0"}),
+    ]
+    return [[(hit.id, hit.score) for hit in one] for one in found]
+
+
+class World:
+    """A vault under test, and another one on the same file as other processes have it."""
+
+    def __init__(self, path, **options):
+        self.path, self.options = path, options
+        self.vault = Vault(path, clock=lambda: NOW, **options)
+        self.vault.add_many(ROWS)
+        self.vault.link("e1", "e2")
+        self.other = Vault(path, clock=lambda: NOW)
+        self.turn = 0
+
+    def at_rest(self):
+        """Nobody is inside SQLite any more: a fork could happen at once."""
+        try:
+            assert _core.shut_gate(5.0), "a read or a write was left open"
+        finally:
+            _core.open_gate()
+
+    def check(self):
+        self.at_rest()
+        self.turn += 1
+        self.other.add(id="other", title=f"another process {self.turn}", vector=[1.0, 99.0])
+        on_a_thread(lambda: self.vault.add(id="thread", title=f"another thread {self.turn}", vector=[1.0, 98.0]))
+        self.vault.add(id="same", title=f"the same thread {self.turn}", vector=[1.0, 97.0])
+        wanted = answers(self.other)
+        assert answers(self.vault) == wanted
+        assert on_a_thread(lambda: answers(self.vault)) == wanted
+
+    def close(self):
+        on_a_thread(self.vault.close)
+        self.other.close()
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path / "v.db")
+    yield made
+    made.close()
+
+
+SEARCHES = {
+    "text": lambda v: v.search("word 7", limit=5),
+    "hybrid": lambda v: v.search("word 7", limit=5, query_vector=[1.0, 7.0]),
+    "filtered": lambda v: v.search("word 7", limit=5, query_vector=[1.0, 7.0], where={"domain": "d1"}),
+    "many": lambda v: v.search_many(["word 1", "word 2", "word 3"], threads=2),
+    "explained": lambda v: v.explain("word 7", "e7"),
+}
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_search_may_be_interrupted_at_any_line(world, kind):
+    SEARCHES[kind](world.vault)
+    assert steps(lambda: SEARCHES[kind](world.vault), world.check, every=2 * EVERY if kind == "many" else EVERY) > 5
+
+
+WRITES = {
+    "add": lambda v: v.add(id="new", title="new word", vector=[1.0, 50.0]),
+    "add many": lambda v: v.add_many([{"id": f"n{i}", "title": f"word {i}", "vector": [1.0, i]} for i in range(3)]),
+    "update": lambda v: v.update("e5", severity="critical"),
+    "delete": lambda v: (v.delete("e6"), v.add(**ROWS[6])),
+    "link": lambda v: v.link("e1", "e3"),
+    "remember": lambda v: v.remember("a fact", id="m"),
+    "feedback": lambda v: v.feedback("word", "e1", "accepted"),
+}
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_a_write_may_be_interrupted_at_any_line(world, kind):
+    assert steps(lambda: WRITES[kind](world.vault), world.check, every=-(-EVERY // 4)) > 5
+
+
+def test_the_first_search_after_a_change_may_be_interrupted_at_any_line(world):
+    def change():
+        world.turn += 1
+        world.other.add(id="e4", title=f"word 4 {world.turn}", vector=[1.0, 4.0])
+
+    world.vault.search("word")
+    assert steps(lambda: answers(world.vault), world.check, before=change, every=2 * EVERY) > 5
+
+
+def test_the_first_search_of_all_may_be_interrupted_at_any_line(tmp_path):
+    world = World(tmp_path / "v.db")
+
+    def anew():
+        world.vault.close()
+        world.vault = Vault(world.path, clock=lambda: NOW)
+
+    assert steps(lambda: answers(world.vault), world.check, before=anew, every=2 * EVERY) > 5
+    world.close()
+
+
+@pytest.mark.parametrize("kind", ["backup", "export", "optimize", "stats"])
+def test_other_work_may_be_interrupted_at_any_line(world, tmp_path, kind):
+    act = {
+        "backup": lambda: world.vault.backup(tmp_path / "copy.db"),
+        "export": lambda: world.vault.export(tmp_path / "copy.jsonl"),
+        "optimize": world.vault.optimize,
+        "stats": world.vault.stats,
+    }[kind]
+    every = {"stats": -(-EVERY // 6), "export": 2 * EVERY}.get(kind, EVERY)
+    assert steps(act, world.check, every=every) > 3
+    on_a_thread(act)
+    left = {p.name for p in tmp_path.iterdir()} - {"copy.db", "copy.jsonl", "v.db", "v.db-wal", "v.db-shm"}
+    assert left <= {"v.db.septet"}
+
+
+def test_closing_may_be_interrupted_at_any_line_and_is_done_when_it_is_called_again(tmp_path):
+    path, opened = tmp_path / "v.db", []
+    with Vault(path) as vault:
+        vault.add_many(ROWS)
+
+    def anew():
+        opened[:] = [Vault(path)]
+        opened[0].search("word")
+
+    def check():
+        on_a_thread(opened[0].close)
+        on_a_thread(opened[0].close)
+        assert not path.with_name("v.db-wal").exists(), "a connection was left open"
+
+    assert steps(lambda: opened[0].close(), check, before=anew, every=1) > 5
+    opened[0].close()
+
+
+def test_embedding_may_be_interrupted_at_any_line_and_goes_on(tmp_path):
+    embedder = Letters()
+    options = EmbeddingOptions(automatic=False, batch_texts=2)
+    world = World(tmp_path / "v.db", embedder=embedder, embedding_options=options)
+    world.vault.embed()
+
+    def change():
+        world.turn += 1
+        world.vault.add_many({"id": f"t{i}", "title": f"text {i} {world.turn}"} for i in range(3))
+
+    def check():
+        world.at_rest()
+        assert on_a_thread(world.vault.embed).missing == 0
+        world.other.add(id="other", title=f"another process {world.turn}")
+
+    assert steps(world.vault.embed, check, before=change, every=2 * EVERY) > 5
+    world.close()
