@@ -85,7 +85,7 @@ class VectorIndex:
     def __init__(self, dimensions: int) -> None:
         if not 1 <= dimensions <= 65_536:
             raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
-        self._adding = threading.Lock()
+        self._adding = _core.Lock()
         self._growing = AppendBuffer(np.float32, dimensions)
         # All that searches read, replaced as a whole: an addition is there when this is, or not at all.
         self._state = _State(_core.Codes(dimensions), None, self._growing.view())
@@ -108,7 +108,7 @@ class VectorIndex:
             VectorError: another number of dimensions, a vector of length 0, or a number that is NaN or infinite.
         """
         rows = _unit(vectors, "vectors", self.dimensions, one=True)
-        with self._adding:
+        with self._adding.hold():
             codes, base, more = state = self._state
             if len(codes) != state.n:
                 # An addition was interrupted behind its codes.

@@ -5,10 +5,11 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from doubles import Letters
-from septet import EmbeddingOptions, Vault, _core
+from septet import EmbeddingOptions, Vault, VectorIndex, _core
 
 #: With time to spare every line is tried, else one in so many.
 EVERY = 1 if os.environ.get("SEPTET_STRESS_S") else 19
@@ -231,3 +232,29 @@ def test_embedding_may_be_interrupted_at_any_line_and_goes_on(tmp_path):
 
     assert steps(world.vault.embed, check, before=change, every=2 * EVERY) > 5
     world.close()
+
+
+#: A file that an interrupt left to nobody closes itself.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", ["add", "search", "save"])
+def test_an_index_of_vectors_may_be_interrupted_at_any_line(tmp_path, kind):
+    rows = np.random.default_rng(1).normal(size=(40, 8)).astype(np.float32)
+    index, twin = VectorIndex(8), VectorIndex(8)
+
+    def check():
+        # What was interrupted added its rows, or none.
+        added = len(index) - len(twin)
+        assert added in (0, 5)
+        twin.add(rows[:added])
+        assert on_a_thread(lambda: index.add(rows[5:8])) == twin.add(rows[5:8])
+        assert [part.tolist() for part in index.search(rows[3], 50)] == [
+            part.tolist() for part in twin.search(rows[3], 50)
+        ]
+
+    acts = {
+        "add": lambda: index.add(rows[:5]),
+        "search": lambda: index.search(rows[3], 5),
+        "save": lambda: index.save(tmp_path / "i.npy"),
+    }
+    assert steps(acts[kind], check, every=1) > 5
+    assert {p.name for p in tmp_path.iterdir()} <= {"i.npy", "i.npy.codes"}
