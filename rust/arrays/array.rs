@@ -60,6 +60,13 @@ impl<T: Pod> Array<T> {
         owned.extend_from_slice(items);
     }
 
+    /// Say that the file's bytes it is a view of make no sense; see [`Source::spoil`].
+    pub fn spoil(&self) {
+        if let Some(source) = self.source() {
+            source.spoil();
+        }
+    }
+
     /// The file's bytes that it is a view of, if any.
     pub fn source(&self) -> Option<&Arc<Source>> {
         match &self.0 {

@@ -21,7 +21,7 @@ mod write;
 pub use array::Array;
 pub use file::ArrayFile;
 pub use names::Names;
-pub use parts::{Ends, part};
+pub use parts::{Ends, part, part_of};
 pub use places::Places;
 pub use source::{READ_BYTES, Source, plain};
 pub use write::ArrayWriter;

@@ -4,12 +4,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::array::Array;
 use super::file::ArrayFile;
-use super::parts::{Ends, part};
+use super::parts::{Ends, part, part_of};
 use super::write::ArrayWriter;
 use crate::error::{Error, Result};
 
 /// Stands in the buckets for an empty one.
 const EMPTY: u32 = u32::MAX;
+/// A search in a table that is half empty takes a few steps.
+const MOST_STEPS: usize = 4_096;
 
 /// Names as they lie in a file, numbered from 0 on.
 #[derive(Clone, Debug, Default)]
@@ -82,13 +84,17 @@ impl Names {
             if part(bytes, ends, number) == name && (number as usize) < ends.len() {
                 return Some(number);
             }
+            if step >= MOST_STEPS || number as usize >= ends.len() {
+                self.buckets.spoil();
+                return None;
+            }
         }
         None
     }
 
     /// The name of a number; empty for one that has none.
     pub fn get(&self, number: u32) -> &[u8] {
-        part(&self.bytes, &self.ends, number)
+        part_of(&self.bytes, &self.ends, number)
     }
 
     /// All names, by number.

@@ -2,9 +2,24 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+
+use super::array::Array;
+
 /// Part `i` of the items; nothing where the ends lead outside, as those of a file that was tampered with may.
 pub fn part<'a, T>(items: &'a [T], ends: &[u64], i: u32) -> &'a [T] {
     items.get(range(ends, i as usize)).unwrap_or(&[])
+}
+
+/// The same of arrays; ends that lead outside spoil their file. None for a part beyond the last.
+pub fn part_of<'a, T: Pod>(items: &'a Array<T>, ends: &Array<u64>, i: u32) -> &'a [T] {
+    if i as usize >= ends.len() {
+        return &[];
+    }
+    items.get(range(ends, i as usize)).unwrap_or_else(|| {
+        ends.spoil();
+        &[]
+    })
 }
 
 fn range(ends: &[u64], i: usize) -> Range<usize> {

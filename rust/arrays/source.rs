@@ -4,6 +4,7 @@ use std::fs::File;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::allocation::try_zeroed_slice_box;
 use bytemuck::{Pod, Zeroable};
@@ -30,6 +31,8 @@ pub struct Source {
     bytes: Bytes,
     file: Arc<File>,
     state: State,
+    /// A reader found what no writer writes.
+    is_spoilt: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -85,10 +88,21 @@ impl Source {
             #[cfg(unix)]
             if let Some(guard) = Guard::new(&map, file) {
                 let bytes = Bytes::Mapped(map);
-                return Ok(Self { guard: Some(guard), bytes, file: Arc::clone(file), state });
+                return Ok(Self {
+                    guard: Some(guard),
+                    bytes,
+                    file: Arc::clone(file),
+                    state,
+                    is_spoilt: AtomicBool::new(false),
+                });
             }
             #[cfg(not(unix))]
-            return Ok(Self { bytes: Bytes::Mapped(map), file: Arc::clone(file), state });
+            return Ok(Self {
+                bytes: Bytes::Mapped(map),
+                file: Arc::clone(file),
+                state,
+                is_spoilt: AtomicBool::new(false),
+            });
         }
         let len = usize::try_from(state.bytes).map_err(|_| changed())?;
         // A file may be longer than there is memory.
@@ -102,6 +116,7 @@ impl Source {
             bytes: Bytes::Read(lines, len),
             file: Arc::clone(file),
             state,
+            is_spoilt: AtomicBool::new(false),
         };
         // Half of it may be of one time and half of another.
         if State::of(file).map_err(fault)? == state { Ok(read) } else { Err(changed()) }
@@ -112,11 +127,20 @@ impl Source {
         matches!(self.bytes, Bytes::Mapped(_))
     }
 
-    /// Fail when the file was changed since it was opened, so that what was read of the map may be wrong.
+    /// Say that the bytes are not what a writer wrote, whatever their checksums: nothing that was read is to be believed.
+    pub fn spoil(&self) {
+        self.is_spoilt.store(true, Ordering::Relaxed);
+    }
+
+    /// Fail when the file was changed since it was opened, so that what was read of the map may be wrong, or a reader
+    /// found that it is.
     ///
     /// # Errors
     /// [`Error::Damaged`].
     pub fn check(&self) -> Result<()> {
+        if self.is_spoilt.load(Ordering::Relaxed) {
+            return Err(Error::Damaged { what: "a list" });
+        }
         #[cfg(unix)]
         if self.guard.as_ref().is_some_and(Guard::is_cut) {
             return Err(changed());

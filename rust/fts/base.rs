@@ -1,12 +1,13 @@
 //! The postings of the first slots, flat, as they lie in a mapped file. Later slots are in the tail.
 //!
-//! Nothing in the file is believed: a place that leads outside is taken for an empty list, so that a file that was
-//! tampered with may spoil an answer, but never a process.
+//! Nothing in the file is believed: a place that leads outside, or a list that makes no sense, is taken for an empty list
+//! and spoils the file ([`crate::arrays::Source::spoil`]).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::postings::{Peak, Posting, Run};
-use crate::arrays::{Array, ArrayFile, Source, part};
+use crate::arrays::{Array, ArrayFile, Source, part_of};
 use crate::error::{Error, Result};
 
 /// Stands in `dense` for a term without bits.
@@ -23,6 +24,8 @@ pub(super) struct Base {
     /// By term which set of `bits` is its own.
     dense: Array<u32>,
     bits: Array<u64>,
+    /// By term, a bit each, whether its lists were found to make sense.
+    checked: Arc<[AtomicU64]>,
 }
 
 impl Base {
@@ -40,6 +43,7 @@ impl Base {
             peak_ends: file.column(&name("peak_ends"))?,
             dense: file.column(&name("dense"))?,
             bits: file.column(&name("bits"))?,
+            checked: (0..terms.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
         };
         let fits = [base.posting_ends.len(), base.peak_ends.len(), base.dense.len()].iter().all(|&len| len == terms)
             && u32::try_from(slots).is_ok();
@@ -57,16 +61,38 @@ impl Base {
     }
 
     /// The postings of a term; none for a term of the tail.
+    ///
+    /// A list is checked when it is first asked for; one that makes no sense spoils the file, and is none.
     pub(super) fn run(&self, term: u32) -> Run<'_> {
-        let words = self.slots.div_ceil(64);
-        let bits = self.dense.get(term as usize).filter(|&&number| number != NO_BITS).and_then(|&number| {
-            let start = (number as usize).checked_mul(words)?;
-            self.bits.get(start..start.checked_add(words)?)
-        });
-        Run {
-            postings: part(&self.postings, &self.posting_ends, term),
-            peaks: part(&self.peaks, &self.peak_ends, term),
-            bits: bits.map(|words| (0, words)),
+        let Some(checked) = self.checked.get(term as usize / 64) else { return Run::default() };
+        let bit = 1 << (term % 64);
+        let run = self.listed(term);
+        if checked.load(Ordering::Relaxed) & bit != 0 {
+            return run.unwrap_or_default();
         }
+        match run.filter(|run| run.makes_sense(self.slots)) {
+            Some(run) => {
+                checked.fetch_or(bit, Ordering::Relaxed);
+                run
+            }
+            None => {
+                self.postings.spoil();
+                Run::default()
+            }
+        }
+    }
+
+    fn listed(&self, term: u32) -> Option<Run<'_>> {
+        let words = self.slots.div_ceil(64);
+        let Some(&number) = self.dense.get(term as usize) else { return Some(Run::default()) };
+        let bits = if number == NO_BITS {
+            None
+        } else {
+            let start = (number as usize).checked_mul(words)?;
+            Some((0, self.bits.get(start..start.checked_add(words)?)?))
+        };
+        let (postings, peaks) =
+            (part_of(&self.postings, &self.posting_ends, term), part_of(&self.peaks, &self.peak_ends, term));
+        Some(Run { postings, peaks, bits })
     }
 }

@@ -1,6 +1,6 @@
 //! The terms of each slot, compact: ascending numbers as differences in bytes.
 
-use crate::arrays::{Array, ArrayFile, ArrayWriter, part};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, part, part_of};
 use crate::collections::{numbers, push_numbers};
 use crate::error::Result;
 
@@ -46,7 +46,7 @@ impl Forward {
     /// The numbers of a list.
     pub(super) fn get(&self, list: usize) -> impl Iterator<Item = u32> + '_ {
         let bytes = match list.checked_sub(self.base_ends.len()) {
-            None => part(&self.base_bytes, &self.base_ends, list as u32),
+            None => part_of(&self.base_bytes, &self.base_ends, list as u32),
             Some(list) => part(&self.bytes, &self.ends, list as u32),
         };
         numbers(bytes)

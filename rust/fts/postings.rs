@@ -182,6 +182,18 @@ impl Run<'_> {
         }
     }
 
+    /// Whether it may be the run of a term over so many slots: slots ascend, each block has a peak, bits are as many.
+    pub(super) fn makes_sense(&self, slots: usize) -> bool {
+        let Self { postings, peaks, bits } = self;
+        postings.is_sorted_by(|a, b| a.slot < b.slot)
+            && postings.last().is_none_or(|last| (last.slot as usize) < slots)
+            // Two runs that became one have a block more, where the first was not full.
+            && (peaks.is_empty() || (postings.len().div_ceil(BLOCK)..=postings.len()).contains(&peaks.len()))
+            && bits.is_none_or(|(_, words)| {
+                words.iter().map(|word| word.count_ones() as usize).sum::<usize>() == postings.len()
+            })
+    }
+
     /// The posting of a slot.
     pub(super) fn find(&self, slot: usize) -> Option<Posting> {
         let at = self.postings.binary_search_by_key(&slot, |posting| posting.slot as usize).ok()?;

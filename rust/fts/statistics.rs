@@ -50,7 +50,8 @@ impl Statistics {
         let counts = file.column::<u32>(&format!("{prefix}counts"))?;
         let (&[rows, tokens], contents) = (&*numbers, index.read()) else { return fault };
         let slots = BitMask::from(words.to_vec());
-        if slots.last().is_some_and(|last| last >= contents.forward.len()) {
+        let counted: u64 = slots.words().iter().map(|word| u64::from(word.count_ones())).sum();
+        if slots.last().is_some_and(|last| last >= contents.forward.len()) || rows != counted {
             return fault;
         }
         // Written in whole pieces; counts beyond the terms count nothing.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::counting::Piece;
-use crate::arrays::{Array, ArrayFile, ArrayWriter, Source, part};
+use crate::arrays::{Array, ArrayFile, ArrayWriter, Source, part_of};
 use crate::collections::{for_each_count, push_numbers};
 use crate::error::Result;
 
@@ -65,7 +65,7 @@ impl TokenLists {
 
     /// The terms of a slot; none where a file that was tampered with says that they lie elsewhere.
     pub(super) fn get(&self, slot: u32) -> TokenList<'_> {
-        TokenList(part(&self.units, &self.ends, slot))
+        TokenList(part_of(&self.units, &self.ends, slot))
     }
 
     /// The memory that they take; mapped pages do not count.

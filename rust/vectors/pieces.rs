@@ -82,6 +82,12 @@ impl FileRows {
     }
 }
 
+/// Whether every component is finite; in any order, so that many are looked at at once.
+fn is_finite(row: &[f32]) -> bool {
+    const EXPONENT: u32 = 0x7f80_0000;
+    !row.iter().fold(false, |any, x| any | (x.to_bits() & EXPONENT == EXPONENT))
+}
+
 /// A matrix `(n, d)` of which single rows are read: first those of the base, then those added since.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces<'a> {
@@ -176,7 +182,13 @@ impl<'a> Pieces<'a> {
         let split = self.split();
         match self.base {
             _ if i >= split => Some(self.more.row(i - split)),
-            Base::Memory(rows) => Some(rows.row(i)),
+            Base::Memory(rows) => {
+                let row = rows.row(i);
+                if let Some(source) = self.source.filter(|_| !is_finite(row)) {
+                    source.spoil();
+                }
+                Some(row)
+            }
             Base::File(_) => None,
         }
     }
@@ -197,7 +209,7 @@ impl<'a> Pieces<'a> {
             (None, Base::File(rows)) => {
                 buffer.resize(rows.d, 0.0);
                 rows.read(i, buffer)?;
-                Ok(buffer)
+                if is_finite(buffer) { Ok(buffer) } else { Err(Error::Damaged { what: "a row" }) }
             }
             (None, Base::Memory(_)) => unreachable!("rows of memory are in memory"),
         }

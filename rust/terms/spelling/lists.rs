@@ -69,8 +69,11 @@ impl Lists {
         let slots = &*self.slots;
         let Slot { end, trigrams } = *slots.get(slot)?;
         let start = if slot == 0 { 0 } else { slots[slot - 1].end };
-        // Nothing only in a file that was tampered with.
-        Some((self.units.get(start as usize..end as usize).unwrap_or_default(), trigrams))
+        let units = self.units.get(start as usize..end as usize).unwrap_or_else(|| {
+            self.slots.spoil();
+            &[]
+        });
+        Some((units, trigrams))
     }
 
     pub(super) fn owned_bytes(&self) -> usize {
