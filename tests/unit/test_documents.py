@@ -170,3 +170,13 @@ def test_a_dict_that_is_too_deep_is_refused_like_a_file(depth):
 def test_a_time_that_no_clock_can_wait_is_refused(field, value):
     with pytest.raises(EmbeddingConfigError, match=field):
         config_of({"provider": "openai", field: value})
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x.toml", "x" * 5_000 + ".toml", "\ud800.toml", "/dev/zero"])
+def test_a_variable_that_names_no_file_is_a_configuration_error(name):
+    from septet.cli.settings import find
+
+    with pytest.raises(EmbeddingConfigError):
+        find(None, {"SEPTET_EMBEDDING": name})
+    with pytest.raises(EmbeddingConfigError):
+        find(name, {})

@@ -364,3 +364,11 @@ def test_expressions_of_published_models_are_taken(folder, expression):
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pre_tokenizer": split(expression)}))
     assert LocalEmbedder(folder).embed([TEXT]).shape == (1, D)
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/model", "x" * 5_000, "a\0b", "\ud800", "", "a/b/../..\0"])
+def test_a_name_that_is_no_folder_is_told_as_one(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EmbeddingConfigError) as refused:
+        LocalEmbedder(name)
+    assert len(str(refused.value)) < 1_000

@@ -85,7 +85,10 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
         if given:
             from septet.embedding.config import config_of
 
-            path = Path(given).expanduser()
+            path = Path(given)
+            with suppress(RuntimeError):
+                # The home of a user that does not exist is a name like any other.
+                path = path.expanduser()
             return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)
     for path in default_files():
         if path.is_file():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -130,13 +131,16 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     Raises:
         EmbeddingConfigError: it is neither, or the package has no model.
     """
-    path = Path(source).expanduser()
-    if path.is_dir():
-        return path, _name_of(path)
+    path = Path(source)
+    with suppress(RuntimeError, OSError, ValueError):
+        # The home of a user that does not exist, a name that is too long, or one with a NUL is no folder.
+        path = path.expanduser()
+        if path.is_dir():
+            return path, _name_of(path)
     package = _BY_MODEL.get(str(source).rpartition("/")[2].lower(), str(source).replace("-", "_").lower())
     place = _package_folder(package) if package.isidentifier() else None
     if place is None:
-        raise _fault(f"{source} is neither a folder nor an installed package: give a folder with {CONFIG}")
+        raise _fault(f"{str(source)[:200]} is neither a folder nor an installed package: give a folder with {CONFIG}")
     inside = [place, place / "model", *sorted(child for child in place.iterdir() if child.is_dir())]
     for folder in inside:
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
