@@ -207,3 +207,23 @@ def test_an_error_in_a_configuration_holds_no_key(wrong):
             repr(raised.value.__context__),
         ]
         assert not seen("".join(told), key)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda key: config_of({"provider": "openai", "apiKey": key, "nope": 1}),
+        lambda key: OpenAIEmbedder("m", api_key=key, dimensions=-1, environment={}),
+        lambda key: OpenAIEmbedder("m", api_key=key, base_url="ftp://host", environment={}),
+        lambda key: OpenAIEmbedder("m", environment={"OPENAI_API_KEY": f"{key} {key}"}),
+        lambda key: GeminiEmbedder("m", environment={"OPENAI_API_KEY": key}),
+    ],
+)
+def test_the_frames_of_an_error_in_a_configuration_hold_no_key(make):
+    key = "sk-proj-T0pS3cretT0pS3cretT0pS3cret"
+    with pytest.raises(EmbeddingConfigError) as raised:
+        make(key)
+    frames = traceback.TracebackException.from_exception(raised.value, capture_locals=True)
+    # Those of this file know the key.
+    ours = [frame for frame in frames.stack if frame.filename != __file__]
+    assert ours and not seen(repr([frame.locals for frame in ours]), key)

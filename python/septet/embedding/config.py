@@ -155,6 +155,15 @@ def config_of(source: ConfigLike) -> EmbeddingConfig:
     Raises:
         EmbeddingConfigError: the file is unreadable, or a field is invalid. The message names it, never its value.
     """
+    try:
+        return _config_of(source)
+    except EmbeddingConfigError as fault:
+        # The frames of a traceback hold what was given, and with it the keys.
+        del source
+        raise fault.with_traceback(None) from None
+
+
+def _config_of(source: ConfigLike) -> EmbeddingConfig:
     if source is None:
         return EmbeddingConfig()
     if isinstance(source, EmbeddingConfig):

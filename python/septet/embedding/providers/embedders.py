@@ -75,12 +75,18 @@ class _Provider(HttpEmbedder, ABC):
         outside: IO | None = None,
         **fields: Unpack[Fields],
     ) -> None:
-        config = config_of({**fields, "provider": self._name, "model": model})
         env = os.environ if environment is None else environment
-        provider_format = self._format(config, env)
+        try:
+            config = config_of({**fields, "provider": self._name, "model": model})
+            provider_format = self._format(config, env)
+            keys = find_keys(config, env)
+        except EmbeddingConfigError as fault:
+            # The frames of a traceback hold what was given, the environment, and this, which has no repr yet.
+            del fields, environment, env, self
+            raise fault.with_traceback(None) from None
         super().__init__(
             provider_format,
-            find_keys(config, env),
+            keys,
             dimensions=_dimensions(config, provider_format),
             batch_size=config.batch_size,
             max_input_tokens=config.max_input_tokens,
