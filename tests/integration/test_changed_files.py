@@ -246,3 +246,19 @@ def test_more_maps_than_are_guarded_are_read_instead(folder):
         except StoreError:
             outcomes.add("refused")
     assert outcomes == {0, "refused"}
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize("use", ["search", "optimize"])
+def test_a_file_that_was_as_good_as_a_new_one_is_given_up_as_well(folder, wanted, use, share):
+    with opened(folder, profile="seven-signals") as vault:
+        searcher.ask(vault, "hybrid", 0)
+        # Nothing is written: what there is, is good.
+        vault.optimize()
+        os.truncate(arrays(folder), int(arrays(folder).stat().st_size * share))
+        if use == "optimize":
+            vault.add(id="more", title="one more", vector=np.ones(searcher.DIMENSIONS))
+            assert vault.optimize().path is not None
+            assert vault.delete("more") == 1
+        for at, kind in enumerate(searcher.KINDS):
+            assert searcher.ask(vault, kind, at)[0] == wanted[f"{kind} {at}"]

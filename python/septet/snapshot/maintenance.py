@@ -86,7 +86,7 @@ class Save:
     freeze: Callable[[], Checkpoint | None]
     adopt: Callable[[Checkpoint, _core.ArrayFile | None], None]
     fail: Callable[[OSError | ValueError], None]
-    give_up: Callable[[], object]
+    give_up: Callable[[Exception], object]
 
     def __call__(self) -> bool:
         """Write it."""
@@ -94,9 +94,9 @@ class Save:
         if checkpoint is not None:
             try:
                 self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
-            except _core.Damaged:
+            except _core.Damaged as fault:
                 # The sidecar in use was changed while it was copied, or the new one at once.
-                self.give_up()
+                self.give_up(fault)
             except (OSError, ValueError) as fault:
                 self.fail(fault)
         return False

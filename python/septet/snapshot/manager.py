@@ -134,6 +134,7 @@ class SnapshotManager:
             except BaseException as fault:
                 # Buffers that were filled half way fit no snapshot: begin from nothing next time.
                 self._reset()
+                has_file = has_file or isinstance(fault, _core.Damaged)
                 if not has_file or not isinstance(fault, Exception) or isinstance(fault, (sqlite3.Error, Closed)):
                     raise
                 # What a damaged file says need not make sense.
@@ -148,10 +149,14 @@ class SnapshotManager:
         with self._lock.hold():
             self._reset()
 
-    def give_up(self) -> bool:
-        """Begin anew without the sidecar in use, which was found to be damaged; False if none is."""
+    def give_up(self, fault: Exception | None = None) -> bool:
+        """Begin anew without the sidecar in use, which was found to be damaged; False if none is.
+
+        Args:
+            fault: how it was found; a search may still use a file that the manager has let go.
+        """
         with self._lock.hold():
-            if not self._has_file:
+            if not (self._has_file or isinstance(fault, _core.Damaged)):
                 return False
             self._reset()
             self._sidecar.give_up()

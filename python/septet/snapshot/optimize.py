@@ -34,15 +34,15 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
         try:
             try:
                 manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
-            except _core.Damaged:
+            except _core.Damaged as fault:
                 # The one in use was changed while it was copied: once more, from the store.
-                manager.give_up()
+                manager.give_up(fault)
                 _load(manager, store, now, terms)
                 if (checkpoint := manager.freeze()) is not None:
                     manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
-        except (OSError, ValueError) as fault:
-            reason = fault.strerror if isinstance(fault, OSError) else fault
-            raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from fault
+        except (OSError, ValueError) as cause:
+            reason = cause.strerror if isinstance(cause, OSError) else cause
+            raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from cause
         with store.reading() as read:
             return sidecar.current_file(read)
 

@@ -65,7 +65,7 @@ def _translated(method: _Method) -> _Method:
                 isinstance(fault, SeptetError) and not isinstance(fault, MissingRows),
             )
             # Another thread may have let it go before.
-            if not is_own and (manager.give_up() or manager.damaged):
+            if not is_own and (manager.give_up(fault) or manager.damaged):
                 raise SearchAgain(f"arrays in the folder beside {session.tier.store.path} are damaged") from fault
             raise
 
