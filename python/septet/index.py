@@ -314,7 +314,10 @@ def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes]:
                 # The file whose head was read, not one that has its name by now.
                 if os.path.samestat(stat, path.stat()):
                     return rows, _stamp(stat, _State(_core.Codes(shape[1]), rows, np.empty((0, shape[1]), np.float32)))
-    except (OSError, ValueError, TypeError, SyntaxError, RecursionError, OverflowError, MemoryError) as error:
+    except StoreError:
+        raise
+    except Exception as error:
+        # Numpy hands the head to Python's own parsers, which fail in many ways.
         raise StoreError(f"{path} cannot be read: {error}; {wanted}") from error
     raise StoreError(f"{path} is replaced again and again while it is opened; open it again")
 

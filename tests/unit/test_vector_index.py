@@ -168,6 +168,10 @@ def test_wrong_and_cut_files_are_named(filled, tmp_path):
         for mapped in (True, False):
             with pytest.raises(StoreError, match=r"v\.npy"):
                 VectorIndex.open(path, mapped=mapped)
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (".ljust(117) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head)
+    with pytest.raises(StoreError, match=r"VectorIndex[.]save wrote"):
+        VectorIndex.open(path)
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(StoreError):
         VectorIndex.open(path)
