@@ -21,7 +21,7 @@ def test_eight_processes_write_and_search_and_lose_nothing(tmp_path):
         command = [sys.executable, "-m", "campaigns.worker", str(path)]
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         running = [
-            subprocess.Popen([*command, f"p{i}-", str(seed), str(campaign.of(6))], cwd=TESTS, text=True, **pipes)
+            subprocess.Popen([*command, f"p{i}-", str(seed), str(campaign.of(4))], cwd=TESTS, text=True, **pipes)
             for i in range(PROCESSES)
         ]
         said = [process.stdout.readline() for process in running]
