@@ -74,6 +74,11 @@ class Automatic:
                 except RuntimeError:
                     # The interpreter is exiting, or out of threads: the next write tries again.
                     self._thread = None
+                except BaseException:
+                    # An interrupt: a thread that did not begin would be waited for.
+                    if not self._thread.is_alive():
+                        self._thread = None
+                    raise
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the thread is idle, and say whether it is. Waiting to retry is not idle."""

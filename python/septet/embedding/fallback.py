@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from septet._core import Lock
 from septet.embedding.embedder import Embedder, Kind, Pooling, SpaceIdentity, pooling_of
 from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
@@ -36,7 +36,7 @@ class FallbackEmbedder:
         self._embedders = tuple(embedders)
         self._clock = clock
         self._cool_until = [float("-inf")] * len(embedders)
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"FallbackEmbedder({', '.join(map(repr, self._embedders))})"
@@ -118,11 +118,11 @@ class FallbackEmbedder:
 
     def _order(self) -> list[int]:
         now = self._clock()
-        with self._lock:
+        with self._lock.hold():
             return sorted(range(len(self._embedders)), key=lambda n: self._cool_until[n] > now)
 
     def _cool_down(self, number: int, until: float) -> None:
-        with self._lock:
+        with self._lock.hold():
             self._cool_until[number] = until
 
     def _check(self, rows: NDArray[np.float32], number: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from septet._core import Lock
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
@@ -63,7 +63,7 @@ class QueryEmbedder:
         self._backoff_s = 0.0
         self._retry_at = 0.0
         self._probing = False
-        self._lock = threading.Lock()
+        self._lock = Lock()
         renew_in_children(self)
 
     @property
@@ -78,12 +78,12 @@ class QueryEmbedder:
 
     def after_fork(self) -> None:
         """Renew the lock in a forked child, where the embedding threads do not exist."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._probing = False
 
     def embed(self, text: str) -> QueryVector | Note:
         """Return the vector of a query, or a note that says why there is none."""
-        with self._lock:
+        with self._lock.hold():
             if (vector := self._remembered.get(text)) is not None:
                 self._remembered.move_to_end(text)
                 return vector
@@ -93,12 +93,17 @@ class QueryEmbedder:
         if fault is None:
             return self._embed_in_time(text)
         if probe:
-            self._start(text)
+            try:
+                self._start(text)
+            except BaseException:
+                # An interrupt: nobody is asking, so the next query may.
+                self._probing = False
+                raise
         return _note(fault)
 
     def recover(self) -> None:
         """End the back-off: the embedder has just answered another caller."""
-        with self._lock:
+        with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
 
     def _embed_in_time(self, text: str) -> QueryVector | Note:
@@ -171,14 +176,14 @@ class QueryEmbedder:
         return row
 
     def _succeeded(self, text: str, vector: QueryVector) -> None:
-        with self._lock:
+        with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
             self._remembered[text] = vector
             while len(self._remembered) > self._options.query_memory:
                 self._remembered.popitem(last=False)
 
     def _failed(self, fault: EmbeddingError) -> None:
-        with self._lock:
+        with self._lock.hold():
             self._fault, self._probing = fault, False
             if self._clock() < self._retry_at:
                 # A concurrent query has failed before this one.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
+from septet._core import Lock
 from septet.embedding.transport.body import ENCODINGS, Body, GaveUp, late
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES, Answer, Call, TransportError
 from septet.embedding.transport.exchange import CallContext, Send, Steps, exchange
@@ -91,7 +91,7 @@ class Client:
 
     def after_fork(self) -> None:
         """Drop all connections: a child must not write to its parent's."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._sync: httpx.Client | None = None
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
         self._async = weakref.WeakKeyDictionary()
@@ -147,7 +147,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connections; the next call opens new ones. `aclose` closes those of event loops."""
-        with self._lock:
+        with self._lock.hold():
             client, self._sync = self._sync, None
         if client is not None:
             client.close()
@@ -232,7 +232,7 @@ class Client:
 
         from septet.embedding.transport.network import keep_deadlines
 
-        with self._lock:
+        with self._lock.hold():
             if self._sync is None:
                 client = _with_proxies(lambda: httpx.Client(**self._options()))
                 keep_deadlines(client)

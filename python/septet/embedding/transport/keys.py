@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
+from septet._core import Lock
 from septet.embedding.transport.masking import Masker
 from septet.storage.forks import renew_in_children
 
@@ -48,11 +48,11 @@ class KeyRing:
 
     def after_fork(self) -> None:
         """Renew the lock."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def take(self) -> Key | None:
         """Return the key to use: the current one, else the next healthy one, else the one that is ready soonest."""
-        with self._lock:
+        with self._lock.hold():
             if not self._keys:
                 return None
             now = self._clock()
@@ -65,7 +65,7 @@ class KeyRing:
     def worked(self, key: Key | None) -> None:
         """Record that the provider accepted a key; its failures are forgotten."""
         if key is not None:
-            with self._lock:
+            with self._lock.hold():
                 key.failures, key.cool_until = 0, float("-inf")
 
     def failed(self, key: Key | None, wait_s: float | None, *, spent: bool = False) -> bool:
@@ -78,7 +78,7 @@ class KeyRing:
         Returns:
             Whether another key is healthy, so that no wait for this one is needed.
         """
-        with self._lock:
+        with self._lock.hold():
             if key is None:
                 return False
             now = self._clock()
