@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::pool;
 use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
 
+/// Queries of a batch that are searched together: what is kept of each until the end has room for as many.
+const MOST_QUERIES: usize = if cfg!(test) { 300 } else { 4_096 };
 /// Codes that one thread scans in about a millisecond; a second one is not woken for less.
 const ALONE_BYTES: usize = 32 << 20;
 /// More rows than this are not scored before the scan has ended: their floor would come dear.
@@ -61,7 +63,15 @@ pub fn top_k_batch_coded<'a>(
     rows: impl Into<Pieces<'a>>,
     request: Request<'_>,
 ) -> Result<Vec<Hits>> {
-    search_with_room(codes, queries, rows, request, work::room(queries.n(), request.k))
+    let (rows, d) = (rows.into(), queries.d());
+    let mut found = Vec::with_capacity(queries.n());
+    // Tiles of far fewer queries share a pass over the codes, so that it is no more work in parts.
+    for start in (0..queries.n().max(1)).step_by(MOST_QUERIES) {
+        let n = MOST_QUERIES.min(queries.n() - start);
+        let part = Rows::new(&queries.data()[start * d..(start + n) * d], n, d)?;
+        found.extend(search_with_room(codes, part, rows, request, work::room(n, request.k))?);
+    }
+    Ok(found)
 }
 
 /// As [`top_k_batch_coded`], with room for so many rows of each query at a time.

@@ -162,14 +162,15 @@ impl Work {
         if !std::mem::replace(&mut found.delivered[chunk], true) {
             for ((slot, fresh), keep) in found.kept.iter_mut().zip(&state.fresh).zip(&state.keeps) {
                 let Some(kept) = slot else { continue };
-                kept.extend_from_slice(fresh);
-                if kept.len() > self.room {
-                    prune(kept, self.task.k, keep.floor());
-                    // A list that stays long would be pruned again and again.
-                    if kept.len() > self.room / 2 {
-                        *slot = None;
-                    }
+                if kept.len() + fresh.len() <= self.room {
+                    kept.extend_from_slice(fresh);
+                    continue;
                 }
+                // Not in place: a list that grew keeps its memory when it is cut.
+                let mut all = [kept, &**fresh].concat();
+                prune(&mut all, self.task.k, keep.floor());
+                // A list that stays long would be pruned again and again.
+                *slot = (all.len() <= self.room / 2).then(|| all.as_slice().to_vec());
             }
         }
     }
