@@ -188,7 +188,7 @@ def test_an_attempt_ends_in_time_however_slowly_the_answer_comes(make, what):
         embedder = embedder_of(make, server.url, attempt_timeout_s=0.15)
         with pytest.raises(EmbeddingError, match=r"gave no answer within 0\.15 s"):
             embedder.embed(["a text"])
-        # Nobody told the server to end: the client has closed its connections. A busy machine may not get as far as one.
+        # Nobody told the server to end: the client closed its connections. A busy machine may not get as far as one.
         assert server.connections <= 3 and hung_up(server)
         embedder.close()
 
