@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from septet._core import windows
-from septet.entry import Entry, Span
+from septet.arguments import exact, listed, shown, utf8, whole
+from septet.entry import FIELDS, Entry, Span
 from septet.errors import EntryError
 from septet.storage.store import Writing
 from septet.storage.tables import entries, links, parts
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "fields_of", "words_a_part"]
+__all__ = ["MOST_IDS", "Batch", "fields_of", "ids_of", "item_fields", "items_of", "words_a_part"]
 
 #: A transaction of `Vault.add_many` ends after this many entries, or bytes of text and vectors: large enough that FTS5
 #: has little to merge, small enough that other writers wait only briefly.
 BATCH_ROWS = 5_000
 BATCH_BYTES = 32 << 20
+#: So many ids, or links, one call takes: they are one text to SQLite, which takes a billion bytes.
+MOST_IDS = 2_000_000
 #: Words of a part with ``split="auto"``; a text of as many stays whole.
 PART_WORDS = 150
 #: The type of the links from each part to the next.
@@ -65,8 +68,8 @@ class Batch:
             EntryError: a field cannot be stored.
             VectorError: the vector cannot be stored.
         """
-        parent = fields.get("parent")
-        if again and parent is not None and parent == fields.get("id"):
+        parent, given_id = exact(fields.get("parent")), exact(fields.get("id"))
+        if again and isinstance(parent, str) and isinstance(given_id, str) and parent == given_id:
             fields = {**fields, "parent": None}
             words = words or PART_WORDS
         row = entries.checked_row(fields, now=now)
@@ -139,21 +142,60 @@ def words_a_part(split: object) -> int | None:
     """
     if split is None:
         return None
-    if split == "auto":
+    given = exact(split)
+    if isinstance(given, str) and given == "auto":
         return PART_WORDS
-    if isinstance(split, bool) or not isinstance(split, int) or split < 1:
-        raise EntryError(f"split is {split!r}: wanted None, 'auto', or the words of a part, at least 1")
-    return min(split, 2**31 - 1)
+    if isinstance(given, str):
+        raise EntryError(f"split is {shown(split)}: wanted None, 'auto', or the words of a part, at least 1")
+    return min(whole(split, "split, the words of a part,", EntryError, 1), 2**31 - 1)
 
 
 def fields_of(entry: Entry) -> dict[str, Any]:
     """Return an entry as the fields that store it."""
-    fields = entry.to_dict()
+    fields = {name: getattr(entry, name) for name in FIELDS}
     for name in ("created_at", "updated_at"):
         # 0 means not set: the clock decides.
-        if not fields[name]:
+        if type(fields[name]) in (int, float) and not fields[name]:
             del fields[name]
     return fields
+
+
+def ids_of(values: object) -> list[str]:
+    """Return a collection of ids as a list, each of them text.
+
+    Raises:
+        EntryError: no collection, too many, or one of them is not text.
+    """
+    given = listed(values, "ids", EntryError, "ids, as text", MOST_IDS, of=str)
+    return [one if type(one) is str and one.isascii() else utf8(one, "an id") for one in given]
+
+
+def items_of(items: object) -> Iterator[Any]:
+    """Return what is to be stored, one after the other, whatever length the collection says that it has.
+
+    Raises:
+        EntryError: the items cannot be listed.
+    """
+    wanted = "wanted a list of entries, or of dicts with a title"
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise EntryError(f"items is {shown(items)}: {wanted}")
+    try:
+        return iter(items)
+    except TypeError:
+        raise EntryError(f"items is {shown(items)}: {wanted}") from None
+
+
+def item_fields(item: object) -> dict[str, Any]:
+    """Return an item of `septet.Vault.add_many` as fields.
+
+    Raises:
+        EntryError: neither an entry nor a dict.
+    """
+    if isinstance(item, Entry):
+        return fields_of(item)
+    if isinstance(item, Mapping):
+        return dict(item)
+    raise EntryError(f"it is {shown(item)}: wanted an Entry, or a dict with a title")
 
 
 def _parts(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from septet.arguments import cut, exact, listed, real, shown, utf8
 from septet.errors import ProfileError
 
 if TYPE_CHECKING:
@@ -22,14 +24,23 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["Bounds", "Checked"]
+__all__ = ["LARGE", "SMALL", "Bounds", "Checked"]
 
+#: Bounds of what a value may be made of: levels, members of a list, characters of a text.
+MOST_DEPTH, MOST_ITEMS, MOST_CHARS = 64, 10_000, 10_000
 #: The validator of each class, built on first use.
 _CHECKS: dict[type, TypeAdapter[Any]] = {}
 
 
+#: Numbers of profiles are at most so large, and divisors at least so small: sums and products of them stay far from
+#: infinity.
+LARGE = 1e9
+SMALL = 1e-9
+
+
 class Bounds:
-    """Limits of a number or a collection, as pydantic names them: ``ge``, ``gt``, ``le``, ``min_length``."""
+    """Limits of a number or a collection, as pydantic names them: ``ge``, ``gt``, ``le``, ``min_length``,
+    ``max_length``."""
 
     def __init__(self, **bounds: float) -> None:
         self._bounds = bounds
@@ -67,12 +78,19 @@ class Checked:
 
         if cls not in _CHECKS:
             _CHECKS[cls] = TypeAdapter(cls)
+        if not isinstance(data, Mapping):
+            raise ProfileError(
+                f"{cls.__name__} is {shown(data)}: wanted a dict of {', '.join(cls.__dataclass_fields__)}"
+            )
+        given = _given(data, cls.__name__, 0)
         try:
-            made: Self = _CHECKS[cls].validate_python(dict(data))
+            made: Self = _CHECKS[cls].validate_python(given)
         except ValidationError as fault:
-            first = fault.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the top"
-            raise ProfileError(f"{cls.__name__} does not fit at {where}: {first['msg']}") from None
+            first = fault.errors(include_input=False, include_context=False)[0]
+            where = cut(".".join(str(part) for part in first["loc"])) or "the top"
+            where = where if where.isprintable() else shown(where)
+            raise ProfileError(f"{cls.__name__} does not fit at {where}: {cut(first['msg'])}") from None
+        _check_kept(given, made, cls.__name__)
         return made
 
     @classmethod
@@ -113,6 +131,43 @@ class Checked:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._fields())})"
+
+
+def _given(value: Any, where: str, depth: int) -> Any:
+    """Return data as dicts, tuples, text and numbers of exactly these types."""
+    if value is None or isinstance(value, (bool, Checked)):
+        return value
+    value = exact(value)
+    if isinstance(value, (str, int, float)):
+        return utf8(value, f"text in {where}", ProfileError, MOST_CHARS) if isinstance(value, str) else value
+    if isinstance(value, (Integral, Real)):
+        return int(value) if isinstance(value, Integral) else real(value, f"a number in {where}", ProfileError)
+    if depth > MOST_DEPTH:
+        raise ProfileError(f"{where} is nested deeper than {MOST_DEPTH} levels: make it flatter")
+    if isinstance(value, Mapping):
+        found = {}
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ProfileError(f"{where} has the key {shown(key)}: wanted text")
+            found[utf8(key, f"a key of {where}", ProfileError, MOST_CHARS)] = _given(inner, where, depth + 1)
+        return found
+    if isinstance(value, (list, tuple)):
+        items = listed(value, where, ProfileError, "a list", MOST_ITEMS)
+        return tuple([_given(inner, where, depth + 1) for inner in items])
+    raise ProfileError(f"{where} has {shown(value)}: wanted text, numbers, lists and dicts")
+
+
+def _check_kept(given: Any, made: Any, where: str) -> None:
+    """Raise where pydantic has made something else of a value: a number of text, or truth of a number."""
+    if isinstance(given, Mapping):
+        for name, inner in given.items():
+            found = getattr(made, name) if isinstance(made, Checked) else made[name]
+            _check_kept(inner, found, f"{where}.{name}")
+    elif isinstance(given, tuple):
+        for inner, found in zip(given, made):
+            _check_kept(inner, found, where)
+    elif any(isinstance(given, kind) != isinstance(made, kind) for kind in (str, bool)):
+        raise ProfileError(f"{where} is {shown(given)}: wanted {'text' if isinstance(made, str) else 'a number'}")
 
 
 def _plain(value: Any) -> Any:

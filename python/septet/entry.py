@@ -7,11 +7,10 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from septet._core import made_id, text_hash
+from septet.arguments import as_epoch, exact, listed, shown, utf8, whole
 from septet.errors import EntryError
 from septet.fields import EntryFields, Severity, Span
 
@@ -19,6 +18,8 @@ __all__ = [
     "CHARS_A_TOKEN",
     "FIELDS",
     "MAX_ID_CHARS",
+    "MOST_CHARS",
+    "MOST_TAGS",
     "SEVERITIES",
     "Draft",
     "Entry",
@@ -37,6 +38,12 @@ __all__ = [
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 MAX_ID_CHARS = 256
+#: So many characters the texts and attrs of an entry may have together: SQLite takes rows of a billion bytes.
+MOST_CHARS = 50_000_000
+#: So many tags an entry may have, each of 4,096 characters. `plain_row` knows all these bounds too.
+MOST_TAGS = 10_000
+#: SQLite reads JSON to a depth of 1,000, and lines are its integers.
+MOST_DEPTH, MOST_LINES, MOST_PATH_CHARS = 500, 2**63 - 1, 4_096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SNIPPET_CHARS = 120
 CHARS_A_TOKEN = 4
@@ -237,6 +244,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         parent=None if fields.get("parent") is None else _id(fields["parent"], "parent"),
     )
     _ordered(entry)
+    _check_sizes(entry)
     return Draft(entry, given, digest)
 
 
@@ -250,63 +258,21 @@ def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
     return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
 
 
-def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
-    """Return a time as epoch seconds; ``None`` stays ``None``.
-
-    Raises:
-        error: the value is neither a finite number nor an aware `datetime`.
-    """
-    if value is None:
-        return None
-    wanted = "wanted epoch seconds or a datetime with a time zone"
-    try:
-        if isinstance(value, datetime):
-            if value.tzinfo is None:
-                raise error(
-                    f"{name} is a datetime without a time zone: use datetime.now(timezone.utc) or epoch seconds"
-                )
-            return value.timestamp()
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise error(f"{name} is {value!r}: {wanted}")
-        return float(value)
-    except OverflowError:
-        raise error(f"{name} is out of range: {wanted}") from None
-
-
 def _known(fields: Mapping[str, Any]) -> None:
-    unknown = sorted(set(fields) - FIELDS)
-    if unknown:
-        raise EntryError(
-            f"unknown field {unknown[0]!r}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
-        )
+    for name in fields:
+        if name not in FIELDS:
+            raise EntryError(
+                f"unknown field {shown(name)}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
+            )
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if value is None:
-        if name == "title":
-            raise EntryError("title is missing: give every entry a title that says what it is about")
-        return ""
-    return utf8(value, name)
-
-
-def utf8(value: object, name: str, error: type[Exception] = EntryError) -> str:
-    """Return the text if it can be encoded as UTF-8.
-
-    Raises:
-        error: the value is not text, or has a lone surrogate.
-    """
-    if not isinstance(value, str):
-        raise error(f"{name} is {type(value).__name__}, not text: decode bytes as UTF-8 first")
-    if not value.isascii():
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError as fault:
-            raise error(
-                f"{name} cannot be encoded as UTF-8 (a lone surrogate at character {fault.start}): "
-                "decode the source with the right encoding"
-            ) from None
-    return value
+        if name != "title":
+            return ""
+        raise EntryError("title is missing: give every entry a title that says what it is about")
+    return utf8(value, name, EntryError, MOST_CHARS)
 
 
 def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
@@ -315,7 +281,7 @@ def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
         return default
     text = utf8(value, name)
     if not text.strip() or len(text) > MAX_ID_CHARS:
-        raise EntryError(f"{name} is {text[:40]!r}: wanted 1 to {MAX_ID_CHARS} characters")
+        raise EntryError(f"{name} is {shown(text)}: wanted 1 to {MAX_ID_CHARS} characters")
     return text
 
 
@@ -324,33 +290,37 @@ def _id(value: object, name: str) -> str:
     if not text.strip():
         raise EntryError(f"{name} is empty: leave it out{' to have one made from title and content' * (name == 'id')}")
     if len(text) > MAX_ID_CHARS:
-        raise EntryError(f"{name} has {len(text)} characters: at most {MAX_ID_CHARS} are allowed")
+        raise EntryError(f"{name} has {len(text):,} characters: at most {MAX_ID_CHARS} are taken; shorten it")
     if _CONTROL.search(text):
-        raise EntryError(f"{name} {text!r} contains a control character")
+        raise EntryError(f"{name} {shown(text)} contains a control character: leave it out")
     return text
 
 
 def _severity(value: object) -> Severity:
     if value is None:
         return "suggestion"
-    for known in SEVERITIES:
-        if isinstance(value, str) and value == known:
-            return known
-    raise EntryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
+    given = exact(value)
+    if isinstance(given, str) and given in SEVERITIES:
+        return SEVERITIES[SEVERITIES.index(given)]
+    raise EntryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
 
 
 def _tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, set, frozenset)):
-        raise EntryError(f"tags is {value!r}: wanted a list of strings, for example ['auth', 'jwt']")
-    tags = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
-    for tag in tags:
-        if not isinstance(tag, str) or not tag.strip():
-            raise EntryError(f"tags contain the tag {tag!r}: wanted non-empty strings")
-        if _CONTROL.search(utf8(tag, "a tag")):
-            raise EntryError(f"tags contain the tag {tag!r}, which has a control character")
-    return tuple(dict.fromkeys(tags))
+    wanted = "a list of strings, for example ['auth', 'jwt']"
+    if not isinstance(value, (Sequence, set, frozenset)):
+        raise EntryError(f"tags is {shown(value)}: wanted {wanted}")
+    tags = [_tag(tag) for tag in listed(value, "tags", EntryError, wanted, MOST_TAGS)]
+    return tuple(dict.fromkeys(sorted(tags) if isinstance(value, (set, frozenset)) else tags))
+
+
+def _tag(value: object) -> str:
+    if not isinstance(value, str) or not (tag := utf8(value, "a tag", EntryError, MOST_PATH_CHARS)).strip():
+        raise EntryError(f"tags contain the tag {shown(value)}: wanted non-empty strings")
+    if _CONTROL.search(tag):
+        raise EntryError(f"tags contain the tag {shown(tag)}, which has a control character: leave it out")
+    return tag
 
 
 def checked_attrs(value: object) -> dict[str, Any]:
@@ -361,21 +331,40 @@ def checked_attrs(value: object) -> dict[str, Any]:
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+    if not isinstance(value, Mapping):
         raise EntryError(f"attrs is {type(value).__name__}: wanted a dict with string keys")
+    given = dict(value)
+    _check_keys(given)
     try:
-        text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
         text.encode("utf-8")
+        return dict(json.loads(text))
     except (TypeError, ValueError, RecursionError) as fault:
-        raise EntryError(f"attrs cannot be stored as JSON: {fault}") from None
-    return dict(json.loads(text))
+        raise EntryError(f"attrs cannot be stored as JSON: {fault}; make it text, or leave it out") from None
+
+
+def _check_keys(attrs: dict[Any, Any]) -> None:
+    # JSON would make text of other keys.
+    level: list[Any] = [attrs]
+    for _ in range(MOST_DEPTH):
+        below: list[Any] = []
+        for inner in level:
+            for key in inner if isinstance(inner, dict) else ():
+                if not isinstance(key, str):
+                    raise EntryError(f"attrs have the key {shown(key)}: wanted a dict with string keys")
+            members = inner.values() if isinstance(inner, dict) else inner
+            below += (v for v in members if isinstance(v, (dict, list, tuple)))
+        if not below:
+            return
+        level = below
+    raise EntryError(f"attrs are nested deeper than {MOST_DEPTH} levels: make them flatter")
 
 
 def checked_span(value: object) -> Span | None:
     """Return a span, also from a dict; ``None`` stays ``None``.
 
     Raises:
-        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line.
+        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line < 2**63.
     """
     if value is None:
         return None
@@ -383,18 +372,28 @@ def checked_span(value: object) -> Span | None:
         try:
             value = Span(**value)
         except TypeError:
-            raise EntryError("span needs path, first_line and last_line") from None
+            raise EntryError("span needs path, first_line and last_line, and nothing else") from None
     if not isinstance(value, Span) or not isinstance(value.path, str):
-        raise EntryError(f"span is {value!r}: wanted a Span or a dict with path, first_line and last_line")
-    lines = (value.first_line, value.last_line)
-    if not all(isinstance(n, int) and not isinstance(n, bool) for n in lines) or not 1 <= lines[0] <= lines[1]:
-        raise EntryError(f"span lines are {lines}: wanted 1 <= first_line <= last_line")
-    utf8(value.path, "span.path")
-    return value
+        raise EntryError(f"span is {shown(value)}: wanted a Span or a dict with path, first_line and last_line")
+    path = utf8(value.path, "span.path", EntryError, MOST_PATH_CHARS)
+    first = whole(value.first_line, "span.first_line", EntryError, 1, MOST_LINES)
+    last = whole(value.last_line, "span.last_line", EntryError, 1, MOST_LINES)
+    if first > last:
+        raise EntryError(f"span lines are {(first, last)}: wanted 1 <= first_line <= last_line")
+    return Span(path, first, last)
+
+
+def _check_sizes(entry: Entry) -> None:
+    size = len(entry.title) + len(entry.description) + len(entry.context)
+    size += len(json.dumps(entry.attrs, ensure_ascii=False)) if entry.attrs else 0
+    if size > MOST_CHARS:
+        raise EntryError(
+            f"texts and attrs have {size:,} characters: an entry has at most {MOST_CHARS:,}; make several of it"
+        )
 
 
 def _ordered(entry: Entry) -> None:
     if entry.updated_at < entry.created_at:
-        raise EntryError(f"updated_at {entry.updated_at:.0f} is before created_at {entry.created_at:.0f}")
+        raise EntryError(f"updated_at {shown(entry.updated_at)} is before created_at {shown(entry.created_at)}")
     if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
-        raise EntryError(f"valid_until {entry.valid_until:.0f} is before valid_from {entry.valid_from:.0f}")
+        raise EntryError(f"valid_until {shown(entry.valid_until)} is before valid_from {shown(entry.valid_from)}")

@@ -9,12 +9,15 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from septet.entry import Entry
+from septet.arguments import called, real, shown, utf8
+from septet.batch import ids_of
+from septet.entry import MAX_ID_CHARS, Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.searchable import Searchable
+from septet.storage.tables import feedback
 from septet.tiers import LocalTier
 from septet.vault import Vault
 
@@ -44,7 +47,7 @@ class Federation(Searchable):
         profile: how searches rank unless they name another profile.
 
     Raises:
-        TierError: a priority out of range, or one for an unknown tier.
+        TierError: no dict of vaults, a priority out of range, or one for an unknown tier.
         ProfileError: an unknown or malformed profile.
     """
 
@@ -56,19 +59,24 @@ class Federation(Searchable):
         clock: Callable[[], float] | None = None,
         profile: ProfileLike = "septet",
     ) -> None:
-        self._given_clock = clock
+        self._given_clock = called(clock, "clock", TierError)
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
         self._threads = TierThreads()
-        given = dict(weights or {})
+        for said, value in (("tiers", tiers), ("weights", weights)):
+            if not isinstance(value, Mapping) and (value is not None or said == "tiers"):
+                raise TierError(f"{said} is {shown(value)}: wanted a dict by tier name")
+        given = {} if weights is None else dict(weights)
         for name, vault in tiers.items():
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
         if given:
-            raise TierError(f"weights name the unknown tier {sorted(given)[0]!r}: known are {', '.join(self._vaults)}")
+            raise TierError(
+                f"weights name the unknown tier {shown(next(iter(given)))}: known are {', '.join(self._vaults)}"
+            )
 
     def _clock(self) -> float:
         if self._given_clock is not None:
-            return self._given_clock()
+            return real(self._given_clock(), "what clock() returned", TierError)
         return next((v._clock() for v in self._by_priority()), time.time())
 
     def __enter__(self) -> Federation:
@@ -89,18 +97,23 @@ class Federation(Searchable):
         Raises:
             TierError: the name is taken, the vault is no `Vault`, or the priority is outside 0 to 2.
         """
-        if not isinstance(name, str) or not name.strip():
-            raise TierError(f"tier name is {name!r}: wanted a non-empty name")
+        name = utf8(name, "tier name", TierError, MAX_ID_CHARS)
+        if not name.strip():
+            raise TierError(f"tier name is {shown(name)}: wanted a non-empty name")
         if not isinstance(vault, Vault):
-            raise TierError(f"tier {name!r} is {type(vault).__name__}: wanted an open Vault")
+            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault")
         if name in self._vaults:
-            raise TierError(f"tier {name!r} exists already: disconnect it first, or choose another name")
-        if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= MAX_PRIORITY:
-            raise TierError(f"priority of {name!r} is {priority!r}: wanted a number from 0 to {MAX_PRIORITY:g}")
-        self._vaults = {**self._vaults, name: (vault, float(priority))}
+            raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
+        place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
+        self._vaults = {**self._vaults, name: (vault, place)}
 
     def disconnect(self, name: str) -> bool:
-        """Remove a tier and return whether it existed; its vault stays open."""
+        """Remove a tier and return whether it existed; its vault stays open.
+
+        Raises:
+            TierError: the name is not text.
+        """
+        name = utf8(name, "tier name", TierError)
         if name not in self._vaults:
             return False
         self._vaults = {n: v for n, v in self._vaults.items() if n != name}
@@ -120,9 +133,10 @@ class Federation(Searchable):
         Ids that do not exist are left out, and tiers that fail are skipped.
 
         Raises:
+            EntryError: an id is not text.
             SeptetError: every tier failed; the first error.
         """
-        wanted = [ids] if isinstance(ids, str) else list(ids)
+        wanted = ids_of([ids] if isinstance(ids, str) else ids)
         found: dict[str, Entry] = {}
         for _, entries in self._each(lambda vault: vault.load([i for i in wanted if i not in found])):
             found.update((e.id, e) for e in entries)
@@ -134,7 +148,7 @@ class Federation(Searchable):
         Raises:
             SeptetError: every tier failed; the first error.
         """
-        return next(iter(self.load([id])), None)
+        return next(iter(self.load([utf8(id, "id")])), None)
 
     def feedback(self, query: str, id: str, action: Action) -> None:
         """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
@@ -144,11 +158,12 @@ class Federation(Searchable):
             EntryError: an unknown action.
             StoreError: the tier cannot be written, or every tier failed.
         """
-        for vault, has in self._each(lambda vault: id in vault):
+        given = feedback.checked(query, id, action, 0.0)
+        for vault, has in self._each(lambda vault: given.entry_id in vault):
             if has:
-                vault.feedback(query, id, action)
+                vault.feedback(given.query, given.entry_id, action)
                 return
-        raise EntryNotFound(f"no entry {id!r} in {', '.join(self._vaults)}: check the id")
+        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(self._vaults)}: check the id")
 
     def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
         """Ask the vaults from the highest priority down; skip those that fail, unless all do."""

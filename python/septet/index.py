@@ -21,9 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
+from septet.arguments import file_path, flag, shown, whole
 from septet.errors import QueryError, StoreError, VectorError
 from septet.filesystem import is_local
 from septet.snapshot.append_buffer import AppendBuffer
+from septet.vector import MOST_DIMENSIONS, numbers
 
 __all__ = ["VectorIndex", "top_k"]
 
@@ -34,6 +36,8 @@ Best = tuple[NDArray[np.int64], NDArray[np.float64]]
 PAGE_ROWS = 8_192
 #: How far the squared length of a stored row may be from 1: the rounding of float32, with room to spare.
 UNIT_TOLERANCE = 1e-5
+#: A larger ``k`` is the same as all rows, and more threads than this are not started.
+MOST, MOST_THREADS = 2**31 - 1, 256
 #: So often a file may be replaced by another one while it is opened.
 MOST_REPLACED = 100
 
@@ -60,7 +64,7 @@ def top_k(query: ArrayLike, matrix: ArrayLike, k: int, *, mask: ArrayLike | None
     rows = _unit(matrix, "matrix")
     queries, many = _queries(query, rows.shape[1])
     allowed = _mask(mask, len(rows))
-    _at_least(k, 0, "k")
+    k = _count(k, 0, "k")
     found = [_core.top_k(one, rows, k, allowed) for one in queries]
     if not many:
         return found[0]
@@ -83,8 +87,7 @@ class VectorIndex:
     """
 
     def __init__(self, dimensions: int) -> None:
-        if not 1 <= dimensions <= 65_536:
-            raise VectorError(f"dimensions is {dimensions}: wanted 1 to 65536")
+        dimensions = whole(dimensions, "dimensions", VectorError, 1, MOST_DIMENSIONS)
         self._adding = _core.Lock()
         self._growing = AppendBuffer(np.float32, dimensions)
         # All that searches read, replaced as a whole: an addition is there when this is, or not at all.
@@ -141,9 +144,9 @@ class VectorIndex:
         state = self._state
         queries, many = _queries(query, self.dimensions)
         allowed = _mask(mask, state.n)
-        _at_least(k, 0, "k")
+        k = _count(k, 0, "k")
         if threads is not None:
-            _at_least(threads, 1, "threads")
+            threads = min(_count(threads, 1, "threads"), MOST_THREADS)
         with _changed_files():
             if many:
                 return state.codes.top_k_batch(queries, state.rows, k, allowed, threads=threads)
@@ -157,7 +160,7 @@ class VectorIndex:
         Raises:
             OSError: a file cannot be written.
         """
-        target, state = Path(path), self._state
+        target, state = Path(file_path(path, "path", StoreError)), self._state
         with _changed_files(), _beside(target) as beside:
             with beside.open("wb") as file:
                 # Not by `write_array`, whose error on a full disk does not say why.
@@ -190,7 +193,8 @@ class VectorIndex:
             StoreError: the file does not exist, is not a file of vectors, is truncated, or holds vectors whose length
                 is not 1.
         """
-        target = Path(path)
+        target = Path(file_path(path, "path", StoreError))
+        flag(mapped, "mapped", StoreError)
         mapped = mapped and is_local(target)
         base, stamp = _stored(target, mapped)
         index = cls(base.dimensions)
@@ -324,36 +328,44 @@ def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes]:
 
 def _unit(value: ArrayLike, name: str, width: int | None = None, *, one: bool = False) -> Rows:
     """Return float32 unit rows ``(n, d)``; with ``one``, a single row may come without its dimension."""
-    array: NDArray[Any] = np.asarray(value)
-    if array.dtype.kind not in "fiu":
-        raise VectorError(f"{name} cannot be read as numbers: wanted floats, got {array.dtype}")
+    wanted = f"numbers of shape (n, {'d' if width is None else width})"
+    array: NDArray[Any] = numbers(value, name, wanted)
     if one and array.ndim == 1:
         array = array[np.newaxis]
     if array.ndim != 2 or (width is not None and array.shape[1] != width):
-        shape = f"(n, {'d' if width is None else width})"
-        raise VectorError(f"{name} has shape {array.shape}: wanted {shape}")
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        rows = np.ascontiguousarray(array, dtype=np.float32)
+        raise VectorError(f"{name} has shape {array.shape}: wanted {wanted}")
+    if not 1 <= array.shape[1] <= MOST_DIMENSIONS:
+        raise VectorError(f"{name} has {array.shape[1]:,} components a row: wanted 1 to {MOST_DIMENSIONS:,}")
     try:
+        with np.errstate(all="ignore"):
+            rows = np.ascontiguousarray(array, dtype=np.float32)
         return _core.unit_rows(rows)
+    except MemoryError:
+        raise VectorError(f"{name} has {len(array):,} rows, more than fit into memory: give fewer at once") from None
     except ValueError as error:
         raise VectorError(f"{name}: {error}") from None
 
 
 def _queries(value: ArrayLike, width: int) -> tuple[Rows, bool]:
     """Return unit rows ``(q, d)``, and whether several queries were given."""
-    return _unit(value, "query", width, one=True), np.ndim(value) == 2
+    rows = numbers(value, "query", f"numbers of shape ({width},) or (q, {width})")
+    return _unit(rows, "query", width, one=True), rows.ndim == 2
 
 
 def _mask(value: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
     if value is None:
         return None
-    mask = np.ascontiguousarray(value, dtype=np.bool_)
-    if mask.shape != (n,):
-        raise QueryError(f"mask has shape {mask.shape}: wanted ({n},), one boolean per vector")
-    return mask
+    wanted = f"wanted ({n},), one boolean per vector"
+    try:
+        given: NDArray[Any] = np.asarray(value)
+    except (TypeError, ValueError, OverflowError, MemoryError, RecursionError):
+        raise QueryError(f"mask is {shown(value)}: {wanted}") from None
+    if isinstance(value, np.ma.MaskedArray) or (given.dtype != np.bool_ and given.size):
+        raise QueryError(f"mask is {shown(value)}: {wanted}")
+    if given.shape != (n,):
+        raise QueryError(f"mask has shape {given.shape}: {wanted}")
+    return np.ascontiguousarray(given, dtype=np.bool_)
 
 
-def _at_least(value: int, least: int, name: str) -> None:
-    if value < least:
-        raise QueryError(f"{name} is {value}: wanted at least {least}")
+def _count(value: int, least: int, name: str) -> int:
+    return min(whole(value, name, QueryError, least), MOST)

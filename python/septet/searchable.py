@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from septet.arguments import flag, listed, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike, resolve
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Searchable"]
 
 
+#: So many queries one call takes: their results are in memory together.
+MOST_QUERIES = 1_000_000
 #: Queries that are searched in one native call and one read transaction. Fewer than the least cost more each.
 MOST_AT_ONCE, LEAST_AT_ONCE = 64, 16
 #: Few queries make so many parts a thread all the same.
@@ -144,12 +147,15 @@ class Searchable(ABC):
             VectorError: as for `search`.
             StoreError: as for `search`.
         """
-        if isinstance(queries, (str, bytes)):
-            raise QueryError("queries is text: wanted a sequence of queries")
-        texts = list(queries)
+        texts = listed(queries, "queries", QueryError, "a sequence of queries", MOST_QUERIES, of=str)
         if options.get("query_vector") is not None:
             raise QueryError("search_many takes query_vectors=, one for each query, and no query_vector=")
-        vectors = [None] * len(texts) if query_vectors is None else list(query_vectors)  # type: ignore[arg-type]
+        wanted = "one vector for each query"
+        vectors = (
+            [None] * len(texts)
+            if query_vectors is None
+            else listed(query_vectors, "query_vectors", QueryError, wanted, MOST_QUERIES)
+        )
         if len(vectors) != len(texts):
             raise QueryError(f"there are {len(vectors)} query_vectors for {len(texts)} queries: wanted one for each")
         if not texts:
@@ -209,7 +215,8 @@ class Searchable(ABC):
         # Searches do not load it.
         from septet.search.explain import explain
 
-        return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), id)
+        entry_id = utf8(id, "id", QueryError)
+        return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), entry_id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.
@@ -220,10 +227,13 @@ class Searchable(ABC):
 
         Raises:
             ProfileError: an unknown or malformed profile.
+            QueryError: ``vectors`` is neither True, False nor None.
             StoreError: the vault cannot be read.
         """
         chosen = resolve(self._profile if profile is None else profile)
-        if vectors is None:
+        if vectors is not None:
+            flag(vectors, "vectors", QueryError)
+        else:
             vectors = self._embeds() and self._answering()
         return weights_of(chosen, "hybrid" if vectors else "text", self._feedback_counts())
 
@@ -262,7 +272,7 @@ class Searchable(ABC):
             raise unexpected(method, options)
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
-        now = float(self._clock())
+        now = self._clock()
         return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
 
     def _asked(self, plan: Plan) -> Plan:

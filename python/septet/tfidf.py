@@ -18,11 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.arguments import exact, listed, shown, whole
 from septet.errors import QueryError
 
 __all__ = ["SparseRows", "TfidfVectorizer"]
 
 T = TypeVar("T")
+
+#: Texts of one call; more threads than this are not started.
+MOST_TEXTS, MOST_THREADS = 100_000_000, 256
 
 
 class SparseRows(NamedTuple):
@@ -57,18 +61,18 @@ class TfidfVectorizer:
     """
 
     def __init__(self, *, tokens: str = "words") -> None:
-        try:
-            self._core = _core.TfidfVectorizer(tokens=tokens)
-        except ValueError as error:
-            raise QueryError(str(error)) from error
+        tokens = exact(tokens)
+        if not isinstance(tokens, str) or tokens not in ("words", "signals"):
+            raise QueryError(f"tokens is {shown(tokens)}: wanted 'words' or 'signals'")
+        self._core = _core.TfidfVectorizer(tokens=tokens)
         self._tokens = tokens
 
     def fit(self, texts: Iterable[str], *, threads: int | None = None) -> TfidfVectorizer:
         """Learn terms and document frequencies, replacing those learned before; return the vectorizer.
 
         Raises:
-            QueryError: ``threads`` is below 1, or a text has half a surrogate pair.
-            TypeError: ``texts`` is one text, or holds something that is not text.
+            QueryError: ``threads`` is below 1, ``texts`` is one text, or holds something that is not text or has half a
+                surrogate pair.
         """
         _called(self._core.fit, texts, threads)
         return self
@@ -77,8 +81,8 @@ class TfidfVectorizer:
         """Return a row for each text, over the terms learned by `fit`.
 
         Raises:
-            QueryError: `fit` was not called, ``threads`` is below 1, or a text has half a surrogate pair.
-            TypeError: ``texts`` is one text, or holds something that is not text.
+            QueryError: `fit` was not called, ``threads`` is below 1, ``texts`` is one text, or holds something that is
+                not text or has half a surrogate pair.
         """
         return SparseRows(*_called(self._core.transform, texts, threads))
 
@@ -86,8 +90,8 @@ class TfidfVectorizer:
         """Return what `fit` and then `transform` of the same texts return, reading the texts once.
 
         Raises:
-            QueryError: ``threads`` is below 1, or a text has half a surrogate pair.
-            TypeError: ``texts`` is one text, or holds something that is not text.
+            QueryError: ``threads`` is below 1, ``texts`` is one text, or holds something that is not text or has half a
+                surrogate pair.
         """
         return SparseRows(*_called(self._core.fit_transform, texts, threads))
 
@@ -116,11 +120,15 @@ class TfidfVectorizer:
 
 def _called(call: Callable[..., T], texts: Iterable[str], threads: int | None) -> T:
     if isinstance(texts, (str, bytes)):
-        raise TypeError(f"texts is one {type(texts).__name__}: wanted several, as in [text]")
-    listed = texts if isinstance(texts, list) else list(texts)
+        raise QueryError(f"texts is one {type(texts).__name__}: wanted several, as in [text]")
+    given = listed(texts, "texts", QueryError, "a list of texts", MOST_TEXTS, of=str)
+    workers = None if threads is None else min(whole(threads, "threads", QueryError, 1), MOST_THREADS)
     try:
-        return call(listed, threads=threads)
+        return call(given, threads=workers)
     except UnicodeEncodeError as error:
-        raise QueryError(f"text {listed.index(error.object)} has half a surrogate pair; repair or drop it") from error
+        raise QueryError(f"text {given.index(error.object)} has half a surrogate pair; repair or drop it") from error
+    except TypeError:
+        at, odd = next((at, one) for at, one in enumerate(given) if not isinstance(one, str))
+        raise QueryError(f"text {at} is {shown(odd)}, of type {type(odd).__name__}: wanted text") from None
     except ValueError as error:
         raise QueryError(str(error)) from error

@@ -6,11 +6,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from types import TracebackType
 from typing import IO, TYPE_CHECKING
 
-from septet.entry import Entry, utf8
-from septet.errors import ReadOnly
+from septet.arguments import called, file_path, flags, real, utf8
+from septet.batch import ids_of
+from septet.entry import Entry
+from septet.errors import EmbeddingConfigError, ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
 from septet.searchable import Searchable
 from septet.snapshot.manager import SnapshotManager
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from septet.stats import Optimized, Stats
 
 __all__ = ["Vault"]
+
+#: The longest wait, in seconds: a year.
+MOST_WAIT_S = 366 * 86_400.0
 
 
 class Vault(Searchable, Writable):
@@ -75,9 +81,11 @@ class Vault(Searchable, Writable):
         sidecar: bool = True,
         mapped: bool = True,
     ) -> None:
-        self._now = clock
+        file = file_path(path, "path", StoreError)
+        flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped}, StoreError)
+        self._now = time.time if clock is None else called(clock, "clock", StoreError)
         self._profile = resolve(profile)
-        self._store = Store(os.fspath(path), read_only=read_only)
+        self._store = Store(file, read_only=read_only)
         beside = (
             Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
         )
@@ -102,9 +110,7 @@ class Vault(Searchable, Writable):
     def __enter__(self) -> Vault:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
@@ -168,14 +174,17 @@ class Vault(Searchable, Writable):
             EmbeddingConfigError: the vault has no embedder, with the reason.
             StoreError: the vault cannot be read or written.
         """
-        return self._embeddings.run(progress, batch=batch, wait=wait)
+        flags({"batch": batch, "wait": wait}, EmbeddingConfigError)
+        return self._embeddings.run(called(progress, "progress", EmbeddingConfigError), batch=batch, wait=wait)
 
     def wait_embedded(self, timeout_s: float | None = None) -> bool:
         """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.
 
-        It keeps trying while a provider does not answer, so give a timeout.
+        Raises:
+            EmbeddingConfigError: ``timeout_s`` is no number from 0 to a year; None waits for providers without end.
         """
-        return self._embeddings.wait(timeout_s)
+        most_s = None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_WAIT_S)
+        return self._embeddings.wait(most_s)
 
     def spaces(self) -> list[SpaceStatus]:
         """Return each space (a model and its dimension) and how complete it is, those that answer searches first.
@@ -197,7 +206,7 @@ class Vault(Searchable, Writable):
         Raises:
             StoreError: the vault cannot be read.
         """
-        found = self.load([id])
+        found = self.load([utf8(id, "id")])
         return found[0] if found else None
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
@@ -206,7 +215,7 @@ class Vault(Searchable, Writable):
         Raises:
             StoreError: the vault cannot be read.
         """
-        wanted = [ids] if isinstance(ids, str) else list(ids)
+        wanted = ids_of([ids] if isinstance(ids, str) else ids)
         with self._store.reading() as read:
             found = entries.find(read, wanted)
         return [found[i].to_entry() for i in wanted if i in found]
@@ -264,7 +273,7 @@ class Vault(Searchable, Writable):
             StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
                 database in use, or is no file.
         """
-        self._store.backup(os.fspath(path), progress)
+        self._store.backup(file_path(path, "path", StoreError), called(progress, "progress", StoreError))
 
     @staticmethod
     def restore(
@@ -295,7 +304,8 @@ class Vault(Searchable, Writable):
         """
         from septet.storage.restoring import restore
 
-        return restore(os.fspath(backup), os.fspath(path), progress)
+        called(progress, "progress", StoreError)
+        return restore(file_path(backup, "backup", StoreError), file_path(path, "path", StoreError), progress)
 
     def export(self, target: str | os.PathLike[str] | IO[str]) -> int:
         """Write everything (entries, memories, vectors, links, feedback) as JSON lines; return the number of lines.
@@ -309,7 +319,7 @@ class Vault(Searchable, Writable):
         """
         from septet.portable import export
 
-        return export(self._store, target)
+        return export(self._store, target if hasattr(target, "write") else file_path(target, "target", StoreError))
 
     def import_(self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None) -> Imported:
         """Store JSON lines: those of `export`, or plain entries (objects with a title).
@@ -332,7 +342,8 @@ class Vault(Searchable, Writable):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _clock(self) -> float:
-        return float(self._now())
+        now = self._now()
+        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
 
     @cached_property
     def _embeddings(self) -> Embeddings:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
+from septet.arguments import shown
 from septet.errors import VectorError
 
-__all__ = ["QueryVector", "entry_vector", "query_vector"]
+__all__ = ["MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
 
+#: A vector has 1 to so many components.
+MOST_DIMENSIONS = 65_536
 
 #: The largest float32.
 MOST = float(np.finfo(np.float32).max)
@@ -36,9 +40,14 @@ def entry_vector(value: ArrayLike, name: str) -> NDArray[np.float32]:
         name: what errors call it.
 
     Raises:
-        VectorError: not one-dimensional, empty, NaN, infinite (also as float32), or all zero.
+        VectorError: not a row of 1 to 65,536 numbers, NaN, infinite (also as float32), or all zero.
     """
-    if isinstance(value, np.ndarray) and value.dtype == np.float32 and value.ndim == 1 and value.size:
+    if (
+        type(value) is np.ndarray
+        and value.dtype == np.float32
+        and value.ndim == 1
+        and 0 < value.size <= MOST_DIMENSIONS
+    ):
         # Copy: the caller may reuse the buffer for the next vector before this one is written.
         row: NDArray[np.float32] = value.copy(order="C")
     else:
@@ -60,17 +69,44 @@ def query_vector(value: ArrayLike) -> QueryVector:
     return QueryVector(row, _unit(row.astype(np.float32), "query_vector"))
 
 
-def _row(value: ArrayLike, name: str) -> NDArray[np.float64]:
+def numbers(value: ArrayLike, name: str, wanted: str) -> NDArray[np.generic]:
+    """Return what numpy reads of a value, if it is an array of whole or real numbers and nothing is lost.
+
+    Args:
+        name: what errors call it.
+        wanted: what they say of its shape.
+
+    Raises:
+        VectorError: text, complex numbers, times, booleans, objects, masked values, or no array at all.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise VectorError(f"{name} is a masked array: wanted {wanted}; fill in what is masked, with filled()")
     try:
-        row = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise VectorError(f"{name} cannot be read as numbers: wanted a sequence of floats") from None
-    if row.ndim != 1 or not row.size:
-        raise VectorError(f"{name} has shape {row.shape}: wanted one dimension")
+        array: NDArray[np.generic] = np.asarray(value)
+    except (TypeError, ValueError, OverflowError, MemoryError, RecursionError):
+        raise VectorError(f"{name} cannot be read as numbers: it is {shown(value)}, wanted {wanted}") from None
+    if array.dtype.kind not in "fiu":
+        seen = f"an array of {array.dtype}" if isinstance(value, np.ndarray) else shown(value)
+        raise VectorError(f"{name} cannot be read as numbers: it is {seen}, wanted {wanted}")
+    return array
+
+
+def _row(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    wanted = f"a row of 1 to {MOST_DIMENSIONS:,} numbers"
+    long = isinstance(value, Sized) and not isinstance(value, np.ndarray) and len(value) > MOST_DIMENSIONS
+    array = None if long else numbers(value, name, wanted)
+    if array is None or array.size > MOST_DIMENSIONS:
+        raise VectorError(f"{name} has more than {MOST_DIMENSIONS:,} components: wanted {wanted}")
+    if array.ndim != 1 or not array.size:
+        raise VectorError(f"{name} has shape {array.shape}: wanted one dimension, {wanted}")
+    with np.errstate(all="ignore"):
+        row = np.array(array, dtype=np.float64)
     # Beyond the range of float32 the cast would give infinity, with a warning.
     # The maximum is NaN if any component is, and then the comparison is false.
     if not np.abs(row).max() <= MOST:
-        raise VectorError(f"{name} contains NaN, infinity, or a number beyond the range of float32")
+        raise VectorError(
+            f"{name} contains NaN, infinity, or a number beyond the range of float32: leave the vector out"
+        )
     return row
 
 

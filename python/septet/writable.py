@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from septet.batch import Batch, fields_of, words_a_part
-from septet.entry import Entry, as_epoch, revise, utf8
+from septet.arguments import as_epoch, called, cut, listed, shown, utf8
+from septet.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, words_a_part
+from septet.entry import Entry, revise
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
-from septet.storage.tables.feedback import Feedback
 from septet.storage.tables.links import Link
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Writable(ABC):
         if entry is not None:
             if not isinstance(entry, Entry):
                 raise EntryError(
-                    f"add takes an Entry or keyword arguments, got {type(entry).__name__}: use add(**fields) for a dict"
+                    f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict"
                 )
             fields = {**fields_of(entry), **fields}
         batch = Batch()
@@ -130,15 +130,15 @@ class Writable(ABC):
     def _add_many(
         self, items: Iterable[Any], split: Split | None, progress: Progress | None, *, again: bool = True
     ) -> list[str]:
-        words = words_a_part(split)
-        total = len(items) if isinstance(items, Sequence) else None
+        words, progress = words_a_part(split), called(progress, "progress", EntryError)
+        total = len(items) if isinstance(items, (list, tuple)) else None
         ids: list[str] = []
-        source = iter(items)
+        source = items_of(items)
         while True:
             batch = Batch()
             try:
                 for item in source:
-                    fields = fields_of(item) if isinstance(item, Entry) else dict(item)
+                    fields = item_fields(item)
                     vector, model = fields.pop("vector", None), fields.pop("model", None)
                     own = words_a_part(fields.pop("split")) if "split" in fields else words
                     batch.gather(fields, vector, model, now=self._clock(), words=own, again=again)
@@ -223,14 +223,15 @@ class Writable(ABC):
             **fields: the other fields of `add`.
 
         Raises:
-            EntryError: a field cannot be stored; nothing was written.
+            EntryError: a field cannot be stored, there is no text, or an argument was given by both its names; nothing
+                was written.
             VectorError: as for `add`.
             StoreError: the vault cannot be written.
-            TypeError: there is no text, or both names of an argument were given.
         """
-        if (text is None) == (context is None) or (details and summary):
-            raise TypeError("remember() takes text (or context, its other name) and details (or summary), each once")
-        title, more = context if text is None else text, details or summary or ""
+        given = [one for one in (details, summary) if one is not None and not (isinstance(one, str) and one == "")]
+        if (text is None) == (context is None) or len(given) > 1:
+            raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
+        title, more = context if text is None else text, given[0] if given else ""
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
         return self.add(vector=vector, model=model, **whole)
@@ -255,7 +256,7 @@ class Writable(ABC):
         Raises:
             StoreError: the vault cannot be written.
         """
-        wanted = [i for one in ids for i in ([one] if isinstance(one, str) else one)]
+        wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
         with self._store.writing() as write:
             return len(entries.delete(write, wanted))
 
@@ -288,7 +289,8 @@ class Writable(ABC):
             EntryError: as for `link`; nothing was written.
             StoreError: the vault cannot be written.
         """
-        wanted = [links.checked(item) for item in items]
+        given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
+        wanted = [links.checked(item) for item in given]
         with self._store.writing() as write:
             known = entries.find(write, list({end for link in wanted for end in link[:2]}))
             for link in wanted:
@@ -319,13 +321,11 @@ class Writable(ABC):
             EntryNotFound: no entry has this id.
             StoreError: the vault cannot be written.
         """
-        if action not in feedback.ACTIONS:
-            raise EntryError(f"action is {action!r}: wanted one of {', '.join(feedback.ACTIONS)}")
-        utf8(query, "query")
+        given = feedback.checked(query, id, action, self._clock())
         with self._store.writing() as write:
-            if not entries.find(write, [id]):
-                raise self._missing(id)
-            feedback.record(write, Feedback(query, id, action, self._clock()))
+            if not entries.find(write, [given.entry_id]):
+                raise self._missing(given.entry_id)
+            feedback.record(write, given)
 
     def reset_feedback(self) -> int:
         """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
@@ -345,12 +345,9 @@ class Writable(ABC):
         """Store feedback rows of an export, with their times."""
         with self._store.writing() as write:
             for row in rows:
-                if row["action"] not in feedback.ACTIONS:
-                    raise EntryError(f"action is {row['action']!r}: wanted one of {', '.join(feedback.ACTIONS)}")
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = self._clock() if at is None else at
-                query, entry_id = utf8(row["query"], "query"), utf8(row["entry_id"], "entry_id")
-                feedback.restore(write, Feedback(query, entry_id, row["action"], now))
+                feedback.restore(write, feedback.checked(row["query"], row["entry_id"], row["action"], now))
 
     @abstractmethod
     def _written(self) -> None:
@@ -365,12 +362,13 @@ class Writable(ABC):
         batch.store(write, one_per_entry=resolve(self._profile).vectors == "one", now=self._clock())
 
     def _missing(self, id: str) -> EntryNotFound:
-        return EntryNotFound(f"no entry {id!r} in {self._store.path}: check the id, or `add` it first")
+        return EntryNotFound(f"no entry {shown(id)} in {self._store.path}: check the id, or `add` it first")
 
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:
+    said = cut(str(fault))
     return BatchError(
-        f"item {index} could not be stored: {fault}; the {written} entries before it are stored, the others are not",
+        f"item {index} could not be stored: {said}; the {written} entries before it are stored, the others are not",
         written=written,
         index=index,
     )

@@ -48,6 +48,10 @@ pub(super) fn plain_row<'py>(
     }
 }
 
+/// An entry of longer texts, and one of more tags, goes through the full checks.
+const MOST_BYTES: usize = 10_000_000;
+const MOST_TAGS: usize = 10_000;
+
 const NAMES: [&str; 16] = [
     "id",
     "title",
@@ -103,17 +107,23 @@ impl<'py> Given<'py> {
     fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 21]> {
         let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., parent, _, _] = &self.0;
         let [attrs, path, first_line, last_line] = converted;
+        if attrs.len().ok()? > MOST_BYTES {
+            return None;
+        }
         let (created_given, [created_at, updated_at, valid_from, valid_until]) = epochs(py, times, now)?;
         let empty = intern!(py, "").as_any();
         let given = [title.as_ref()?, description.as_ref().unwrap_or(empty), context.as_ref().unwrap_or(empty)];
         let texts = [text(given[0])?, text(given[1])?, text(given[2])?];
-        if !says_something(texts[0]) {
+        if !says_something(texts[0]) || texts.iter().map(|text| text.len()).sum::<usize>() > MOST_BYTES {
             return None;
         }
         let tags = match tags {
             Some(tags) => listed(tags)?,
             None => Vec::new(),
         };
+        if tags.len() > MOST_TAGS {
+            return None;
+        }
         let tags = tags.iter().map(tag).collect::<Option<Vec<_>>>()?;
         let kind = label(kind, intern!(py, "entry"))?;
         let hash = entries::text_hash(&texts);
@@ -217,7 +227,7 @@ fn checked_id<'a, 'py>(value: &'a Value<'py>) -> Option<&'a Value<'py>> {
 }
 
 fn tag<'a>(value: &'a Value<'_>) -> Option<&'a str> {
-    text(value).filter(|tag| says_something(tag) && !tag.contains(char::is_control))
+    text(value).filter(|tag| is_short(tag) && says_something(tag) && !tag.contains(char::is_control))
 }
 
 /// What a list or tuple holds.

@@ -1,7 +1,7 @@
 //! Vectors: unit rows, exact top-k, cosines.
 
 use numpy::prelude::*;
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyUntypedArray};
 use pyo3::prelude::*;
 
 use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, checked, count, integers};
@@ -83,6 +83,9 @@ impl Sample {
     }
 }
 
+/// A vector has at most so many components.
+const MOST_DIMENSIONS: usize = 65_536;
+
 /// A query `(d,)` in float64, and in float32 scaled to length 1.
 type Query<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f32>>);
 
@@ -90,6 +93,11 @@ type Query<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f32>>);
 #[pyfunction]
 pub(super) fn query_vector<'py>(value: &Bound<'py, PyAny>) -> Option<Query<'py>> {
     let py = value.py();
+    // Of subclasses, masked arrays have numbers that do not count.
+    let whole = value.cast_exact::<PyUntypedArray>().ok()?;
+    if whole.len() > MOST_DIMENSIONS {
+        return None;
+    }
     let exact = match value.cast::<PyArray1<f32>>() {
         Ok(row) => row.try_readonly().ok()?.as_slice().ok()?.iter().map(|&x| f64::from(x)).collect(),
         Err(_) => value.cast::<PyArray1<f64>>().ok()?.try_readonly().ok()?.as_slice().ok()?.to_vec(),

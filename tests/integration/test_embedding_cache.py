@@ -143,7 +143,7 @@ def test_threads_may_fill_one_cache_at_once(tmp_path):
 
 
 def test_a_limit_must_keep_something(tmp_path):
-    with pytest.raises(ValueError, match="limit must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="limit is 0: wanted a whole number from 1"):
         EmbeddingCache(tmp_path / "c", limit=0)
 
 

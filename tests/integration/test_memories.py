@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from septet import Federation, QueryError, Vault
+from septet import EntryError, Federation, QueryError, Vault
 
 NOW = 1.7e9
 
@@ -55,7 +55,7 @@ def test_the_old_names_of_what_is_remembered_go_on(vault):
     [((), {}), (("a",), {"context": "b"}), (("a", "b"), {"summary": "c"}), ((), {"summary": "c"})],
 )
 def test_a_memory_has_one_text(vault, given, named):
-    with pytest.raises(TypeError, match="takes text"):
+    with pytest.raises(EntryError, match="takes text"):
         vault.remember(*given, **named)
     assert len(vault) == 0
 

@@ -104,7 +104,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
     else:
         path.symlink_to({"device": "/dev/null", "endless device": "/dev/zero", "loop": path}[kind])
     try:
-        with pytest.raises(ProfileError, match="cannot be read"):
+        with pytest.raises(ProfileError, match=r"cannot be read|at most 4,096"):
             resolve(path)
         with pytest.raises(EmbeddingConfigError, match="cannot be read"):
             config_of(path)
@@ -114,7 +114,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
 
 
 def test_a_nul_in_a_path_is_an_error_that_says_so():
-    with pytest.raises(ProfileError, match="null byte"):
+    with pytest.raises(ProfileError, match="it is with NUL"):
         resolve("a\0.toml")
     with pytest.raises(EmbeddingConfigError, match="null byte"):
         config_of("a\0.toml")

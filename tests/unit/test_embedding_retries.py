@@ -11,7 +11,7 @@ from email.utils import formatdate
 import httpx
 import pytest
 
-from septet import EmbeddingRefused, EmbeddingUnavailable, OpenAIEmbedder
+from septet import EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable, OpenAIEmbedder
 from septet.embedding.transport.calls import Call
 from septet.embedding.transport.client import IO
 
@@ -319,5 +319,5 @@ def test_a_key_shows_in_no_error_repr_or_log(answer, caplog):
 
 
 def test_an_error_in_the_thread_of_a_timed_call_is_raised_as_it_is():
-    with pytest.raises(TypeError, match="not one str"):
+    with pytest.raises(EmbeddingConfigError, match="not one str"):
         World().embedder().embed("a text", timeout_s=5)

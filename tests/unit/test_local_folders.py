@@ -122,9 +122,9 @@ def test_facts_are_known_before_the_weights_are_read(folder):
     embedder.close()
     embedder.close()
     assert embedder.embed([]).shape == (0, D)
-    with pytest.raises(TypeError, match="sequence"):
+    with pytest.raises(EmbeddingConfigError, match="sequence"):
         embedder.embed("a text")
-    with pytest.raises(ValueError, match="threads must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="threads is 0: wanted a whole number from 1"):
         LocalEmbedder(folder, threads=0)
 
 

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock, WriteTransaction
-from septet.embedding.embedder import Kind, Pooling
-from septet.errors import StoreError
+from septet.arguments import file_path, real, shown, utf8, whole
+from septet.embedding.embedder import MOST_SECONDS, Kind, Pooling, checked_texts
+from septet.errors import EmbeddingConfigError, StoreError
 from septet.results import Note
 from septet.storage.forks import Connection, close_before_forks, refuse_inherited, renew_in_children
+from septet.vector import MOST_DIMENSIONS, entry_vector
 
 __all__ = ["CACHE_LIMIT", "CacheNamespace", "EmbeddingCache"]
 
@@ -95,17 +97,15 @@ class EmbeddingCache:
         busy_timeout_s: how long to wait while another process writes; after that, this one access skips the cache.
 
     Raises:
-        ValueError: `limit` is less than 1.
+        EmbeddingConfigError: no path, or a number out of range.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, limit: int = CACHE_LIMIT, busy_timeout_s: float = BUSY_TIMEOUT_S
     ) -> None:
-        if limit < 1:
-            raise ValueError(f"limit must be 1 or more, got {limit}")
-        self.path = os.fspath(path)
-        self.limit = limit
-        self._busy_timeout_s = busy_timeout_s
+        self.path = file_path(path, "path of the cache", EmbeddingConfigError)
+        self.limit = whole(limit, "limit", EmbeddingConfigError, 1, 2**63 - 1)
+        self._busy_timeout_s = real(busy_timeout_s, "busy_timeout_s", EmbeddingConfigError, 0, MOST_SECONDS)
         self._file = str(Path(self.path).absolute())
         self._sql: sqlite3.Connection | None = None
         self._notes: list[Note] = []
@@ -128,7 +128,14 @@ class EmbeddingCache:
         return int(found[0][0]) if found else 0
 
     def get(self, namespace: CacheNamespace, dimensions: int, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the cached vectors ``(d,)`` by text, and mark them as used."""
+        """Return the cached vectors ``(d,)`` by text, and mark them as used.
+
+        Raises:
+            EmbeddingConfigError: no namespace, dimension or list of texts.
+        """
+        _check(namespace)
+        whole(dimensions, "dimensions", EmbeddingConfigError, 1, MOST_DIMENSIONS)
+        texts = checked_texts(texts)
         digests = {namespace.digest(text): text for text in texts}
         rows = self._query(_GET, (*namespace[:3], dimensions, json.dumps(list(digests))))
         vectors = {}
@@ -142,7 +149,19 @@ class EmbeddingCache:
         return vectors
 
     def put(self, namespace: CacheNamespace, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Store the vectors ``(d,)`` of texts, and evict the least recently used ones beyond the limit."""
+        """Store the vectors ``(d,)`` of texts, and evict the least recently used ones beyond the limit.
+
+        Raises:
+            EmbeddingConfigError: no namespace, or no dict of vectors by text.
+            VectorError: a vector is no row of numbers.
+        """
+        _check(namespace)
+        if not isinstance(vectors, Mapping):
+            raise EmbeddingConfigError(f"vectors is {shown(vectors)}: wanted a dict of vectors by text")
+        vectors = {
+            utf8(text, "a text", EmbeddingConfigError): entry_vector(row, "a cached vector")
+            for text, row in vectors.items()
+        }
         rows = [
             (*namespace[:3], row.size, namespace.digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
             for text, row in vectors.items()
@@ -241,6 +260,11 @@ def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _unchanged(*_fault: object) -> None:
     """Let SQLite's errors be raised as they are."""
+
+
+def _check(namespace: CacheNamespace) -> None:
+    if not isinstance(namespace, CacheNamespace) or not all(isinstance(part, str) for part in namespace[:3]):
+        raise EmbeddingConfigError(f"namespace is {shown(namespace)}: wanted a CacheNamespace of texts")
 
 
 def _is_foreign(connection: sqlite3.Connection) -> bool:

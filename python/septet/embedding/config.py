@@ -11,11 +11,15 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
+from septet.arguments import cut, exact, listed, shown, utf8
 from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["ConfigLike", "EmbeddingConfig", "ProviderName", "config_of"]
+
+#: Bounds of a configuration: levels, members of a list, characters of a text.
+MOST_DEPTH, MOST_LISTED, MOST_CHARS = 8, 1_000, 100_000
 
 ProviderName: TypeAlias = Literal["none", "auto", "local", "openai", "openai-compatible", "voyage", "gemini", "ollama"]
 
@@ -103,6 +107,12 @@ class EmbeddingConfig(BaseModel):
     query_timeout_s: float = Field(default=3.0, gt=0, le=MAX_TIMEOUT_S)
     fallback: tuple[EmbeddingConfig, ...] = ()
 
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+        except ValidationError as fault:
+            raise _error(fault) from None
+
     @field_validator("model", "api_key", "api_key_env", "base_url", "model_path", mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
@@ -174,6 +184,10 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
         return _validated(data.get("embedding", data if "provider" in data else {}))
     if isinstance(source, str):
         return _validated({"provider": source})
+    if not isinstance(source, Mapping):
+        raise EmbeddingConfigError(
+            f"embedder is {shown(source)}: wanted an embedder, a provider's name, a dict, an EmbeddingConfig or a file"
+        )
     return _validated(source.get("embedding", source))
 
 
@@ -181,11 +195,40 @@ def _validated(data: Any) -> EmbeddingConfig:
     if data is None:
         return EmbeddingConfig()
     try:
-        return EmbeddingConfig.model_validate(data)
+        return EmbeddingConfig.model_validate(_plain("embedding", data))
     except ValidationError as fault:
-        first = fault.errors(include_input=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        kind, said = first["type"], first["msg"]
+        raise _error(fault) from None
+
+
+def _plain(name: str, value: Any, depth: int = 0) -> Any:
+    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+    if value is None or isinstance(value, (bool, SecretStr, EmbeddingConfig, os.PathLike)):
+        return value
+    value = exact(value)
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str):
+        return utf8(value, cut(name), EmbeddingConfigError, MOST_CHARS)
+    if isinstance(value, (Mapping, list, tuple)) and depth < MOST_DEPTH:
+        if isinstance(value, Mapping):
+            if not all(isinstance(key, str) for key in value):
+                raise EmbeddingConfigError(f"embedding is invalid at {cut(name)}: a dict with keys that are not text")
+            return {exact(key): _plain(str(exact(key)), inner, depth + 1) for key, inner in value.items()}
+        return [
+            _plain(name, inner, depth + 1) for inner in listed(value, name, EmbeddingConfigError, "a list", MOST_LISTED)
+        ]
+    # Not what it is: it may hold a key.
+    raise EmbeddingConfigError(
+        f"embedding is invalid at {cut(name)}: {type(value).__name__} is no text, number or list"
+    )
+
+
+def _error(fault: ValidationError) -> EmbeddingConfigError:
+    """Return what is wrong first; the message names the field, never its value."""
+    first = fault.errors(include_input=False, include_context=False)[0]
+    where = cut(".".join(str(part) for part in first["loc"]))
+    where = where if where.isprintable() else shown(where)
+    kind, said = first["type"], cut(first["msg"])
     if kind == "extra_forbidden":
         known = ", ".join(sorted(to_camel(name) for name in EmbeddingConfig.model_fields))
         raise EmbeddingConfigError(f"embedding has no field {where}; its fields are {known}")

@@ -9,9 +9,25 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import EmbeddingUnavailable
+from septet.arguments import exact, listed, real, shown, utf8
+from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 
-__all__ = ["Embedder", "Kind", "Pooling", "SpaceIdentity", "fault_in", "pooling_of", "space_name"]
+__all__ = [
+    "Embedder",
+    "Kind",
+    "Pooling",
+    "SpaceIdentity",
+    "check_embedder",
+    "checked_call",
+    "checked_texts",
+    "fault_in",
+    "name_of",
+    "pooling_of",
+    "space_name",
+]
+
+#: Texts of one call, characters of a name, and the longest time: a year.
+MOST_TEXTS, MOST_NAME_CHARS, MOST_SECONDS = 10_000_000, 1_024, 366 * 86_400.0
 
 #: The role of a text: something to find, or a query.
 Kind: TypeAlias = Literal["document", "query"]
@@ -99,9 +115,64 @@ def fault_in(what: str, error: BaseException, provider: str) -> EmbeddingUnavail
     return EmbeddingUnavailable(f"{what} {type(error).__name__}: {said}", provider=provider)
 
 
+def check_embedder(value: object, name: str) -> None:
+    """Check that a value has what an `Embedder` has.
+
+    Raises:
+        EmbeddingConfigError: it is a class, or lacks something.
+    """
+    needed = ("provider", "model", "dimensions", "batch_size", "embed", "close")
+    lacking = next((one for one in needed if isinstance(value, type) or not hasattr(value, one)), None)
+    if lacking is not None:
+        raise EmbeddingConfigError(f"{name} has {shown(value)}, which is no embedder: wanted one with {lacking}")
+
+
+def checked_texts(texts: object) -> list[str]:
+    """Return texts as a list.
+
+    Raises:
+        EmbeddingConfigError: no collection, or one of them is not text.
+    """
+    wanted = "a sequence of str, not one str"
+    given = listed(texts, "texts", EmbeddingConfigError, wanted, MOST_TEXTS, of=str)
+    odd = next((text for text in given if not isinstance(text, str)), None) if given else None
+    if odd is not None or None in given:
+        raise EmbeddingConfigError(f"texts has {shown(odd)}: wanted {wanted}")
+    return [text if type(text) is str else exact(text) for text in given]
+
+
+def checked_call(kind: object, timeout_s: object) -> float | None:
+    """Return the time limit of a call.
+
+    Raises:
+        EmbeddingConfigError: an unknown kind, or a time that is not 0 seconds to a year.
+    """
+    given = exact(kind)
+    if not isinstance(given, str) or given not in ("document", "query"):
+        raise EmbeddingConfigError(f"kind is {shown(kind)}: wanted 'document' or 'query'")
+    return None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_SECONDS)
+
+
+def name_of(value: object, what: str) -> str:
+    """Return the name of a model or a provider.
+
+    Raises:
+        EmbeddingConfigError: not text, empty, or longer than 1,024 characters.
+    """
+    name = utf8(value, what, EmbeddingConfigError, MOST_NAME_CHARS)
+    if not name.strip():
+        raise EmbeddingConfigError(f"{what} is empty: wanted a name")
+    return name
+
+
 def space_name(embedder: Embedder | SpaceIdentity) -> str:
     """Return the name of the space that an embedder's vectors live in: ``provider/model``.
 
     Vectors of different spaces are never compared.
+
+    Raises:
+        EmbeddingConfigError: it has no provider or no model.
     """
+    if not hasattr(embedder, "provider") or not hasattr(embedder, "model"):
+        raise EmbeddingConfigError(f"embedder is {shown(embedder)}: wanted one with provider and model")
     return f"{embedder.provider}/{embedder.model}"

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from septet.arguments import shown
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
-from septet.embedding.embedder import Embedder, space_name
+from septet.embedding.embedder import Embedder, check_embedder, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
@@ -77,6 +78,8 @@ class Embeddings:
         memories: bool = True,
     ) -> None:
         self._store, self._memories = store, memories
+        if options is not None and not isinstance(options, EmbeddingOptions):
+            raise EmbeddingConfigError(f"embedding_options is {shown(options)}: wanted EmbeddingOptions(...), or None")
         self._options = options or EmbeddingOptions()
         self._faults: list[Note] = []
         self._owned: list[Embedder | EmbeddingCache] = []
@@ -213,7 +216,9 @@ class Embeddings:
         if source is None:
             return None
         options = self._options
-        if callable(source) and not hasattr(source, "embed"):
+        if hasattr(source, "embed"):
+            check_embedder(source, "embedder")
+        elif callable(source):
             said = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
             raise EmbeddingConfigError(said)
         if hasattr(source, "embed"):

@@ -10,12 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock
-from septet.embedding.embedder import Embedder, Kind, Pooling, SpaceIdentity, pooling_of
+from septet.arguments import listed
+from septet.embedding.embedder import (
+    Embedder,
+    Kind,
+    Pooling,
+    SpaceIdentity,
+    check_embedder,
+    checked_call,
+    checked_texts,
+    pooling_of,
+)
 from septet.embedding.rows import BadVector
 from septet.embedding.transport.keys import COOL_DOWN_S
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 
 __all__ = ["FallbackEmbedder", "check_spaces"]
+
+MOST_EMBEDDERS = 100
 
 
 class FallbackEmbedder:
@@ -30,12 +42,17 @@ class FallbackEmbedder:
     """
 
     def __init__(self, embedders: Sequence[Embedder], *, clock: Callable[[], float] = time.monotonic) -> None:
-        if not embedders:
+        chain: list[Embedder] = listed(
+            embedders, "embedders", EmbeddingConfigError, "a list of embedders", MOST_EMBEDDERS
+        )
+        if not chain:
             raise EmbeddingConfigError("a fallback chain needs at least one embedder")
-        check_spaces(embedders)
-        self._embedders = tuple(embedders)
+        for one in chain:
+            check_embedder(one, "embedders")
+        check_spaces(chain)
+        self._embedders = tuple(chain)
         self._clock = clock
-        self._cool_until = [float("-inf")] * len(embedders)
+        self._cool_until = [float("-inf")] * len(chain)
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -72,7 +89,12 @@ class FallbackEmbedder:
         return next((said for said in map(pooling_of, self._embedders) if said is not None), None)
 
     def is_long(self, text: str) -> bool:
-        """Say whether a document is a long text to that one."""
+        """Say whether a document is a long text to that one.
+
+        Raises:
+            EmbeddingConfigError: the document is not text.
+        """
+        (text,) = checked_texts([text])
         return any(one.is_long(text) for one in self._embedders if pooling_of(one) is not None)  # type: ignore[attr-defined]
 
     def embed(
@@ -84,9 +106,11 @@ class FallbackEmbedder:
             timeout_s: the time limit of all together; each gets an equal share of what is left.
 
         Raises:
+            EmbeddingConfigError: `texts` is no list of texts, the kind unknown, or the time out of range.
             EmbeddingRefused: all refused, or one returned another dimension.
             EmbeddingUnavailable: all failed, at least one of them temporarily.
         """
+        texts, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
         ends_at = None if timeout_s is None else self._clock() + timeout_s
         order = self._order()
         errors: list[EmbeddingError] = []

@@ -10,10 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.embedder import Kind, fault_in
+from septet.arguments import called, whole
+from septet.embedding.embedder import Kind, checked_call, checked_texts, fault_in, name_of
 from septet.embedding.rows import finish, matrix_of
-from septet.errors import EmbeddingError
+from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.threads import call_within
+from septet.vector import MOST_DIMENSIONS
 
 __all__ = ["CallableEmbedder", "Function"]
 
@@ -37,7 +39,7 @@ class CallableEmbedder:
         batch_size: the most texts per call of the function.
 
     Raises:
-        ValueError: `batch_size` is less than 1.
+        EmbeddingConfigError: no function, no name, or a number out of range.
     """
 
     def __init__(
@@ -50,13 +52,15 @@ class CallableEmbedder:
         provider: str = "function",
         batch_size: int = 100,
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
+        error = EmbeddingConfigError
+        if called(function, "function", error) is None:
+            raise error("function is None: wanted a function of texts that returns a row of numbers for each")
+        called(queries, "queries", error)
         self._functions: dict[Kind, Function] = {"document": function, "query": queries or function}
-        self._model = model
-        self._provider = provider
-        self._dimensions = dimensions
-        self._batch_size = batch_size
+        self._model = name_of(model, "model")
+        self._provider = name_of(provider, "provider")
+        self._dimensions = None if dimensions is None else whole(dimensions, "dimensions", error, 1, MOST_DIMENSIONS)
+        self._batch_size = whole(batch_size, "batch_size", error, 1, 2**31 - 1)
 
     def __repr__(self) -> str:
         return f"CallableEmbedder({self._provider!r}, {self._model!r}, dimensions={self._dimensions})"
@@ -89,13 +93,12 @@ class CallableEmbedder:
         Raises:
             EmbeddingRefused: the dimension differs from the given or previous one.
             EmbeddingUnavailable: the function raised or took too long, or its rows are too few, not finite or all zero.
-            TypeError: `texts` is a single str.
+            EmbeddingConfigError: `texts` is no list of texts, the kind unknown, or the time out of range.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of str, not one str")
+        asked, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
         if timeout_s is None:
-            return self._rows(texts, kind)
-        return call_within(timeout_s, lambda: self._rows(texts, kind), self._provider)
+            return self._rows(asked, kind)
+        return call_within(timeout_s, lambda: self._rows(asked, kind), self._provider)
 
     async def aembed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from septet.arguments import real, shown, whole
 from septet.embedding.cache import CACHE_LIMIT
 from septet.embedding.pipeline import BATCH_TEXTS
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["EmbeddingOptions"]
+
+#: The largest count, and the longest time: a year.
+MOST, MOST_SECONDS = 2**31 - 1, 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +34,7 @@ class EmbeddingOptions:
         cache_limit: vectors kept by a cache that is given as a path.
 
     Raises:
-        EmbeddingConfigError: a number is out of range.
+        EmbeddingConfigError: a number is out of range: counts up to 2**31 - 1, times up to a year.
     """
 
     automatic: bool = True
@@ -46,11 +50,17 @@ class EmbeddingOptions:
     cache_limit: int = CACHE_LIMIT
 
     def __post_init__(self) -> None:
+        if not isinstance(self.automatic, bool):
+            raise EmbeddingConfigError(f"automatic is {shown(self.automatic)}: wanted True or False")
         least = {"batch_texts": 1, "query_memory": 0, "rest_s": 0, "longest_rest_s": 0, "close_wait_s": 0}
         least |= {"cache_limit": 1, "poll_s": 0, "jobs_at_once": 1, "job_texts": 1}
         for name, minimum in least.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= minimum:
-                raise EmbeddingConfigError(f"{name} must be a number of at least {minimum}, got {value!r}")
-        if self.query_timeout_s is not None and not self.query_timeout_s > 0:
-            raise EmbeddingConfigError(f"query_timeout_s must be greater than 0, or None; got {self.query_timeout_s!r}")
+            if name.endswith("_s"):
+                real(value, name, EmbeddingConfigError, minimum, MOST_SECONDS)
+            else:
+                whole(value, name, EmbeddingConfigError, minimum, MOST)
+        if self.query_timeout_s is not None and not real(
+            self.query_timeout_s, "query_timeout_s", EmbeddingConfigError, 0, MOST_SECONDS
+        ):
+            raise EmbeddingConfigError("query_timeout_s is 0: wanted more than 0, or None")

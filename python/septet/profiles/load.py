@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from septet.arguments import file_path, shown
 from septet.errors import ProfileError
 from septet.profiles.builtin import BUILTIN
 from septet.ranking.profile import Profile
@@ -34,11 +35,11 @@ def resolve(profile: ProfileLike) -> Profile:
     if isinstance(profile, Mapping):
         return _from_mapping(_bounded(profile))
     if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(_SUFFIXES)):
-        return _from_mapping(_read(profile))
+        return _from_mapping(_read(file_path(profile, "profile", ProfileError)))
     found = BUILTIN.get(profile) if isinstance(profile, str) else None
     if found is None:
         raise ProfileError(
-            f"unknown profile {profile!r}: built in are {', '.join(BUILTIN)}; or give a dict, a Profile or a file"
+            f"unknown profile {shown(profile)}: built in are {', '.join(BUILTIN)}; or give a dict, a Profile or a file"
         )
     return found
 
@@ -48,7 +49,9 @@ def _from_mapping(data: Mapping[str, Any]) -> Profile:
     parent = rest.pop("extends", None)
     if parent is not None:
         if not isinstance(parent, str) or parent not in BUILTIN:
-            raise ProfileError(f"profile extends {parent!r}, which is not built in: use one of {', '.join(BUILTIN)}")
+            raise ProfileError(
+                f"profile extends {shown(parent)}, which is not built in: use one of {', '.join(BUILTIN)}"
+            )
         rest.setdefault("name", f"{parent} (changed)")
         rest = _merged(BUILTIN[parent].to_dict(), rest)
     return Profile.checked(rest)

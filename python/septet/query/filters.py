@@ -6,10 +6,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
+from numbers import Number
 from typing import Any, TypeAlias, TypeGuard
 
-from septet.entry import SEVERITIES, as_epoch, utf8
+from septet.arguments import as_epoch, exact, listed, shown, utf8
+from septet.entry import SEVERITIES
 from septet.errors import QueryError
 
 __all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "names", "parse_where"]
@@ -28,6 +31,8 @@ _ORDERING = frozenset({"$gt", "$gte", "$lt", "$lte"})
 _LISTS = frozenset({"$in", "$nin", "$all"})
 _OPERATORS = frozenset({"$eq", "$ne", "$exists", "$contains"}) | _ORDERING | _LISTS
 MAX_DEPTH = 32
+#: Characters of a key of `where`.
+MOST_KEY_CHARS = 4_096
 #: So many filters a list of `$and`, `$or` or `$nor` may have, so many values a list of `$in`, `$nin` or `$all`.
 MOST_PARTS, MOST_VALUES = 100_000, 1_000_000
 #: So many comparisons a `where` may have, a list counted once: each may be made with every entry of the vault.
@@ -81,8 +86,13 @@ def parse_where(where: Mapping[str, Any]) -> dict[str, Filter]:
         QueryError: an unknown field or operator, a value that does not fit, or too many of them.
     """
     if not isinstance(where, Mapping):
-        raise QueryError(f"where is {type(where).__name__}: wanted a dict such as {{'attrs.team': 'core'}}")
-    found = {f"where {key}": _parse_item(key, value, 0) for key, value in where.items()}
+        raise QueryError(
+            f"where is {type(where).__name__}, {shown(where)}: wanted a dict such as {{'attrs.team': 'core'}}"
+        )
+    found: dict[str, Filter] = {}
+    for key, value in where.items():
+        parsed = _parse_item(key, value, 0)
+        found[f"where {key if type(key) is str else exact(key)}"] = parsed
     if (comparisons := sum(map(_comparisons, found.values()))) > MOST_COMPARISONS:
         raise QueryError(
             f"where has {comparisons:,} comparisons: at most {MOST_COMPARISONS:,} are taken; "
@@ -118,14 +128,20 @@ def names(item: Filter, field: str, value: str, *, negated: bool = False) -> boo
 
 
 def _checked_text(field: str, value: str) -> str:
+    if type(value) is not str:
+        value = exact(value)
     if field == "severity" and value not in SEVERITIES:
-        raise QueryError(f"severity is {value!r}: wanted one of {', '.join(SEVERITIES)}")
+        raise QueryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
     return utf8(value, f"the value {field} is compared with", QueryError)
 
 
 def _parse_item(key: object, value: Any, depth: int) -> Filter:
     if depth > MAX_DEPTH:
         raise QueryError(f"where is nested deeper than {MAX_DEPTH} levels")
+    if not isinstance(key, str):
+        raise QueryError(f"where has the key {shown(key)}: wanted a field name")
+    if type(key) is not str or len(key) > MOST_KEY_CHARS:
+        key = utf8(key, "a key of where", QueryError, MOST_KEY_CHARS)
     if key in ("$and", "$or", "$nor"):
         if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence) or not value:
             raise QueryError(f"{key} wants a non-empty list of filters")
@@ -139,10 +155,8 @@ def _parse_item(key: object, value: Any, depth: int) -> Filter:
         return AnyOf(parts) if key == "$or" else Not(AnyOf(parts))
     if key == "$not":
         return Not(_parse_filter(value, depth + 1))
-    if not isinstance(key, str):
-        raise QueryError(f"where has the key {key!r}: wanted a field name")
     if key.startswith("$"):
-        raise QueryError(f"unknown operator {key!r} around filters: known are $and, $or, $nor, $not")
+        raise QueryError(f"unknown operator {shown(key)} around filters: known are $and, $or, $nor, $not")
     return _parse_field(_field(key), value, depth)
 
 
@@ -183,7 +197,7 @@ def _is_field(key: object) -> TypeGuard[str]:
 
 def _parse_filter(value: Any, depth: int) -> Filter:
     if not isinstance(value, Mapping) or not value:
-        raise QueryError(f"{value!r} is no filter: wanted a non-empty dict")
+        raise QueryError(f"{shown(value)} is no filter: wanted a non-empty dict")
     parts = tuple(_parse_item(k, v, depth) for k, v in value.items())
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
@@ -207,21 +221,26 @@ def _parse_field(field: str, value: Any, depth: int) -> Filter:
 
 
 def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
+    if type(operator) is not str:
+        operator = exact(operator)
     if not isinstance(operator, str) or operator not in _OPERATORS:
-        raise QueryError(f"unknown operator {operator!r} on {field}: known are {', '.join(sorted(_OPERATORS))}")
+        raise QueryError(f"unknown operator {shown(operator)} on {field}: known are {', '.join(sorted(_OPERATORS))}")
     if operator in _LISTS:
         if isinstance(operand, (str, bytes, Mapping)) or not isinstance(operand, (Sequence, set, frozenset)):
             raise QueryError(f"{operator} on {field} wants a list of values")
         if len(operand) > MOST_VALUES:
             raise QueryError(f"{operator} on {field} has {len(operand):,} values: at most {MOST_VALUES:,} are taken")
-        return Compare(field, operator, _scalars(field, operand))
+        values: Collection[Any] = operand
+        if type(operand) not in (list, tuple, set, frozenset):
+            values = listed(operand, f"{operator} on {field}", QueryError, "a list of values", MOST_VALUES)
+        return Compare(field, operator, _scalars(field, values))
     if operator == "$exists":
         if not isinstance(operand, bool):
             raise QueryError(f"$exists on {field} wants true or false")
         return Compare(field, operator, operand)
     value = _scalar(field, operand)
     if operator in _ORDERING and (value is None or isinstance(value, bool) or field == "tags"):
-        raise QueryError(f"{operator} on {field} cannot order {operand!r}")
+        raise QueryError(f"{operator} on {field} cannot order {shown(operand)}")
     if operator == "$contains" and not isinstance(value, str):
         raise QueryError(f"$contains on {field} wants text")
     return Compare(field, operator, value)
@@ -233,8 +252,10 @@ def _field(key: str) -> str:
     if key.startswith("attrs."):
         if all(utf8(key, "a key of where", QueryError).split(".")[1:]):
             return key
-        raise QueryError(f"{key!r} is no path into attrs: wanted attrs.name or attrs.name.name")
-    raise QueryError(f"unknown field {key!r} in where: known are {', '.join(sorted(FILTER_FIELDS))} and attrs.NAME")
+        raise QueryError(f"{shown(key)} is no path into attrs: wanted attrs.name or attrs.name.name")
+    raise QueryError(
+        f"unknown field {shown(key)} in where: known are {', '.join(sorted(FILTER_FIELDS))} and attrs.NAME"
+    )
 
 
 def _scalars(field: str, values: Collection[Any]) -> tuple[Scalar, ...]:
@@ -263,22 +284,24 @@ def _plain_values(field: str, values: Collection[Any]) -> Collection[Scalar] | N
 
 
 def _scalar(field: str, value: Any) -> Scalar:
+    if type(value) not in _PLAIN and not isinstance(value, datetime):
+        value = exact(value.item() if isinstance(value, Number) and hasattr(value, "item") else value)
     if field in _TIME_FIELDS:
         return as_epoch(value, field, QueryError)
     if value is None or isinstance(value, bool):
         if field in FILTER_FIELDS and isinstance(value, bool):
-            raise QueryError(f"{field} is text: it cannot be compared with {value!r}")
+            raise QueryError(f"{field} is text: it cannot be compared with {shown(value)}")
         return value
     if isinstance(value, str):
         if field in _LINE_FIELDS:
-            raise QueryError(f"{field} is a number: it cannot be compared with {value!r}")
+            raise QueryError(f"{field} is a number: it cannot be compared with {shown(value)}")
         return _checked_text(field, value)
     if isinstance(value, (int, float)) and (field not in FILTER_FIELDS or field in _LINE_FIELDS):
         return as_epoch(value, field, QueryError) if isinstance(value, float) else _bounded(field, value)
-    raise QueryError(f"{field} cannot be compared with {value!r} ({type(value).__name__})")
+    raise QueryError(f"{field} cannot be compared with {shown(value)} ({type(value).__name__})")
 
 
 def _bounded(field: str, value: int) -> int:
     if not -_BEYOND <= value < _BEYOND:
-        raise QueryError(f"{field} is compared with {value}, which is no 64-bit integer")
+        raise QueryError(f"{field} is compared with {shown(value)}, which is no 64-bit integer")
     return value

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from septet.entry import utf8
+from septet.arguments import exact, listed, real, shown, utf8, whole
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import GroupBy, Leg, Mode
@@ -34,6 +33,10 @@ NO_VECTOR = "legs asks for vectors alone, and there is neither a query_vector no
 MOST = 2**31 - 1
 #: Of so many candidates one is taken to be a group, to begin with.
 PARTS = 4
+#: So many tags, kinds or legs a search may name.
+MOST_TEXTS = 10_000
+#: So many characters a query may have; only its first terms count, so most are cut much earlier.
+MOST_QUERY_CHARS = 50_000_000
 #: More threads than this are not started.
 MOST_THREADS = 256
 
@@ -117,8 +120,8 @@ class Plan(NamedTuple):
             QueryError: the query is no text, or vectors alone are searched and there is none.
             VectorError: the vector is not one-dimensional, or has NaN, infinite or only zero components.
         """
-        if not isinstance(query, str):
-            raise QueryError(f"a query is {type(query).__name__}: wanted text")
+        if type(query) is not str or len(query) > MOST_QUERY_CHARS:
+            query = utf8(query, "a query", QueryError, MOST_QUERY_CHARS)
         if vector is None and "text" not in self.legs and not embeds:
             raise QueryError(NO_VECTOR)
         parsed = parse(query, self.profile.text)
@@ -142,26 +145,30 @@ def make_plan(
         QueryError: an argument that cannot be understood.
         VectorError: a query vector with NaN, infinite or only zero components.
     """
-    if not isinstance(query, str):
-        raise QueryError(f"query is {type(query).__name__}: wanted text")
+    if type(query) is not str or len(query) > MOST_QUERY_CHARS:
+        query = utf8(query, "query", QueryError, MOST_QUERY_CHARS)
     chosen = profile if isinstance(profile, Profile) else resolve(profile)
     cuts = chosen.cuts
     limit, max_tokens = options["limit"], options["max_tokens"]
-    limit = None if limit is None else _count("limit", limit)
-    mode = options["mode"]
-    if mode not in ("full", "scan"):
-        raise QueryError(f"mode is {mode!r}: wanted 'full' or 'scan'")
-    group_by = options["group_by"]
-    if group_by not in (None, "parent"):
-        raise QueryError(f"group_by is {group_by!r}: wanted 'parent' or None")
+    if limit is not None and not (type(limit) is int and 0 < limit <= MOST):
+        limit = _count("limit", limit)
+    mode: Any = options["mode"]
+    group_by: Any = options["group_by"]
+    domain = options["domain"]
+    if type(mode) is not str:
+        mode = exact(mode)
+    if type(mode) is not str or mode not in ("full", "scan"):
+        raise QueryError(f"mode is {shown(mode)}: wanted 'full' or 'scan'")
+    if group_by is not None and (not isinstance(group_by := exact(group_by), str) or group_by != "parent"):
+        raise QueryError(f"group_by is {shown(group_by)}: wanted 'parent' or None")
     min_score, min_confidence = options["min_score"], options["min_confidence"]
     if min_score is not None:
         min_score = _score("min_score", min_score)
     if min_confidence is not None and not 0 <= (min_confidence := _score("min_confidence", min_confidence)) <= 1:
-        raise QueryError(f"min_confidence is {min_confidence}: wanted a number from 0 to 1")
+        raise QueryError(f"min_confidence is {shown(min_confidence)}: wanted a number from 0 to 1")
     for name in ("include_expired", "include_memories"):
         if not isinstance(options[name], bool):
-            raise QueryError(f"{name} is {options[name]!r}: wanted True or False")
+            raise QueryError(f"{name} is {shown(options[name])}: wanted True or False")
     kinds = () if options["kinds"] is None else _kinds(options["kinds"])
     filters = _filters(options, kinds)
     memories = options["include_memories"] or MEMORY in kinds
@@ -171,7 +178,7 @@ def make_plan(
     return Plan(
         query=parse(query, chosen.text),
         profile=chosen,
-        mode=mode,
+        mode=mode,  # type: ignore[arg-type]
         limit=limit,
         candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
         * (PARTS if group_by else 1),
@@ -182,14 +189,14 @@ def make_plan(
         scores_memories=memories and chosen.memory_score is None,
         legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
         tags=() if tags is None else _texts("tags", tags),
-        domain=options["domain"],
+        domain=domain if domain is None or type(domain) is str else exact(domain),
         vector=None if given is None else query_vector(given),
         model=None if model is None else utf8(model, "model", QueryError),
         min_score=min_score,
         min_confidence=min_confidence,
         max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
         corpus_columns=chosen.corpus_columns,
-        group_by=group_by,
+        group_by=group_by,  # type: ignore[arg-type]
     )
 
 
@@ -205,7 +212,9 @@ def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Fi
     for name in named:
         value = options[name]
         if not isinstance(value, str):
-            raise QueryError(f"{name} is {value!r}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several")
+            raise QueryError(
+                f"{name} is {shown(value)}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several"
+            )
         out[name] = compare_text(name, value)
     if kinds:
         # A caller who asks for memories gets them, even when `kinds` names other kinds.
@@ -226,12 +235,10 @@ def _asks_memories(filters: Mapping[str, Filter]) -> bool:
 
 
 def _score(name: str, value: object) -> float:
-    if not isinstance(value, (int, float)) or value != value:
-        raise QueryError(f"{name} is {value!r}: wanted a number")
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    given = exact(value)
+    if isinstance(given, float) and math.isinf(given):
+        return given
+    return real(given, name, QueryError)
 
 
 def _kinds(kinds: object) -> tuple[str, ...]:
@@ -245,7 +252,7 @@ def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
     legs = options["legs"]
     wanted = frozenset(_texts("legs", (legs,) if isinstance(legs, str) else legs))
     if not wanted or wanted - frozenset(LEGS):
-        raise QueryError(f"legs is {legs!r}: wanted one or both of {LEGS}")
+        raise QueryError(f"legs is {shown(legs)}: wanted one or both of {LEGS}")
     if wanted == {"vector"} and options["query_vector"] is None and not embeds:
         raise QueryError(NO_VECTOR)
     return wanted
@@ -253,15 +260,12 @@ def _legs(options: Mapping[str, Any], embeds: bool) -> frozenset[str]:
 
 def _texts(name: str, values: object) -> tuple[str, ...]:
     """Return a collection of texts as a tuple."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise QueryError(f"{name} is {values!r}: wanted a list of strings")
-    return tuple(utf8(v, name, QueryError) for v in values)
+    given = listed(values, name, QueryError, "a list of strings", MOST_TEXTS, of=str)
+    return tuple([utf8(v, name, QueryError) for v in given])
 
 
 def _count(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise QueryError(f"{name} is {value!r}: wanted a whole number of at least 1, or None")
-    return min(int(value), MOST)
+    return min(whole(value, name, QueryError, 1), MOST)
 
 
 def thread_count(threads: object) -> int:

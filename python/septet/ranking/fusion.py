@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.checked import Bounds, Checked
+from septet.checked import LARGE, SMALL, Bounds, Checked
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
@@ -54,7 +54,7 @@ class Col(Checked):
 class Const(Checked):
     """The same value for every candidate."""
 
-    const: float
+    const: Annotated[float, Bounds(ge=-LARGE, le=LARGE)]
 
 
 class Only(Checked):
@@ -68,7 +68,7 @@ class Scale(Checked):
     """``(x + shift) / max(x + shift)`` over the candidates; 0 where nothing is positive, unknown stays unknown."""
 
     scale: Expression
-    shift: float = 0.0
+    shift: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
 
 
 class Estimate(Checked):
@@ -82,15 +82,15 @@ class Estimate(Checked):
 
     estimate: Expression
     by: Expression
-    intercept: float
-    slope: float
-    doubt: Annotated[float, Bounds(ge=0)]
+    intercept: Annotated[float, Bounds(ge=-LARGE, le=LARGE)]
+    slope: Annotated[float, Bounds(ge=-LARGE, le=LARGE)]
+    doubt: Annotated[float, Bounds(ge=0, le=LARGE)]
 
 
 class Term(Checked):
     """A weighted part of a `Sum`."""
 
-    weight: Annotated[float, Bounds(ge=0)]
+    weight: Annotated[float, Bounds(ge=0, le=LARGE)]
     of: Expression
 
 
@@ -105,7 +105,7 @@ class Sum(Checked):
     missing: Missing = "share"
 
     def __post_init__(self) -> None:
-        if not any(t.weight for t in self.sum):
+        if sum(t.weight for t in self.sum) < SMALL:
             raise ValueError("all weights of the sum are 0")
 
 
@@ -116,7 +116,7 @@ class Rrf(Checked):
     """
 
     rrf: Annotated[tuple[Term, ...], Bounds(min_length=1)]
-    k: Annotated[float, Bounds(ge=0)] = 60.0
+    k: Annotated[float, Bounds(ge=0, le=LARGE)] = 60.0
     first_rank: Literal[0, 1] = 1
 
     def __post_init__(self) -> None:

@@ -37,13 +37,19 @@ COLUMNS = frozenset({"bm25", "trigram", "tfidf", "feedback", "cosine", "severity
 #: Those that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
 SECONDS_A_DAY = 86_400.0
+#: Between these bounds weights add up, and divide, without a loss.
+MOST_WEIGHT, LEAST_WEIGHT = 1e9, 1e-9
 
 #: A number from 0 to 1.
 Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
-Positive: TypeAlias = Annotated[float, Bounds(gt=0)]
-NotNegative: TypeAlias = Annotated[float, Bounds(ge=0)]
-Count: TypeAlias = Annotated[int, Bounds(ge=0)]
-AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1)]
+#: Sums and products of numbers within these bounds stay far from infinity, and counts fit SQLite's integers.
+Positive: TypeAlias = Annotated[float, Bounds(ge=1e-9, le=1e9)]
+NotNegative: TypeAlias = Annotated[float, Bounds(ge=0, le=1e9)]
+Bounded: TypeAlias = Annotated[float, Bounds(ge=-1e9, le=1e9)]
+Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
+AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1, le=2**31 - 1)]
+Many: TypeAlias = Annotated[int, Bounds(ge=1, le=1_000_000)]
+Few: TypeAlias = Annotated[int, Bounds(ge=1, le=10_000)]
 
 
 class ColumnWeights(Checked):
@@ -73,8 +79,8 @@ class Feedback(Checked):
         covered: no feedback when a candidate holds this share of the query's information.
     """
 
-    rows: AtLeastOne = 5
-    terms: AtLeastOne = 20
+    rows: Few = 5
+    terms: Few = 20
     agreeing: AtLeastOne = 2
     covered: Share = 0.85
 
@@ -123,8 +129,8 @@ class Smoothing(Checked):
 
     signals: tuple[str, ...] = ("semantic", "vector")
     share: Share = 0.4
-    neighbours: AtLeastOne = 10
-    most: AtLeastOne = 100
+    neighbours: Few = 10
+    most: Few = 100
     # A question for one thing is answered by one entry: the three numbers keep known-item searches as they are.
     lead: Share = 0.15
     covered: Share = 0.85
@@ -162,7 +168,7 @@ class Graph(Checked):
     anchors: Count = 5
     most_links: Count | None = None
     most_pulled: Count = 100
-    proximity: tuple[Share, ...] = (1 / 2, 1 / 3)
+    proximity: Annotated[tuple[Share, ...], Bounds(max_length=16)] = (1 / 2, 1 / 3)
 
 
 class Cuts(Checked):
@@ -179,11 +185,11 @@ class Cuts(Checked):
     """
 
     limit: AtLeastOne = 10
-    factor: AtLeastOne = 3
+    factor: Many = 3
     minimum: AtLeastOne = 30
     guard_below: Count = 50
     budget: Literal["skip", "stop"] = "skip"
-    confident_score: float | None = None
+    confident_score: Bounded | None = None
     confident_limit: AtLeastOne = 3
 
 
@@ -205,9 +211,9 @@ class Confidence(Checked):
     """
 
     spread: NotNegative = 1.64
-    cosine_at: float = 0.36
+    cosine_at: Bounded = 0.36
     cosine_steep: Positive = 16.0
-    words_at: float = 0.117
+    words_at: Bounded = 0.117
     words_steep: Positive = 40.0
     words_beside: NotNegative = 12.0
     share: Share = 0.4
@@ -259,10 +265,10 @@ class Profile(Checked):
         memory_score: a fixed score for memories; None scores, and embeds, them like entries.
     """
 
-    name: Annotated[str, Bounds(min_length=1)]
+    name: Annotated[str, Bounds(min_length=1, max_length=256)]
     description: str = ""
     text: TextRules = field(default_factory=TextRules.known)
-    signals: Annotated[dict[str, Expression], Bounds(min_length=1)]
+    signals: Annotated[dict[str, Expression], Bounds(min_length=1, max_length=256)]
     weights: dict[WeightSet, dict[str, float]]
     missing: Missing = "zero"
     balance: Balance | None = None
@@ -273,15 +279,15 @@ class Profile(Checked):
     cuts: Cuts = field(default_factory=Cuts.known)
     adaptive: Adaptive = field(default_factory=Adaptive.known)
     vectors: Literal["one", "per-model"] = "one"
-    memory_score: float | None = None
+    memory_score: Bounded | None = None
 
     def __post_init__(self) -> None:
         for name in get_args(WeightSet):
             weights = self.weights.get(name)
             if weights is None or set(weights) != set(self.signals):
                 raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
-            if any(w < 0 for w in weights.values()) or sum(weights.values()) <= 0:
-                raise ValueError(f"weights.{name} must be 0 or more, and not all 0")
+            if any(not 0 <= w <= MOST_WEIGHT for w in weights.values()) or sum(weights.values()) < LEAST_WEIGHT:
+                raise ValueError(f"weights.{name} must be from 0 to {MOST_WEIGHT:g}, and not all 0")
         if unknown := self.columns - COLUMNS:
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
         rule, balance, near = self.adaptive, self.balance, self.smoothing

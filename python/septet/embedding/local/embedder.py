@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Encoder
-from septet.embedding.embedder import Kind, Pooling
+from septet.arguments import file_path, utf8
+from septet.arguments import whole as whole_number
+from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, name_of
 from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
@@ -36,6 +38,7 @@ __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 
 #: Pieces of texts encoded between two looks at the clock.
 _BLOCK = 64
+MOST_PREFIX_CHARS, MOST_THREADS = 10_000, 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,6 @@ class LocalEmbedder:
     Raises:
         EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
             ``local`` is not installed. The message names the file and the remedy.
-        ValueError: `threads` is less than 1.
     """
 
     def __init__(
@@ -85,8 +87,14 @@ class LocalEmbedder:
             if find_spec(needed) is None:
                 said = f"local models require an extra: pip install 'septet[local]' ({needed} is missing)"
                 raise EmbeddingConfigError(said, provider="local")
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be 1 or more, got {threads}")
+        error = EmbeddingConfigError
+        for what, text in (("query_prefix", query_prefix), ("document_prefix", document_prefix)):
+            if text is not None:
+                utf8(text, what, error, MOST_PREFIX_CHARS)
+        threads = None if threads is None else whole_number(threads, "threads", error, 1, MOST_THREADS)
+        model = None if model is None else name_of(model, "model")
+        if source is not None and not (isinstance(source, str) and not source):
+            source = file_path(source, "source", error)
         folder, name = find_model(_first() if source is None else source)
         if model is None and document_prefix:
             # A prefix changes the vectors, so they get a space of their own.
@@ -146,9 +154,10 @@ class LocalEmbedder:
         """Say whether a document goes in windows.
 
         Raises:
-            EmbeddingConfigError: the tokenizer or the weights are damaged.
+            EmbeddingConfigError: the tokenizer or the weights are damaged, or the document is not text.
         """
-        loaded, text = self._ready(), self._prefix["document"] + text
+        (given,) = checked_texts([text])
+        loaded, text = self._ready(), self._prefix["document"] + given
         return whole(loaded.tokenizer, text.encode("utf-8", "replace").decode("utf-8"), self.max_tokens) is None
 
     def embed(
@@ -159,12 +168,11 @@ class LocalEmbedder:
         A vector depends on its text alone, to the last bit: neither on other texts nor on threads.
 
         Raises:
-            EmbeddingConfigError: the tokenizer or the weights are damaged.
+            EmbeddingConfigError: the tokenizer or the weights are damaged; `texts` is no list of texts, the kind
+                unknown, or the time out of range.
             EmbeddingUnavailable: the work takes longer than `timeout_s`.
-            TypeError: `texts` is a single str.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of str, not one str")
+        texts, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
         end = None if timeout_s is None else time.monotonic() + timeout_s
         loaded, prefix = self._ready(), self._prefix[kind]
         rows = np.zeros((len(texts), self.dimensions), np.float32)

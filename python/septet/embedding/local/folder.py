@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from septet.arguments import file_path, listed
 from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
 
@@ -148,6 +149,9 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     raise _fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: name another")
 
 
+MOST_FOLDERS = 1_000
+
+
 def local_models(
     folders: Iterable[str | os.PathLike[str]] = (), *, environment: Mapping[str, str] | None = None
 ) -> list[Found]:
@@ -158,10 +162,14 @@ def local_models(
     Args:
         folders: folders or packages named by a configuration; a fault is reported in `Found`, not raised.
         environment: the process's own if None.
+
+    Raises:
+        EmbeddingConfigError: no list of paths.
     """
     env = os.environ if environment is None else environment
     named = env.get(MODEL_VARIABLE, "").strip()
-    found = [_found("configured", os.fspath(folder)) for folder in folders]
+    given = listed(folders, "folders", EmbeddingConfigError, "a list of paths", MOST_FOLDERS)
+    found = [_found("configured", file_path(folder, "a folder", EmbeddingConfigError)) for folder in given]
     found += [_found("SEPTET_MODEL", named)] if named else []
     return found + [_found("installed", package) for package in PACKAGES if _package_folder(package)]
 

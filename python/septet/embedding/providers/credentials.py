@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import SecretStr
 
+from septet.arguments import shown
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.errors import EmbeddingConfigError
 
@@ -52,7 +53,8 @@ def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[S
             raise EmbeddingConfigError(message, provider=config.provider) from None
         return [found] if found else []
     if variables := _variables(config):
-        message = f"no API key for {config.provider}: set {' or '.join(variables)}, or give apiKey"
+        names = " or ".join(name if name.isprintable() and len(name) < 200 else shown(name) for name in variables)
+        message = f"no API key for {config.provider}: set {names}, or give apiKey"
         raise EmbeddingConfigError(message, provider=config.provider)
     return []
 

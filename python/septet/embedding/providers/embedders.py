@@ -105,6 +105,7 @@ class _Provider(HttpEmbedder, ABC):
         Raises:
             EmbeddingConfigError: the key is missing, or the model where there is no default, or the address is invalid.
         """
+        config = config_of(config)
         given = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
         return cls(config.model, environment=environment, outside=outside, **cast("Fields", given))
 
@@ -115,6 +116,7 @@ class _Provider(HttpEmbedder, ABC):
         Raises:
             EmbeddingConfigError: the model is missing where there is no default, or the address is invalid.
         """
+        config = config_of(config)
         provider_format = cls._format(config, environment)
         return SpaceIdentity(
             provider_format.provider,

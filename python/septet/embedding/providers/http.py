@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import Kind, checked_call, checked_texts
 from septet.embedding.providers.provider_format import ProviderFormat
 from septet.embedding.providers.requests import answer_bytes, batches, pieces, split_bytes
 from septet.embedding.rows import finish, mean_row
@@ -136,7 +136,8 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str], kind: Kind | None, ends_at: float) -> Steps[Matrix]:
         """Return the rows of all texts, from as many requests as needed."""
         kind = kind or self._kind
-        parts = self._parts(texts, kind)
+        checked_call(kind, None)
+        parts = self._parts(checked_texts(texts), kind)
         flat = [piece for part in parts for piece in part]
         found: list[Matrix] = []
         try:
@@ -149,8 +150,6 @@ class HttpEmbedder:
 
     def _parts(self, texts: Sequence[str], kind: Kind) -> list[list[str]]:
         """Return the pieces of each text, prefixed, as they are sent."""
-        if isinstance(texts, str):
-            raise TypeError("texts must be a sequence of str, not one str")
         blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
         if blank is not None:
             raise EmbeddingRefused(

@@ -27,7 +27,9 @@ def ollama_url(host: str) -> str:
         parts = urlsplit(f"//{text}")
         name = parts.hostname or "127.0.0.1"
         name = f"[{name}]" if ":" in name else name
-        text = f"http://{name}:{parts.port or 11434}{parts.path}"
+        # A port that is none stays as it is, for the check of the whole address.
+        port = parts.netloc.rpartition("]")[2].partition(":")[2]
+        text = f"http://{name}:{port or 11434}{parts.path}"
     for tail in ("/api", "/v1"):
         text = text.removesuffix(tail)
     # A server may listen on every address, but none can be called so.

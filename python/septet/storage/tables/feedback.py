@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from septet.arguments import exact, shown, utf8
+from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
-__all__ = ["ACTIONS", "Feedback", "all_rows", "clear", "counts", "record", "restore"]
+__all__ = ["ACTIONS", "Feedback", "all_rows", "checked", "clear", "counts", "record", "restore"]
 
 #: What a user can do with a result; ``failed`` is a system error and never counts.
 ACTIONS = ("accepted", "modified", "dismissed", "failed")
+#: Characters of a query that is remembered.
+MOST_QUERY_CHARS = 1_000_000
 
 
 class Feedback(NamedTuple):
@@ -20,6 +24,18 @@ class Feedback(NamedTuple):
     entry_id: str
     action: str
     created_at: float
+
+
+def checked(query: object, entry_id: object, action: object, at: float) -> Feedback:
+    """Return a row.
+
+    Raises:
+        EntryError: a value is not text, the query is too long, or the action none of `ACTIONS`.
+    """
+    done = exact(action)
+    if not isinstance(done, str) or done not in ACTIONS:
+        raise EntryError(f"action is {shown(action)}: wanted one of {', '.join(ACTIONS)}")
+    return Feedback(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
 
 
 def all_rows(read: Reading) -> Iterator[Feedback]:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from septet.entry import utf8
+from septet.arguments import listed, shown, utf8
+from septet.entry import MAX_ID_CHARS
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
@@ -26,6 +27,9 @@ __all__ = [
     "row_links",
 ]
 
+#: Characters of a link's note.
+MOST_NOTE_CHARS = 1_000_000
+
 
 class Link(NamedTuple):
     """A typed link from one entry to another."""
@@ -42,13 +46,16 @@ def checked(item: Sequence[Any]) -> Link:
     Raises:
         EntryError: not all text, an empty type, or an entry linked to itself.
     """
-    link = Link(*item, *("related", "")[len(item) - 2 :]) if 2 <= len(item) <= 4 else None
-    if link is None or not all(isinstance(part, str) for part in link) or not link.type.strip():
-        raise EntryError(f"link {item!r} cannot be stored: wanted (source, target, type, note), all text")
-    for name, part in zip(Link._fields, link):
-        utf8(part, f"link {name}")
+    wanted = "(source, target, type, note), all text"
+    given = listed(item, "link", EntryError, wanted, 4)
+    if len(given) < 2 or not all(isinstance(part, str) for part in given):
+        raise EntryError(f"link {shown(item)} cannot be stored: wanted {wanted}")
+    texts = [utf8(part, f"link {name}", EntryError, MOST_NOTE_CHARS) for name, part in zip(Link._fields, given)]
+    link = Link(*texts, *("related", "")[len(texts) - 2 :])
+    if not link.type.strip() or len(link.type) > MAX_ID_CHARS:
+        raise EntryError(f"link type is {shown(link.type)}: wanted 1 to {MAX_ID_CHARS} characters")
     if link.source == link.target:
-        raise EntryError(f"{link.source!r} cannot be linked to itself")
+        raise EntryError(f"{shown(link.source)} cannot be linked to itself: name two entries")
     return link
 
 

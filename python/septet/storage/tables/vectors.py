@@ -36,6 +36,8 @@ __all__ = [
 
 #: The model name of vectors given without one.
 DEFAULT_MODEL = "given"
+#: Characters of a model's name.
+MOST_MODEL_CHARS = 1_024
 
 
 class GivenVectors(NamedTuple):
@@ -225,7 +227,7 @@ def _given_spaces(write: Writing) -> list[Space]:
 
 
 def _model(name: object) -> str:
-    text = utf8(name, "model")
+    text = utf8(name, "model", EntryError, MOST_MODEL_CHARS)
     if not text.strip():
         raise EntryError("model is empty: wanted a name, or None")
     return text

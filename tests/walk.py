@@ -1,0 +1,277 @@
+"""Every public callable with each of its arguments: what can be called, how, and in what world.
+
+A new method is walked as soon as it is there; a required parameter of a new name needs a valid value in `VALID`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import septet
+from septet.checked import Checked
+from septet.embedding.providers.embedders import Fields
+from septet.entry import FIELDS
+from septet.fields import EntryChanges, EntryOverrides, MemoryFields
+
+#: Everything that the package and its two rooms for callers name.
+PUBLIC = {
+    name: getattr(module, name) for module in (septet.embedding, septet.profiles, septet) for name in module.__all__
+}
+#: What is not walked, and why.
+LEFT_OUT = {
+    "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
+    "EmbeddingCache.after_fork": "takes no argument of a caller's",
+    "Embedder": "a protocol",
+    "CacheNamespace.digest": "a part of the cache, which checks the texts",
+    "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
+    "LocalEmbedder.is_long": "as embed",
+    "Strings": "a protocol",
+    "HttpEmbedder.embed": "asks a network; its texts are those of the embedders that are walked",
+    "HttpEmbedder.aembed": "as embed",
+    "HttpEmbedder.whole": "as embed",
+}
+#: Plain values that Septet makes: what a caller makes of them is checked where it is given.
+MADE_BY_SEPTET = {
+    name
+    for name, kind in PUBLIC.items()
+    if inspect.isclass(kind) and (issubclass(kind, tuple) or is_dataclass(kind))
+    if not issubclass(kind, Checked) and name != "EmbeddingOptions"
+}
+#: Parameters that are not varied, and why.
+NOT_VARIED = {
+    ("environment", "outside"): "stand-ins for the process's own environment, clock and network",
+}
+FIXED = {name for names in NOT_VARIED for name in names}
+#: The parameters behind ``**`` of each method that has them.
+NAMED = {
+    "Vault.add": sorted(FIELDS),
+    "Vault.update": sorted(EntryChanges.__annotations__.keys() | EntryOverrides.__annotations__.keys() - {"id"}),
+    "Vault.remember": sorted(MemoryFields.__annotations__),
+    **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
+    "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
+    "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
+}
+
+
+class Call(NamedTuple):
+    """A callable with one of its arguments left open."""
+
+    name: str
+    argument: str
+    make: Callable[[World, Any], Any]
+
+
+class World:
+    """Something of everything, small: two vaults, one of them embedded, a federation, an index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+        self.embedder = septet.CallableEmbedder(by_length, model="lengths", dimensions=3)
+        self.cache = septet.EmbeddingCache(folder / "cache.db")
+        self.index = septet.VectorIndex(3)
+        self.index.add(np.eye(3))
+        self.index.save(folder / "index.npy")
+        self.vectorizer = septet.TfidfVectorizer().fit(["ducks swim", "geese fly"])
+        self.vault = self.filled("vault")
+        self.other = septet.Vault(folder / "other.db", sidecar=False, clock=lambda: 2_000.0)
+        self.other.add(id="a", title="ducks of the team")
+        self.federation = septet.Federation({"agent": self.vault, "team": self.other})
+
+    def filled(self, name: str) -> septet.Vault:
+        made = septet.Vault(self.folder / f"{name}.db", sidecar=False, clock=lambda: 1_000.0)
+        made.add(id="a", title="ducks swim", description="in ponds", tags=["bird"], attrs={"n": 1}, vector=[1, 0, 0])
+        made.add(id="b", title="geese fly", domain="sky", vector=[0, 1, 0], created_at=10, updated_at=20)
+        made.add(id="c", title="a duck and a goose", span={"path": "c.md", "first_line": 1, "last_line": 2})
+        made.remember("ducks like bread", id="m")
+        made.link("a", "b")
+        made.feedback("ducks", "a", "accepted")
+        return made
+
+    def close(self) -> None:
+        for one in (self.federation, self.vault, self.other, self.cache):
+            one.close()
+
+    def path(self) -> Path:
+        self.count += 1
+        return self.folder / f"file{self.count}"
+
+    def backup(self) -> Path:
+        made = self.path()
+        self.vault.backup(made)
+        return made
+
+    def content(self) -> str:
+        """Everything that the vault holds, as text, and its generation."""
+        vault = self.vault
+        with vault._store.reading() as read:
+            kept = {
+                table: read.sql.execute(f"SELECT * FROM {table}").fetchall()
+                for table in ("entries", "links", "feedback", "spaces", "vectors")
+            }
+            return repr((read.generation, kept))
+
+    def of(self, name: str) -> object:
+        return {
+            "Vault": self.vault,
+            "Federation": self.federation,
+            "VectorIndex": self.index,
+            "TfidfVectorizer": self.vectorizer,
+            "CallableEmbedder": self.embedder,
+            "FallbackEmbedder": septet.FallbackEmbedder([self.embedder]),
+            "EmbeddingCache": self.cache,
+        }[name]
+
+
+def by_length(texts):
+    return [[len(text), 1, 2] for text in texts]
+
+
+def line(**record):
+    return json.dumps(record)
+
+
+#: A valid value for a parameter, by its name, or by the name of the callable and its own.
+VALID: dict[str, Callable[[World], Any]] = {
+    "query": lambda w: "ducks",
+    "queries": lambda w: ["ducks", "geese"],
+    "id": lambda w: "a",
+    "ids": lambda w: ["a", "b"],
+    "source": lambda w: "a",
+    "target": lambda w: "c",
+    "action": lambda w: "accepted",
+    "items": lambda w: [],
+    "path": World.path,
+    "title": lambda w: "swans",
+    "texts": lambda w: ["ducks", "geese fly"],
+    "text": lambda w: "ducks",
+    "name": lambda w: "tier",
+    "vault": lambda w: w.other,
+    "tiers": lambda w: {"agent": w.vault},
+    "dimensions": lambda w: 3,
+    "vectors": lambda w: [[1.0, 2.0, 3.0]],
+    "matrix": lambda w: np.eye(3),
+    "k": lambda w: 2,
+    "function": lambda w: by_length,
+    "model": lambda w: "lengths",
+    "embedders": lambda w: [w.embedder],
+    "config": lambda w: "none",
+    "base_url": lambda w: "http://127.0.0.1:9",
+    "namespace": lambda w: septet.embedding.CacheNamespace("function", "lengths", "document"),
+    "provider": lambda w: "ollama",
+    "embedder": lambda w: w.embedder,
+    "environment": lambda w: {"OPENAI_API_KEY": "k", "VOYAGE_API_KEY": "k", "GEMINI_API_KEY": "k"},
+    "Vault.export.target": World.path,
+    "Vault.restore.backup": World.backup,
+    "Vault.import_.source": lambda w: [line(title="loons", id="loon")],
+    "VectorIndex.search.query": lambda w: [1.0, 0.0, 0.0],
+    "VectorIndex.open.path": lambda w: w.folder / "index.npy",
+    "top_k.query": lambda w: [1.0, 0.0, 0.0],
+    "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},
+    "resolve.profile": lambda w: "septet",
+    "data": lambda w: {},
+    "Profile.data": lambda w: septet.profiles.BUILTIN["septet"].to_dict(),
+}
+
+
+def functions() -> Iterator[tuple[str, Any, str]]:
+    """Every public function, constructor and method with a parameter, and the class of a method."""
+    for name, thing in PUBLIC.items():
+        if name in LEFT_OUT or not getattr(thing, "__module__", "").startswith("septet"):
+            continue
+        if inspect.isroutine(thing):
+            yield name, thing, ""
+        if not inspect.isclass(thing) or issubclass(thing, (BaseException, dict)):
+            continue
+        if name not in MADE_BY_SEPTET:
+            yield name, thing, ""
+        for method in dir(thing):
+            found = inspect.getattr_static(thing, method)
+            plain = getattr(found, "__func__", found)
+            own = inspect.isfunction(plain) and plain.__module__.startswith("septet")
+            shown = not method.startswith("_") or (method == "__contains__" and name in ("Vault", "Federation"))
+            if own and shown and plain.__qualname__ not in LEFT_OUT:
+                yield f"{name}.{method}", plain, name if plain is found else "the class"
+
+
+def parameters(name: str, function: Any) -> tuple[list[str], list[str]]:
+    """The parameters of a function that are varied, and those that it cannot do without."""
+    if isinstance(function, type) and issubclass(function, Checked):
+        fields = function.__dataclass_fields__
+        return list(fields), []
+    listed = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
+    own = [p.name for p in listed if p.kind is not p.VAR_KEYWORD]
+    if any(p.kind is p.VAR_KEYWORD for p in listed):
+        own += [one for one in NAMED[name] if one not in own]
+    needed = [p.name for p in listed if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    return own, needed
+
+
+def valid(name: str, parameter: str, world: World) -> Any:
+    own = VALID.get(f"{name}.{parameter}") or VALID.get(f"{name.split('.')[0]}.{parameter}") or VALID.get(parameter)
+    assert own is not None, f"{name} needs {parameter}: say in VALID what fits"
+    return own(world)
+
+
+#: What a method needs beside what its signature says.
+BESIDE = {
+    "Vault.add": ["title"],
+    "Vault.remember": ["text"],
+    "OpenAICompatibleEmbedder": ["model", "base_url"],
+    "OllamaEmbedder": ["model"],
+    **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},
+    "EmbeddingConfig": ["provider"],
+    "Vault.weights": [],
+}
+#: Positional arguments without a number.
+STARRED = {"ids"}
+
+
+def calls() -> Iterator[Call]:
+    """Every public callable with each argument open in turn."""
+    for name, function, owner in functions():
+        varied, needed = parameters(name, function)
+        for argument in varied:
+            if argument not in FIXED:
+                others = [one for one in (*needed, *BESIDE.get(name, ())) if one != argument]
+                if name == "Vault.remember" and argument == "context":
+                    others.remove("text")
+                yield Call(name, argument, _caller(name, function, owner, argument, others))
+
+
+def _caller(name: str, function: Any, owner: str, argument: str, others: list[str]) -> Callable[[World, Any], Any]:
+    method = name.split(".")[-1]
+
+    def call(world: World, value: Any) -> Any:
+        target = function
+        if owner == "the class":
+            target = getattr(PUBLIC[name.split(".")[0]], method)
+        elif owner:
+            target = getattr(world.of(owner), method)
+        given = {one: valid(name, one, world) for one in others}
+        if argument in STARRED and name in ("Vault.delete", "Vault.forget"):
+            return target(value)
+        if method == "__contains__":
+            return target(value)
+        return target(**given, **{argument: value})
+
+    return call
+
+
+def used(made: Any) -> None:
+    """Close what was made, and read what was found."""
+    if isinstance(made, (septet.Results, septet.Explanation, septet.Weights)):
+        json.dumps(made.to_dict())
+        repr(made)
+    elif isinstance(made, septet.Vault):
+        with made:
+            made.search("ducks")
+    elif hasattr(made, "__next__"):
+        list(made)
