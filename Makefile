@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress bench eval mutants lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -65,6 +65,11 @@ mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list w
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python tests/mutants.py
 	@echo "Survivors in Rust: target/mutants/mutants.out/missed.txt"; cat target/mutants/mutants.out/missed.txt
+
+sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
+	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \
+	if [ -z "$$nightly" ]; then echo "make sanitize needs a nightly toolchain: rustup toolchain install nightly"; else \
+	RUSTFLAGS="-Zsanitizer=address -Copt-level=1" cargo "+$$nightly" test --lib --target "$$host" --target-dir target/sanitize; fi
 
 format:  ## rewrite sources in the house style
 	cargo fmt

@@ -59,6 +59,10 @@ def vandalise(folder, times, seed, tried, options=()):
             if searcher.poll() is not None:
                 break
             target, how = rng.choices(targets, [3, 1, 1])[0], rng.choice(HARMS)
+            whole = kept / target.name
+            if target == arrays:
+                # The one in use: the searcher writes others in its place.
+                target = max(sidecars.glob("*.arrays"), default=arrays)
             time.sleep(rng.random() * 0.04)
             try:
                 harm(target, how, rng)
@@ -67,6 +71,6 @@ def vandalise(folder, times, seed, tried, options=()):
                 # The searcher removed it, because it was damaged.
                 tried["gone already"] += 1
             time.sleep(rng.random() * 0.02)
-            whole_again(target, kept / target.name)
+            whole_again(target, whole)
         said, fault = searcher.communicate(timeout=300)
     return said, fault, searcher.returncode
