@@ -163,6 +163,12 @@ class SnapshotManager:
             self.damaged = True
             return True
 
+    def check(self) -> None:
+        """Raise `Damaged` if the sidecar in use was cut or overwritten since it was opened."""
+        known = self._sidecar.coverage
+        if known is not None and known.file is not None:
+            known.file.check()
+
     @property
     def _has_file(self) -> bool:
         known = self._sidecar.coverage

@@ -165,7 +165,10 @@ class LocalSession:
         if candidate is None:
             return None
         filters = filters_passed(self.view, candidate)
-        return Inspected(candidate, filters, legs_of(self.view, candidate, filters))
+        legs = legs_of(self.view, candidate, filters)
+        # Arrays were looked at here, too, not in native calls alone.
+        self.tier.manager.check()
+        return Inspected(candidate, filters, legs)
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
