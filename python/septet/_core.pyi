@@ -894,6 +894,15 @@ class ArrayFile:
         """Return the codes that `ArrayWriter.codes` wrote; rows that are added stay in memory."""
 
 @final
+class FileBytes:
+    """All bytes of a file of another format, mapped or read; an OSError says that it cannot be."""
+    def __new__(cls, path: str | os.PathLike[str], *, mapped: bool = True) -> FileBytes: ...
+    def view(self) -> NDArray[np.uint8]:
+        """Return the bytes, read-only, where they lie; `check` what was made of them before it is believed."""
+    def check(self) -> None:
+        """Raise `Damaged` if the file was cut or overwritten since it was opened."""
+
+@final
 class FileRows:
     """Float32 rows of a file, looked at where they lie or read one by one; `Damaged` says that the file was changed."""
     @staticmethod

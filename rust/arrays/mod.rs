@@ -23,7 +23,7 @@ pub use file::ArrayFile;
 pub use names::Names;
 pub use parts::{Ends, part, part_of};
 pub use places::Places;
-pub use source::{READ_BYTES, Source, plain};
+pub use source::{READ_BYTES, Source, plain, whole};
 pub use write::ArrayWriter;
 
 /// Columns begin at multiples of this, so that the widest loads never cross a cache line.

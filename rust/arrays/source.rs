@@ -177,6 +177,17 @@ pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> R
     Array::mapped(&source, at..end).ok_or(Error::Damaged { what: "the place of the items" })
 }
 
+/// All bytes of a file of another format.
+///
+/// # Errors
+/// [`Error::File`]; [`Error::Damaged`] if the file changed meanwhile.
+pub fn whole(path: &Path, is_mapped: bool) -> Result<Array<u8>> {
+    let fault = |fault: std::io::Error| Error::file(path, &fault);
+    let file = Arc::new(File::open(path).map_err(fault)?);
+    let source = Arc::new(Source::open(&file, path, State::of(&file).map_err(fault)?, is_mapped)?);
+    Array::mapped(&source, 0..source.len()).ok_or_else(changed)
+}
+
 fn changed() -> Error {
     Error::Damaged { what: "the content: the file was cut or overwritten while it was in use" }
 }

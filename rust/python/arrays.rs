@@ -27,6 +27,29 @@ pub(super) struct ArrayFile(arrays::ArrayFile);
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct FileRows(pub(super) vectors::FileRows);
 
+/// All bytes of a file of another format, mapped or read.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct FileBytes(Array<u8>);
+
+#[pymethods]
+impl FileBytes {
+    #[new]
+    #[pyo3(signature = (path, *, mapped=true))]
+    fn new(py: Python<'_>, path: PathBuf, mapped: bool) -> PyResult<Self> {
+        Ok(Self(py.detach(|| arrays::whole(&path, mapped))?))
+    }
+
+    /// The bytes, read-only, where they lie.
+    fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        looked_at(py, self.0.clone())
+    }
+
+    /// Fail when the file was cut or overwritten since it was opened.
+    fn check(&self) -> PyResult<()> {
+        Ok(self.0.source().map_or(Ok(()), |source| source.check())?)
+    }
+}
+
 #[pymethods]
 impl FileRows {
     fn __len__(&self) -> usize {
@@ -64,6 +87,17 @@ impl FileRows {
 /// What keeps a column's bytes in place while numpy looks at them.
 #[pyclass(frozen)]
 struct Column(Array<u8>);
+
+/// A read-only numpy array of bytes, where they lie.
+fn looked_at(py: Python<'_>, bytes: Array<u8>) -> PyResult<Bound<'_, PyArray1<u8>>> {
+    let owner = Bound::new(py, Column(bytes))?;
+    let bytes = ndarray::ArrayView1::from(&*owner.get().0);
+    // SAFETY: the owner is frozen and holds the file's bytes, so they neither move nor vanish while the array, which
+    // keeps the owner alive, looks at them; nobody writes to them through the array, which is read-only from here on.
+    let array = unsafe { PyArray1::borrow_from_array(&bytes, owner.clone().into_any()) };
+    array.readwrite().make_nonwriteable();
+    Ok(array)
+}
 
 /// Memory for what a file says it holds, which may be more than there is.
 fn zeros<T: bytemuck::Zeroable>(n: usize) -> PyResult<Vec<T>> {
@@ -110,13 +144,7 @@ impl ArrayFile {
 
     /// The bytes of a column, read-only, where they lie.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let owner = Bound::new(py, Column(self.0.bytes(name)?))?;
-        let bytes = ndarray::ArrayView1::from(&*owner.get().0);
-        // SAFETY: the owner is frozen and holds the file's bytes, so they neither move nor vanish while the array, which
-        // keeps the owner alive, looks at them; nobody writes to them through the array, which is read-only from here on.
-        let array = unsafe { PyArray1::borrow_from_array(&bytes, owner.clone().into_any()) };
-        array.readwrite().make_nonwriteable();
-        Ok(array)
+        looked_at(py, self.0.bytes(name)?)
     }
 
     /// The float32 rows of a column: looked at where they lie, or, if there are more bytes, read when they are asked for.

@@ -184,6 +184,7 @@ const fn python_can_hold<T>() {
 const _: () = {
     python_can_hold::<arrays::ArrayFile>();
     python_can_hold::<arrays::ArrayWriter>();
+    python_can_hold::<arrays::FileBytes>();
     python_can_hold::<arrays::FileRows>();
     python_can_hold::<codes::Codes>();
     python_can_hold::<encoder::Encoder>();
@@ -216,7 +217,7 @@ mod _core {
     #[pymodule_export]
     use super::Damaged;
     #[pymodule_export]
-    use super::arrays::{ArrayFile, ArrayWriter, FileRows};
+    use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]

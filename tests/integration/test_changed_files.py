@@ -199,6 +199,20 @@ def test_a_cut_map_is_mended_in_threads_and_children_and_beside_other_handlers(f
     assert done.stdout.split() == ["refused"] * (2 if how == "fork" else 1)
 
 
+@pytest.mark.parametrize("share", SHARES)
+def test_the_bytes_of_a_file_of_another_format_are_zeros_where_it_was_cut(tmp_path, share):
+    path, size = tmp_path / "ones", 3 * 2**20
+    path.write_bytes(b"\1" * size)
+    file = _core.FileBytes(path)
+    view = file.view()
+    left = int(size * share)
+    os.truncate(path, left)
+    assert (view[:left] == 1).all()
+    assert not view[-(-left // 4096) * 4096 :].any()
+    with pytest.raises(_core.Damaged, match="cut or overwritten"):
+        file.check()
+
+
 GENUINE = """
 import faulthandler, mmap, os, signal, sys
 from septet import VectorIndex

@@ -212,6 +212,10 @@ class LocalEmbedder:
 
     def _ready(self) -> _Loaded:
         with self._loading:
+            if self._weights.is_changed():
+                # What is loaded may be half of one file and half of another.
+                self._loaded = None
+                self._weights = ModelWeights(self._about)
             if self._loaded is None:
                 tokenizer = ModelTokenizer(self.folder / TOKENIZER, self.max_tokens)
                 self._loaded = _Loaded(tokenizer, self._weights, self._weights.encoder())

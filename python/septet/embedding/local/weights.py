@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from septet import _core
 from septet._core import Encoder
 from septet.embedding.local.folder import WEIGHTS, LocalModel
 from septet.errors import EmbeddingConfigError
+from septet.filesystem import is_local
 
 __all__ = ["ModelWeights"]
 
@@ -83,7 +84,10 @@ class ModelWeights:
             with safe_open(self._path, framework="np") as file:
                 self._prefix = self._prefix_of(list(file.keys()))
                 self._check({name: file.get_slice(name) for name in file.keys()})  # noqa: SIM118 - not a mapping
-            self._header, self._data = _mapped(self._path)
+            self._file = _core.FileBytes(self._path, mapped=is_local(self._path))
+            self._header, self._data = _parts(self._file)
+        except _core.Damaged:
+            raise self._changed() from None
         except SafetensorError as error:
             raise self._fault(f"{error}; the file is damaged, fetch it again") from None
         except OSError as error:
@@ -106,7 +110,9 @@ class ModelWeights:
                 f"it has {len(table)} words, the tokenizer beside it asks for number {ids.max()}: "
                 "they belong to different models, fetch both again"
             )
-        return _float32(table[ids], kind)
+        words = _float32(table[ids], kind)
+        self._check_file()
+        return words
 
     def encoder(self) -> Encoder:
         """Return the model's forward pass, with its weights copied.
@@ -120,7 +126,7 @@ class ModelWeights:
             # Texts have no second part, so every token is of the first type.
             positions = positions + self._read(f"{names.types}.weight")[0]
         try:
-            return Encoder(
+            encoder = Encoder(
                 np.ascontiguousarray(positions),
                 self._norm(names.first_norm),
                 [self._layer(f"{names.layer}{number}.") for number in range(model.layers)],
@@ -131,6 +137,16 @@ class ModelWeights:
             )
         except ValueError as error:
             raise self._fault(f"{error}; fetch it again") from None
+        self._check_file()
+        return encoder
+
+    def is_changed(self) -> bool:
+        """Whether the file was cut or overwritten since it was opened."""
+        try:
+            self._file.check()
+        except _core.Damaged:
+            return True
+        return False
 
     def _layer(self, at: str) -> tuple[Any, ...]:
         names = self._names
@@ -214,16 +230,25 @@ class ModelWeights:
             yield f"{norm}.weight", (d,)
             yield f"{norm}.bias", (d,)
 
+    def _check_file(self) -> None:
+        """Make sure that what was read of the map is what the file held when it was opened."""
+        if self.is_changed():
+            raise self._changed()
+
+    def _changed(self) -> EmbeddingConfigError:
+        return self._fault("the file was cut or overwritten while it was in use; fetch it again")
+
     def _fault(self, message: str) -> EmbeddingConfigError:
         return EmbeddingConfigError(f"{self._path}: {message}", provider="local")
 
 
-def _mapped(path: Path) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+def _parts(file: _core.FileBytes) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     """Return the header and the data of a file that has been checked."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header: dict[str, Any] = json.loads(file.read(size))
-    return header, np.memmap(path, mode="r", offset=8 + size)
+    content = file.view()
+    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    header: dict[str, Any] = json.loads(content[8:start].tobytes())
+    file.check()
+    return header, content[start:]
 
 
 def _float32(values: NDArray[Any], kind: str) -> NDArray[np.float32]:
