@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from septet.embedding.local.embedder import LocalEmbedder
+from septet.embedding.local.tokenizer import ModelTokenizer
 from septet.errors import EmbeddingConfigError
 from twins.tiny import WORDS, D, Tiny
 
@@ -364,6 +365,28 @@ def test_expressions_of_published_models_are_taken(folder, expression):
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pre_tokenizer": split(expression)}))
     assert LocalEmbedder(folder).embed([TEXT]).shape == (1, D)
+
+
+#: How three families of models cut texts into words.
+ENDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+WORDS_OF_MODELS = {
+    "gpt-2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "llama-3": ENDS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "qwen-2": ENDS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "gpt-4o": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + ENDS + "?|"
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + ENDS + "?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+
+
+@pytest.mark.parametrize("name", WORDS_OF_MODELS)
+def test_published_expressions_that_are_known_to_be_fast_are_taken_for_any_text(folder, name):
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"pre_tokenizer": split(WORDS_OF_MODELS[name])}))
+    tokenizer = ModelTokenizer(path, 100)
+    # What is long and nearly matches: an expression that looks back would need hours.
+    for part in (" ", "\n", " \t", "\n ", "A", "Aa", "é", "漢", "\u0301", "1", "!", "!\n", "'", "'s", "A!"):
+        assert tokenizer.encode(part * 50_000 + "x").ids
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/model", "x" * 5_000, "a\0b", "\ud800", "", "a/b/../..\0"])
