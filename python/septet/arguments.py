@@ -199,7 +199,7 @@ def file_path(value: object, name: str, error: type[Exception]) -> str:
         raise error(f"{name} is {shown(value)}: wanted the path of a file, as text or pathlib.Path")
     text = str.__str__(text)
     if not text or "\0" in text:
-        raise error(f"{name} is {shown(text)}: wanted the path of a file; it is {'empty' if not text else 'with NUL'}")
+        raise error(f"{name} is {shown(text)}: wanted the path of a file; it is empty or has a NUL character")
     try:
         size = len(os.fsencode(text))
     except UnicodeEncodeError:

@@ -166,6 +166,8 @@ def ids_of(values: object) -> list[str]:
     Raises:
         EntryError: no collection, too many, or one of them is not text.
     """
+    # A dict by id gives its ids, as it gives them to a loop.
+    values = values.keys() if isinstance(values, Mapping) else values
     given = listed(values, "ids", EntryError, "ids, as text", MOST_IDS, of=str)
     return [one if type(one) is str and one.isascii() else utf8(one, "an id") for one in given]
 

@@ -28,11 +28,11 @@ def test_a_transaction_of_many_entries_leaves_full_text_one_segment(tmp_path):
 
 def test_a_transaction_ends_when_its_vectors_are_large(vault):
     told = []
-    row = np.ones(1 << 20, dtype=np.float32)
+    row = np.ones(1 << 16, dtype=np.float32)
     vault.add_many(
-        ({"title": f"word {i}", "vector": row} for i in range(10)), progress=lambda done, _: told.append(done)
+        ({"title": f"word {i}", "vector": row} for i in range(140)), progress=lambda done, _: told.append(done)
     )
-    assert told == [8, 10]
+    assert told == [128, 140]
 
 
 LARGE = "x " * (4 << 20)

@@ -369,7 +369,7 @@ def test_postings_that_a_search_built_are_not_replaced_by_those_that_the_backgro
         vault.remember("alpha", id="m")
         manager = vault._tier.manager
         vault.search("alpha")
-        with manager._lock:
+        with manager._lock.hold():
             step = manager._task("build", vault._store)
         assert step()
         assert vault.recall("alpha").ids == ["m"]

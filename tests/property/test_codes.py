@@ -254,7 +254,7 @@ def test_files_that_hold_no_codes(tmp_path):
         try:
             _core.Codes.open(path, b"1").top_k(np.ones(5, np.float32), np.eye(5, dtype=np.float32), 3)
         except ValueError as error:
-            assert "damaged" in str(error)
+            assert "damaged" in str(error) or "another format" in str(error)
 
 
 def test_searches_while_rows_are_appended():

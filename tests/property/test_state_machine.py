@@ -234,8 +234,8 @@ def derived(manager, read, now):
         where = vectors.at(at)
         assert (vectors.slots[where[where >= 0]] == at[where >= 0]).all()
         assert np.count_nonzero(where >= 0) == space.entries
-        pieces = vectors.rows if isinstance(vectors.rows, tuple) else (vectors.rows,)
-        rows = np.concatenate(pieces)
+        base, more = vectors.rows
+        rows = np.concatenate([base.read(0, len(base)) if isinstance(base, _core.FileRows) else base, more])
         assert len(rows) == len(vectors.slots) <= len(vectors.codes)
         found.append([rows[p].tolist() if p >= 0 else None for p in where])
         query = _core.unit_rows(np.array([[1.0, 0.25, 0.5][: space.dimensions]], dtype=np.float32))[0]
