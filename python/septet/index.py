@@ -25,6 +25,7 @@ from septet.arguments import file_path, flag, shown, whole
 from septet.errors import QueryError, StoreError, VectorError
 from septet.filesystem import is_local
 from septet.snapshot.append_buffer import AppendBuffer
+from septet.target import checked_target
 from septet.vector import MOST_DIMENSIONS, numbers
 
 __all__ = ["VectorIndex", "top_k"]
@@ -158,9 +159,12 @@ class VectorIndex:
         Each file is replaced atomically; a process that has the old one open keeps it.
 
         Raises:
+            StoreError: a name belongs to a vault or a database in use, or is no file.
             OSError: a file cannot be written.
         """
         target, state = Path(file_path(path, "path", StoreError)), self._state
+        for name in (target, _codes_of(target.absolute())):
+            checked_target(name.absolute(), "", "name a file for the vectors")
         with _changed_files(), _beside(target) as beside:
             with beside.open("wb") as file:
                 # Not by `write_array`, whose error on a full disk does not say why.

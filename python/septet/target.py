@@ -19,6 +19,7 @@ __all__ = [
     "BESIDE",
     "Part",
     "belongs",
+    "checked_target",
     "complete",
     "complete_file",
     "sync_folder",
@@ -65,13 +66,13 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
     if not os.fspath(target) or "\0" in os.fspath(target):
         raise StoreError(f"{target!r} is not a file name: {cure}")
     path = Path(target).absolute()
-    mode = _checked(path, of, cure)
+    mode = checked_target(path, of, cure)
     try:
         with unfinished(path.parent) as part:
             yield part
             complete(part, mode)
             # Writing takes time, and another program may have begun to use a file of this name.
-            _checked(path, of, cure)
+            checked_target(path, of, cure)
             part.path.replace(path)
             sync_folder(path.parent)
     except OSError as fault:
@@ -157,6 +158,8 @@ def target_fault(path: str | os.PathLike[str], reason: str, number: int | None =
         return StoreError(f"{path} cannot be written: the folder {folder} does not exist")
     if not os.access(folder, os.W_OK):
         return StoreError(f"{path} cannot be written: the folder {folder} does not take writes; name another")
+    if "ulimit" in reason:
+        return StoreError(f"{path} cannot be written ({reason}): raise that limit")
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "full" in reason:
         return StoreError(f"{path} cannot be written ({reason}): free space in {folder}, or name another place")
     return StoreError(f"{path} cannot be written ({reason}): look after the folder {folder}, or name another place")
@@ -189,8 +192,17 @@ def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool
     return False
 
 
-def _checked(path: Path, of: str, cure: str) -> int:
-    """Make sure that a target may be written over, and return the mode of the file that comes there."""
+def checked_target(path: Path, of: str, cure: str) -> int:
+    """Make sure that a target may be written over, and return the mode of the file that comes there.
+
+    Args:
+        path: absolute.
+        of: the path of the vault that is written from; empty without a file.
+        cure: what to do instead, for a target that is no file.
+
+    Raises:
+        StoreError: the target is no file, or belongs to a vault or a database in use.
+    """
     try:
         if of and belongs(path, of):
             raise StoreError(f"{path} is the vault itself, or a part of it: name another file")

@@ -15,6 +15,7 @@ from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault
 from septet.storage.checking import full_text_faults
 from septet.storage.connection import APPLICATION_ID
 from septet.storage.restoring import restore
+from small_files import no_larger_than
 
 STEPS = ["lock", "copy", "complete", "aside-wal", "rename", "sync", "clean"]
 
@@ -196,6 +197,18 @@ def test_a_damaged_vault_that_another_process_has_open_is_refused(backup, path):
             Vault.restore(backup, path)
         assert path.read_bytes() == before
         process.kill()
+
+
+def test_a_backup_that_a_limit_on_files_ends_names_the_limit(tmp_path):
+    with Vault(tmp_path / "large.db") as vault:
+        vault.add_many({"title": f"word {i}", "description": "text " * 200} for i in range(300))
+        with (
+            no_larger_than(100_000),
+            pytest.raises(StoreError, match=r"no file larger than 100000 bytes.*raise that limit"),
+        ):
+            vault.backup(tmp_path / "copy.db")
+        assert not (tmp_path / "copy.db").exists()
+        vault.backup(tmp_path / "copy.db")
 
 
 def test_a_backup_in_use_with_a_log_of_its_own_is_restored_with_what_is_in_the_log(tmp_path, path):

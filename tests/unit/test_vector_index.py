@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from septet import _core
+from septet import Vault, _core
 from septet.errors import QueryError, StoreError, VectorError
 from septet.index import VectorIndex, top_k
 from small_files import no_larger_than
@@ -225,6 +225,21 @@ def test_searches_go_on_while_vectors_are_added():
     for reader in readers:
         reader.join()
     assert not failures
+
+
+def test_nothing_is_saved_over_a_vault_in_use_or_a_folder(filled, tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="kept", title="kept")
+        (tmp_path / "v").symlink_to(tmp_path / "v.db")
+        for name in ("v.db", "v.db-wal", "v"):
+            with pytest.raises(StoreError, match=r"database in use|is the log of"):
+                filled.save(tmp_path / name)
+        assert [hit.id for hit in vault.search("kept")] == ["kept"] and vault.add(title="more")
+    (tmp_path / "x.codes").mkdir()
+    for name in ("", "x"):
+        with pytest.raises(StoreError, match="is a folder"):
+            filled.save(tmp_path / name)
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.parametrize("rows", [10, 700, 3_000])

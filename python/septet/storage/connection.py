@@ -293,8 +293,12 @@ def _unopenable(path: str, text: str) -> StoreError:
     return StoreError(f"{path} cannot be opened ({text}): check its permissions")
 
 
-def no_room(path: str) -> str | None:
-    """Return why a file cannot grow, or None: SQLite says no more than "disk I/O error"."""
+def no_room(path: str, wanted: int = 0) -> str | None:
+    """Return why a file cannot grow, or None: SQLite says no more than "disk I/O error".
+
+    Args:
+        wanted: how many bytes it was to have; one that was undone is small again.
+    """
     try:
         disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
         if disk.f_bavail * disk.f_frsize < LEAST_FREE:
@@ -306,7 +310,7 @@ def no_room(path: str) -> str | None:
 
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
-    if limit == resource.RLIM_INFINITY or max(sizes, default=0) + LEAST_FREE <= limit:
+    if limit == resource.RLIM_INFINITY or max([wanted, *sizes]) + LEAST_FREE <= limit:
         return None
     return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
 

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 
 from septet.errors import StoreError
 from septet.storage.connection import no_room, store_error
@@ -50,17 +50,25 @@ def copied(
             # Without a log of its own the one file is the whole copy.
             to.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as fault:
-        raise _fault(fault, part, target, file) from fault
+        raise _fault(fault, part, target, file, source) from fault
 
 
-def _fault(fault: sqlite3.Error, part: str, target: str, file: str) -> StoreError:
+def _fault(fault: sqlite3.Error, part: str, target: str, file: str, source: sqlite3.Connection) -> StoreError:
     """Say which of the two files is at fault: the target, of which there is a part, or the one that is read."""
     text = str(fault)
     # The name of the error is known from Python 3.11 on.
     if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
         return store_error(fault, file)
     # Everything else is about writing, and the database was only read.
-    return target_fault(target, no_room(part) or text)
+    return target_fault(target, no_room(part, _size(source)) or text)
+
+
+def _size(source: sqlite3.Connection) -> int:
+    """Return how many bytes a copy takes; 0 if that is unknown."""
+    with suppress(sqlite3.Error):
+        pages, page = (source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        return int(pages * page)
+    return 0
 
 
 def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
