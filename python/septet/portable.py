@@ -15,6 +15,7 @@ from typing import IO, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.arguments import shown
 from septet.documents import Unreadable, open_regular
 from septet.errors import BatchError, EntryError, SeptetError, StoreError
 from septet.storage.store import Reading, Store
@@ -125,6 +126,8 @@ class _Lines:
         try:
             for line in self._lines:
                 self.number += 1
+                if not isinstance(line, (str, bytes, bytearray)):
+                    raise self.fault(f"is {shown(line)}: wanted a line of JSON, as text; `add_many` stores dicts")
                 if len(line) > MAX_LINE_CHARS:
                     raise self.fault(f"has more than {MAX_LINE_CHARS:,} characters: is the source JSON lines?")
                 yield line
@@ -149,6 +152,9 @@ def _entries(lines: _Lines, rest: list[tuple[str, Mapping[str, Any]]]) -> Iterat
             continue
         try:
             record = json.loads(line)
+        except json.JSONDecodeError as fault:
+            # The parser counts lines of its own within the line.
+            raise lines.fault(f"is not JSON: {fault.msg} at character {fault.pos + 1}") from None
         except ValueError as fault:
             raise lines.fault(f"is not JSON: {fault}") from None
         except RecursionError:

@@ -61,6 +61,21 @@ def test_a_wrong_line_is_named_with_what_is_stored(tmp_path, what, form):
         assert (fault.written, fault.index, len(vault)) == (0, 2, 0) and len(str(fault)) < 2_000
 
 
+@pytest.mark.parametrize("line", [{"title": "a dict"}, 5, None])
+def test_a_line_that_is_no_text_is_named_with_what_takes_it(line):
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"^item 0 .*line 2 is .*wanted a line of JSON"):
+        vault.import_(["", line])
+
+
+def test_a_fault_in_a_line_is_placed_by_its_character(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"title": "One"}\n{"title": \n')
+    with (
+        Vault(":memory:") as vault,
+        pytest.raises(BatchError, match="line 2 is not JSON: Expecting value at character 12"),
+    ):
+        vault.import_(tmp_path / "in.jsonl")
+
+
 class Endless(io.TextIOBase):
     """A stream of one line without an end; counts what was asked of it."""
 

@@ -232,7 +232,11 @@ def _error(fault: ValidationError) -> EmbeddingConfigError:
     if kind == "extra_forbidden":
         known = ", ".join(sorted(to_camel(name) for name in EmbeddingConfig.model_fields))
         raise EmbeddingConfigError(f"embedding has no field {where}; its fields are {known}")
-    raise EmbeddingConfigError(f"embedding is invalid at {where or 'the top'}: {said.removeprefix('Value error, ')}")
+    said = said.removeprefix("Value error, ")
+    if not where and said.startswith("embedding "):
+        # A part of the configuration that was checked by itself has said where.
+        raise EmbeddingConfigError(said)
+    raise EmbeddingConfigError(f"embedding is invalid at {where or 'the top'}: {said}")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
