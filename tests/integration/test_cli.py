@@ -180,6 +180,18 @@ def test_a_file_that_is_no_utf8_or_not_there_is_refused(septet):
     refused(septet("import", "none.jsonl"), 2, "no such file")
 
 
+def test_a_backup_is_made_of_a_vault_and_restored_in_its_place(filled):
+    done = filled("backup", "v.db", "copy.db")
+    assert (done.returncode, done.stdout) == (0, "") and "copied" in done.stderr and "copy.db" in done.stderr
+    count = json.loads(filled("stats", "--json").stdout)["entries"]
+    assert filled("add", "One more").returncode == 0
+    assert f"restored {count} entries" in filled("restore", "copy.db", "v.db").stderr
+    assert json.loads(filled("stats", "--json").stdout)["entries"] == count
+    refused(filled("backup", "v.db", "v.db"), 3, "is the vault itself")
+    refused(filled("backup", "none.db", "copy.db"), 3, "none.db does not exist")
+    assert not (filled.home / "none.db").exists()
+
+
 def test_feedback_is_counted(filled):
     assert filled("feedback", "how to check tokens", "jwt", "accepted").returncode == 0
     assert json.loads(filled("stats", "--json").stdout)["feedback"] == {"accepted": 1}

@@ -319,6 +319,19 @@ def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
 
 
 @app.command()
+def backup(
+    vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The vault; it may be in use.")],
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="The file to write; an old one is replaced.")],
+) -> None:
+    """Copy a vault that may be in use to another file."""
+    from septet.vault import Vault
+
+    with Vault(vault, read_only=True) as copied:
+        copied.backup(backup)
+        say(f"copied {copied.stats().entries} entries to {backup}")
+
+
+@app.command()
 def restore(
     backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A copy that Vault.backup wrote.")],
     vault: Annotated[Path, typer.Argument(metavar="VAULT", help="The file to put it in the place of.")],
