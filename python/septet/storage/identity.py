@@ -20,7 +20,7 @@ NOTHING: State = (-1, "")
 #: How a file and its log look from outside.
 Look = tuple[int, ...]
 
-_REOPEN = "close this vault and open it again to go on with what is there; nothing was written"
+_REOPEN = "close this vault and open it again to go on with what is there"
 
 
 class Identity:
@@ -94,11 +94,14 @@ class Identity:
             return
         self.check_file()
         if self._log is not None and _identity(self._path + "-wal") != self._log:
-            raise VaultReplaced(f"the log {self._path}-wal was removed or replaced under the open vault: {_REOPEN}")
+            raise VaultReplaced(
+                f"the log {self._path}-wal was removed or replaced under the open vault, and nothing was written: "
+                f"{_REOPEN}"
+            )
         if state != self.seen and not _contains(sql, state, self.seen):
             raise VaultReplaced(
                 f"the content of {self._path} was replaced: generation {self.seen[0]} was seen here, and generation "
-                f"{state[0]} that is there now did not come from it: {_REOPEN}"
+                f"{state[0]} that is there now did not come from it, so nothing was written: {_REOPEN}"
             )
 
     def wrote(self, state: State) -> None:
