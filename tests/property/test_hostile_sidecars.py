@@ -15,7 +15,7 @@ import pytest
 
 from campaigns.campaign import Campaign
 from septet import _core
-from sidecars import QUERIES, answers, files, folder_of, made, opened
+from sidecars import QUERIES, answers, folder_of, made, opened
 
 #: By the end of a column's name, how its items are read.
 ITEMS = {
@@ -47,8 +47,15 @@ def vault(tmp_path_factory):
         whole.link("e1", "e2")
         answers(whole)
         whole.optimize()
+    shutil.copytree(folder_of(path), path.with_name("whole"))
     with opened(path, sidecar=False) as plain:
         return path, answers(plain)
+
+
+def whole_of(path):
+    """Return the sidecar as it was made."""
+    (found,) = path.with_name("whole").glob("*.arrays")
+    return found
 
 
 def harmed(column, items, rng):
@@ -128,11 +135,10 @@ def is_sound(found):
     return all(isinstance(hit_id, str) and 0 <= score <= 1 for hits in found for hit_id, score in hits)
 
 
-def test_no_sidecar_can_make_a_search_fail_or_take_much_memory(vault, tmp_path):
+def test_no_sidecar_can_make_a_search_fail_or_take_much_memory(vault):
     path, wanted = vault
-    (name,) = files(path)
-    whole = tmp_path / "whole"
-    shutil.copy(folder_of(path) / name, whole)
+    whole = whole_of(path)
+    name = whole.name
     campaign = Campaign("hostile sidecars")
     before = peak_bytes()
     for seed in campaign.rounds(few=120):
@@ -150,3 +156,22 @@ def test_no_sidecar_can_make_a_search_fail_or_take_much_memory(vault, tmp_path):
         assert "sidecar_damaged" not in notes or found == wanted or found[-4:] == wanted[-4:], what
     assert peak_bytes() - before < 200 << 20
     assert campaign.tried["given up"] > campaign.tried["in use"] / 4
+
+
+@pytest.mark.parametrize("column", ["created_at", "updated_at"])
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_time_that_is_none_is_given_up(vault, column, value):
+    path, wanted = vault
+    target = folder_of(path) / whole_of(path).name
+    target.unlink(missing_ok=True)
+    file = _core.ArrayFile(whole_of(path))
+    writer = _core.ArrayWriter(target, file.stamp)
+    for each in file.names():
+        content = file.column(each).copy()
+        if each == column:
+            content.view(np.float64)[7] = value
+        writer.column(each, item_bytes(each), [content])
+    writer.finish()
+    with opened(path, read_only=True) as hostile:
+        assert answers(hostile) == wanted
+        assert "sidecar_damaged" in {note.code for note in hostile.search(QUERIES[0]).notes}

@@ -145,6 +145,24 @@ def test_stale_and_damaged_codes_are_made_anew(filled, tmp_path):
         same_answers(opened, fresh)
 
 
+@pytest.mark.parametrize("column", ["residuals", "norms"])
+@pytest.mark.parametrize("queries", [1, 5])
+def test_codes_that_lose_rows_are_told_by_how_few_are_found(filled, tmp_path, column, queries):
+    filled.save(tmp_path / "v")
+    whole = _core.ArrayFile(tmp_path / "v.codes")
+    (tmp_path / "v.codes").unlink()
+    writer = _core.ArrayWriter(tmp_path / "v.codes", whole.stamp)
+    for name in whole.names():
+        content = whole.column(name).copy()
+        if name == column:
+            content.view(np.float32)[: len(filled) - 3] = -1
+        writer.column(name, {"high": 64, "low": 64, "dimensions": 8, "segments": 8}.get(name, 4), [content])
+    writer.finish()
+    index = VectorIndex.open(tmp_path / "v")
+    with pytest.raises(StoreError, match="not those of the rows: delete their file"):
+        index.search(some(queries, 8, 12), 7)
+
+
 def damage(path):
     whole = path.read_bytes()
     yield b""

@@ -167,7 +167,8 @@ def _columns(
             own = _flags(file, column.name) if column.dtype is np.bool_ else _get(file, column.name, column.dtype)
             _check(len(own) == len(rows) == len(alive))
             _check(not column.numbered or not len(own) or (own.min() >= 0 and own.max() < len(names.names)))
-            _check(own.dtype.kind != "f" or not np.isnan(own).any())
+            # Validity may be without an end; a time at which something was done is a number.
+            _check(own.dtype.kind != "f" or not (np.isnan(own) if column.fill else ~np.isfinite(own)).any())
             found[column.name] = own
     for column in table:
         if column.name not in found:

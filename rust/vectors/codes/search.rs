@@ -119,11 +119,17 @@ pub(super) fn search_with_room<'a>(
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
     let found = work.finish(learn);
     let each = best.into_iter().zip(found).enumerate();
-    each.map(|(query, (best, (kept, floor)))| match kept {
-        Some(kept) => best.of(kept, floor),
-        None => best.of_crowd(&work, query),
-    })
-    .collect()
+    let found: Vec<Hits> = each
+        .map(|(query, (best, (kept, floor)))| match kept {
+            Some(kept) => best.of(kept, floor),
+            None => best.of_crowd(&work, query),
+        })
+        .collect::<Result<_>>()?;
+    // There are k rows, and bounds that hold lose none of the best.
+    if codes.source().is_some() && found.iter().any(|hits| hits.rows.len() < k) {
+        return Err(Error::Damaged { what: "the codes, which are not those of the rows: delete their file" });
+    }
+    Ok(found)
 }
 
 fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
