@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from septet.arguments import shown
 from septet.documents import Unreadable, open_regular
 from septet.errors import BatchError, EntryError, SeptetError, StoreError
+from septet.storage.identity import is_open_here
 from septet.storage.store import Reading, Store
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
@@ -208,6 +209,9 @@ def _is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
 def _opened(source: str | os.PathLike[str] | Iterable[str]) -> Any:
     if not _is_path(source):
         return nullcontext(source)
+    if is_open_here(os.fspath(source)):
+        # Closing a descriptor of the file would give back SQLite's locks on it, for the whole process.
+        raise EntryError(f"{source} is a vault that is open, not JSON lines: name a file that export wrote")
     try:
         return io.TextIOWrapper(open_regular(Path(source)), encoding="utf-8")
     except Unreadable as fault:
