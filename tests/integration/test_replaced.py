@@ -1,9 +1,11 @@
 """A vault whose file is deleted, moved or replaced while it is open acknowledges nothing that goes nowhere."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -154,6 +156,50 @@ def test_a_replacement_during_a_write_is_not_acknowledged(vault, path):
     with pytest.raises(VaultReplaced, match="during a write"), vault._store.writing() as write:
         write.sql.execute("INSERT INTO meta VALUES ('x', 1)")
         replace(path)
+
+
+#: Closing any descriptor of a file gives back the locks that its process has on it, so that another process takes
+#: itself for the last one that has the vault open, and removes its log.
+LAST = "import septet, sys; septet.Vault(sys.argv[1]).close()"
+
+
+def test_a_log_that_is_removed_during_a_write_takes_no_acknowledged_write_along(vault, path):
+    with (
+        pytest.raises(VaultReplaced, match=r"v\.db-wal was removed .* during a write"),
+        vault._store.writing() as write,
+    ):
+        write.sql.execute("INSERT INTO meta VALUES ('x', 1)")
+        path.read_bytes()
+        subprocess.run([sys.executable, "-c", LAST, str(path)], check=True)
+    vault.close()
+    assert len(Vault(path)) == 5
+
+
+@pytest.mark.parametrize("more", [0, 3_000], ids=["of_its_size", "far_shorter"])
+def test_an_older_copy_that_is_written_over_the_file_is_noticed_before_anything_is_acknowledged(path, more):
+    with Vault(path) as vault:
+        vault.backup(path.with_name("copy.db"))
+        vault.add_many({"id": f"x{i}", "title": f"later {i} {i * 7}"} for i in range(5 + more))
+        # As after any large write: all is in the file now, nothing is read from the log, and SQLite remembers pages.
+        assert vault._store._writer.execute("PRAGMA wal_checkpoint").fetchone()[0] == 0
+        path.write_bytes(path.with_name("copy.db").read_bytes())
+        for write in ("add", "update", "delete"):
+            with pytest.raises(VaultReplaced, match="generation 1 that is there now did not come from it"):
+                WRITES[write](vault)
+    with Vault(path) as vault:
+        vault.add(id="x", title="word x")
+    with Vault(path) as vault:
+        assert sorted(vault.search("word", limit=99).ids) == ["e0", "e1", "e2", "e3", "e4", "x"]
+
+
+def test_a_log_that_others_write_into_the_file_is_no_replacement(vault, path):
+    for turn in range(3):
+        vault.add(id=f"x{turn}", title="word x")
+        with closing(sqlite3.connect(path)) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+            other.execute("VACUUM")
+        assert vault.search("word x", limit=1).notes == ()
+    assert len(vault) == 8
 
 
 def test_a_link_that_points_elsewhere_now_is_another_file(path, tmp_path):

@@ -38,6 +38,8 @@ class Identity:
         self.file: tuple[int, int] | None = None
         #: The same of the log that the writing connection has open.
         self._log: tuple[int, int] | None = None
+        #: When somebody wrote to the file itself.
+        self._touched = 0
         self._known = False
         _all.add(self)
 
@@ -93,11 +95,8 @@ class Identity:
         if self._in_memory:
             return
         self.check_file()
-        if self._log is not None and _identity(self._path + "-wal") != self._log:
-            raise VaultReplaced(
-                f"the log {self._path}-wal was removed or replaced under the open vault, and nothing was written: "
-                f"{_REOPEN}"
-            )
+        if fault := self._fault_of_log():
+            raise VaultReplaced(f"{fault}, and nothing was written: {_REOPEN}")
         if state != self.seen and not _contains(sql, state, self.seen):
             raise VaultReplaced(
                 f"the content of {self._path} was replaced: generation {self.seen[0]} was seen here, and generation "
@@ -105,17 +104,28 @@ class Identity:
             )
 
     def wrote(self, state: State) -> None:
-        """Remember what was committed, and make sure that the file is still there.
+        """Remember what was committed, and make sure that the file and its log are still there.
 
         Raises:
-            VaultReplaced: it was replaced meanwhile.
+            VaultReplaced: one of them was replaced meanwhile.
         """
         self.seen = state
-        if self._known and (fault := self._fault()):
+        self.touched()
+        if self._known and (fault := self._fault() or self._fault_of_log()):
             raise VaultReplaced(
                 f"{fault}, during a write, which is not in what is there now: close this vault, open it again and "
                 "write again"
             )
+
+    def touched(self) -> bool:
+        """Say whether somebody wrote to the file itself, rather than to its log, since this was asked last."""
+        before = self._touched
+        if not self._in_memory:
+            try:
+                self._touched = os.stat(self._path).st_mtime_ns  # noqa: PTH116
+            except OSError:
+                self._touched = 0
+        return before != self._touched
 
     def saw(self, sql: sqlite3.Connection, state: State) -> None:
         """Remember what was read, if it came from what was seen before."""
@@ -139,6 +149,12 @@ class Identity:
         if now == self.file or now is None or self.file is None:
             return ""
         return f"{self._path} is another file than the one that was opened: it was replaced"
+
+    def _fault_of_log(self) -> str:
+        """Say what is wrong with the log of the connection that writes; nothing if it is there, or none is kept."""
+        if self._log is None or _identity(self._path + "-wal") == self._log:
+            return ""
+        return f"the log {self._path}-wal was removed or replaced under the open vault"
 
 
 #: Every identity of a file that is open in this process, and some of files that were closed.
@@ -193,6 +209,6 @@ def _identity(path: str, *, missing_is_fault: bool = False) -> tuple[int, int] |
         if missing_is_fault:
             raise
         return None
-    except OSError:
+    except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino) if found.st_ino else None

@@ -206,6 +206,9 @@ class Store:
 
     def _checked(self, sql: sqlite3.Connection) -> State:
         """Return the state of the store in a write transaction, if it is still the store that was opened."""
+        if self.identity.touched():
+            # With a log SQLite trusts the pages that it remembers, also when a file was copied over this one.
+            sql.execute("PRAGMA shrink_memory")
         state: State = sql.execute(_STATE).fetchone()
         self.identity.check(sql, state)
         return state
