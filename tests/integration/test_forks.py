@@ -383,6 +383,6 @@ def test_nobody_reads_between_the_closing_of_connections_and_the_fork(tmp_path):
         thread.start()
         thread.join(0.5)
         assert not found
-        forks.open_gate()
+        forks._in_parent()
         thread.join(60)
         assert found == [["x"]]

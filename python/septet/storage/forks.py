@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import AbstractContextManager, suppress
-from typing import Protocol
+from threading import get_ident
+from typing import ClassVar, Protocol
 from weakref import WeakSet, WeakValueDictionary
 
 from septet._core import Lock, leak, open_gate, shut_gate
@@ -72,9 +73,10 @@ _inherited: set[_Identity] = set()
 
 
 class _Rest:
-    """Whether SQLite was at rest at the last fork, and whether it was at each fork that led to this process."""
+    """Whether SQLite is at rest for the forks that threads are in, and was at each fork that led to this process."""
 
-    now = True
+    #: By thread: while one is about to fork, another may begin to.
+    now: ClassVar[dict[int, bool]] = {}
     always = True
 
 
@@ -115,7 +117,8 @@ def refuse_inherited(path: str, *, in_memory: bool = False) -> None:
     if refused:
         raise ForkedInUse(
             f"{path} cannot be used in this process: it was forked in the middle of a read or a write of its parent, "
-            "which it cannot go on with; fork when none is running, or use multiprocessing's start method 'spawn'"
+            "or by a server that does not tell Python before it forks; fork when none is running, use the start method "
+            "'spawn' of multiprocessing, or open the vault in each worker (uWSGI: lazy-apps)"
         )
 
 
@@ -125,24 +128,32 @@ def _identity(path: str) -> _Identity:
 
 
 def _before() -> None:
-    _Rest.now = False
+    _Rest.now[get_ident()] = False
     at_rest = shut_gate(WAIT_S)
     if at_rest:
         for owner in list(_connected):
             with suppress(StoreError, sqlite3.Error):
                 owner.close_connections()
-    _Rest.now = at_rest
+    _Rest.now[get_ident()] = at_rest
+
+
+def _in_parent() -> None:
+    _Rest.now.pop(get_ident(), None)
+    open_gate()
 
 
 def _in_child() -> None:
-    _Rest.always = _Rest.always and _Rest.now
+    # Programs that fork without Python's knowledge, as uWSGI does, call only what comes after.
+    at_rest = _Rest.now.pop(get_ident(), True)
+    _Rest.now.clear()
+    _Rest.always = _Rest.always and at_rest
     for connection in [one for one in list(_connections.values()) if _is_open(one)]:
         if connection.identity is None and _Rest.always:
             continue
         leak(connection)
         if connection.identity is not None:
             _inherited.add(connection.identity)
-        if _Rest.now:
+        if at_rest:
             # A write of this thread may go on here, and must not reach the file.
             connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
     for owner in list(_renewed):
@@ -157,4 +168,4 @@ def _is_open(connection: Connection) -> bool:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=open_gate, after_in_child=_in_child)
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
