@@ -1,5 +1,6 @@
 """An interrupt leaves what it stopped usable."""
 
+import sqlite3
 import sys
 import threading
 
@@ -32,3 +33,18 @@ def test_an_interrupted_search_leaves_a_vault_in_memory_to_other_threads(functio
         other.start()
         other.join(10)
         assert found == [["a"]]
+
+
+def test_an_interrupt_while_connections_are_closed_before_a_fork_leaves_the_vault_usable(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        writer = vault._store._writer
+
+        def interrupted():
+            sqlite3.Connection.close(writer)
+            raise KeyboardInterrupt
+
+        writer.close = interrupted
+        with pytest.raises(KeyboardInterrupt):
+            vault._store.close_connections()
+        vault.add(id="a", title="token")
+        assert vault.search("token").ids == ["a"]

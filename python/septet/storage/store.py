@@ -105,9 +105,10 @@ class Store:
         self._last_written = NOTHING
 
     def _close_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        # Forgotten first: an interrupt may come behind the closing.
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
 
     @property
     def closed(self) -> bool:
