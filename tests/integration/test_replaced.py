@@ -145,17 +145,35 @@ def test_a_vault_that_is_read_only_notices_too(path):
         assert len(vault) == 5
 
 
-def test_a_log_that_was_removed_under_an_open_vault_is_noticed(vault, path):
-    vault.add(title="word in the log")
-    path.with_name("v.db-wal").unlink()
-    with pytest.raises(VaultReplaced, match=r"the log .*v\.db-wal was removed or replaced"):
-        vault.add(title="lost")
+@pytest.mark.parametrize("ending", ["-wal", "-shm"])
+@pytest.mark.parametrize("link", [False, True], ids=["file", "link"])
+def test_a_log_that_was_removed_under_an_open_vault_is_noticed(path, ending, link):
+    opened = path.with_name("link.db") if link else path
+    if link:
+        opened.symlink_to(path)
+    with Vault(opened) as vault:
+        vault.add(title="word in the log")
+        path.with_name("v.db" + ending).unlink()
+        # Another process makes a new one, and neither would see what the other writes.
+        subprocess.run([sys.executable, "-c", LAST, str(path)], check=True)
+        with pytest.raises(VaultReplaced, match=rf"the log .*v\.db{ending} was removed or replaced"):
+            vault.add(title="lost")
 
 
-def test_a_replacement_during_a_write_is_not_acknowledged(vault, path):
-    with pytest.raises(VaultReplaced, match="during a write"), vault._store.writing() as write:
-        write.sql.execute("INSERT INTO meta VALUES ('x', 1)")
-        replace(path)
+def test_a_log_that_went_when_connections_were_closed_for_a_fork_is_no_fault(vault):
+    vault._store.close_connections()
+    vault._store.identity.check_log()
+    vault.add(title="word")
+    assert vault.search("word").notes == ()
+
+
+def test_a_search_that_cannot_read_without_the_log_says_what_happened_to_it(path):
+    with Vault(path) as vault:
+        vault.add(title="word in the log")
+        for ending in ("-wal", "-shm"):
+            path.with_name("v.db" + ending).unlink()
+        with pytest.raises(VaultReplaced, match="was removed or replaced under the open vault"):
+            vault.search("word")
 
 
 #: Closing any descriptor of a file gives back the locks that its process has on it, so that another process takes

@@ -36,8 +36,8 @@ class Identity:
         self._path = path
         self._in_memory = in_memory
         self.file: tuple[int, int] | None = None
-        #: The same of the log that the writing connection has open.
-        self._log: tuple[int, int] | None = None
+        #: The same of the log that the writing connection has open, and of its index.
+        self._logs: dict[str, tuple[int, int] | None] = {}
         #: When somebody wrote to the file itself.
         self._touched = 0
         self._known = False
@@ -67,7 +67,14 @@ class Identity:
 
     def switched(self) -> None:
         """Take note that the connection that writes has begun or ceased to keep a log."""
-        self._log = None if self._in_memory else _identity(self._path + "-wal")
+        # SQLite follows links to the file, and names the log after what it finds.
+        file = "" if self._in_memory else os.path.realpath(self._path)
+        log = _identity(f"{file}-wal") if file else None
+        self._logs = {f"{file}-wal": log, f"{file}-shm": _identity(f"{file}-shm")} if log else {}
+
+    def released(self) -> None:
+        """Forget the log: the connection that writes was closed."""
+        self._logs = {}
 
     def closed(self) -> None:
         """Forget the file: the store was closed."""
@@ -82,6 +89,16 @@ class Identity:
         if self._known and (fault := self._fault()):
             raise VaultReplaced(f"{fault}: {_REOPEN}")
         return None if self._in_memory else self.file or _identity(self._path)
+
+    def check_log(self) -> None:
+        """Make sure that the file and the log of the connection that writes are still there.
+
+        Raises:
+            VaultReplaced: one of them was replaced.
+        """
+        self.check_file()
+        if fault := self._fault_of_log():
+            raise VaultReplaced(f"{fault}: {_REOPEN}")
 
     def check(self, sql: sqlite3.Connection, state: State) -> None:
         """Make sure, inside a write transaction, that what is written is where the next reader looks.
@@ -152,9 +169,10 @@ class Identity:
 
     def _fault_of_log(self) -> str:
         """Say what is wrong with the log of the connection that writes; nothing if it is there, or none is kept."""
-        if self._log is None or _identity(self._path + "-wal") == self._log:
-            return ""
-        return f"the log {self._path}-wal was removed or replaced under the open vault"
+        for name, file in self._logs.items():
+            if _identity(name) != file:
+                return f"the log {name} was removed or replaced under the open vault"
+        return ""
 
 
 #: Every identity of a file that is open in this process, and some of files that were closed.

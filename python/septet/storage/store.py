@@ -102,11 +102,13 @@ class Store:
         self._readers = Readers(IDLE_READERS)
         if not (self.in_memory and may_use_copies()):
             self._writer = None
+            self.identity.released()
         self._last_written = NOTHING
 
     def _close_writer(self) -> None:
         # Forgotten first: an interrupt may come behind the closing.
         writer, self._writer = self._writer, None
+        self.identity.released()
         if writer is not None:
             writer.close()
 
@@ -149,6 +151,7 @@ class Store:
                 return ReadTransaction.of_writer(self._turn, self._opened, _STATE_AND_MORE, Reading, self._faults)
             begun = self._readers.begin(self._connect, _STATE_AND_MORE, Reading, self._faults)
         except sqlite3.Error as fault:
+            self.identity.check_log()
             raise store_error(fault, self._file) from fault
         if begun is None:
             raise self._is_closed()
@@ -252,8 +255,8 @@ class Store:
                 self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
             )
         except StoreError:
-            # A file that goes away just then fails in ways of its own.
-            self.identity.check_file()
+            # A file that goes away just then, or whose log went, fails in ways of its own.
+            self.identity.check_log()
             raise
         try:
             self.identity.opened(before, writer=writer and not self.read_only)
