@@ -366,7 +366,7 @@ class Writable(ABC):
 
 
 def _stopped(written: int, index: int, fault: Exception) -> BatchError:
-    said = cut(str(fault))
+    said = cut(str(fault)) or type(fault).__name__
     return BatchError(
         f"item {index} could not be stored: {said}; the {written} entries before it are stored, the others are not",
         written=written,

@@ -114,6 +114,56 @@ def test_what_took_the_place_of_the_file_is_read_when_it_is_opened_anew(vault, p
         assert "e1" not in again
 
 
+@pytest.mark.parametrize("link", [False, True], ids=["file", "link"])
+@pytest.mark.parametrize("left", ["closed", "with_an_error"])
+def test_the_log_of_a_file_that_was_replaced_is_not_played_over_the_new_one(path, link, left):
+    named = path.with_name("link.db")
+    named.symlink_to(path.name)
+    fill(path.with_name("new.db"), "n", 9)
+    with Vault(named if link else path) as vault:
+        vault.add_many({"id": f"late{i}", "title": f"word late {i}"} for i in range(300))
+        path.with_name("new.db").replace(path)
+        if left == "with_an_error":
+            with pytest.raises(VaultReplaced):
+                vault.add(title="word")
+    assert not path.with_name("v.db-wal").exists()
+    (kept,) = path.parent.glob("v.db.before-*-wal")
+    assert kept.stat().st_size > 100_000
+    with Vault(path) as vault:
+        assert sorted(entry.id for entry in vault.load([f"{m}{i}" for m in ("e", "n", "late") for i in range(9)])) == [
+            f"n{i}" for i in range(9)
+        ]
+        vault.add(id="x", title="word x")
+    with closing(sqlite3.connect(path)) as sql:
+        assert sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["in_this_process", "in_another"])
+def test_a_log_that_somebody_uses_with_the_new_file_stays(path, own):
+    program = (
+        "import sys, septet; v = septet.Vault(sys.argv[1]); v.add(id='x', title='x'); print(1, flush=True); input()"
+    )
+    fill(path.with_name("new.db"), "n", 9)
+    with Vault(path) as vault:
+        vault.search("word")
+        path.with_name("new.db").replace(path)
+        if own:
+            other = Vault(path)
+            other.add(id="x", title="x")
+        else:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+            child = subprocess.Popen([sys.executable, "-c", program, str(path)], **pipes)
+            assert child.stdout.readline() == "1\n"
+    assert path.with_name("v.db-wal").exists()
+    if own:
+        other.close()
+    else:
+        child.communicate("\n", timeout=60)
+    with Vault(path, read_only=True) as vault:
+        assert "x" in vault
+        assert "n8" in vault
+
+
 def test_no_reader_ever_opens_the_file_that_took_the_place(vault, path):
     replace(path)
     wrong, barrier = [], threading.Barrier(6)

@@ -76,6 +76,14 @@ class Identity:
         """Forget the log: the connection that writes was closed."""
         self._logs = {}
 
+    def orphans(self) -> dict[str, tuple[int, int] | None]:
+        """Return the log and its index, by path, if another file lies where the one that they belong to was."""
+        if self._known and self._logs and self.file:
+            now = _identity(self._path)
+            if now is not None and now != self.file:
+                return self._logs
+        return {}
+
     def closed(self) -> None:
         """Forget the file: the store was closed."""
         _all.discard(self)

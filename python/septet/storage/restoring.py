@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from septet.storage.forks import using_sqlite
 from septet.storage.identity import is_open_here
 from septet.target import ARRAYS, BESIDE, belongs, complete, sync_folder, target_fault, unfinished
 
-__all__ = ["restore"]
+__all__ = ["put_log_aside", "restore"]
 
 #: How long it waits for others to close the vault.
 WAIT_S = 1.0
@@ -212,6 +212,36 @@ def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Pa
     if moved:
         sync_folder(target.parent)
     return moved
+
+
+def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None:
+    """Take the log of a file that was replaced away from the new one, unless somebody has it open.
+
+    SQLite leaves it there, and would play it over the new file when that is opened. It may hold writes that are
+    nowhere else, for a file that was only moved, so it is kept under another name.
+
+    Args:
+        path: the vault, closed in this process.
+        logs: device and number of the log and of its index, by path.
+    """
+    log, index = sorted(map(Path, logs), reverse=True)
+    if is_open_here(path):
+        return
+    with suppress(OSError, ImportError):
+        import fcntl
+
+        for one in (log, index):
+            found = one.lstat()
+            if (found.st_dev, found.st_ino) != logs[str(one)]:
+                return
+        with index.open("r+b") as file:
+            # The bytes of SQLite's locks: every process that has the log open holds one of them.
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 9, 120)
+            if log.stat().st_size:
+                log.rename(f"{str(log)[: -len('-wal')]}.before-{os.urandom(4).hex()}-wal")
+            else:
+                log.unlink()
+            index.unlink()
 
 
 def _remove_arrays(target: Path) -> None:

@@ -86,10 +86,15 @@ class Store:
         """Close every connection; reads of other threads finish first. Closing twice is fine."""
         with self._turn.hold():
             self._closed = True
+            orphans = self.identity.orphans()
             # The last connection that closes removes SQLite's log, and the caller may expect this one to.
             self._readers.close(CLOSE_WAIT_S)
             self._close_writer()
             self.identity.closed()
+            if orphans:
+                from septet.storage.restoring import put_log_aside
+
+                put_log_aside(self._file, orphans)
 
     def close_connections(self) -> None:
         """Close every connection before a fork, unless this thread is reading or writing; they are opened again."""
