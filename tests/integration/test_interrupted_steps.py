@@ -39,7 +39,8 @@ def interrupted(act, at):
     interrupt, before = Interrupt(at), sys.gettrace()
     sys.settrace(interrupt)
     try:
-        act()
+        # What is raised on a line that leaves an `except` block stays the current error of its generator.
+        next(act() for _ in "1")
     except KeyboardInterrupt:
         pass
     finally:

@@ -114,7 +114,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
 
 
 def test_a_nul_in_a_path_is_an_error_that_says_so():
-    with pytest.raises(ProfileError, match="it is with NUL"):
+    with pytest.raises(ProfileError, match="has a NUL character"):
         resolve("a\0.toml")
     with pytest.raises(EmbeddingConfigError, match="null byte"):
         config_of("a\0.toml")

@@ -22,6 +22,7 @@ __all__ = [
     "Connection",
     "Forked",
     "close_before_forks",
+    "is_open",
     "may_use_copies",
     "refuse_inherited",
     "renew_in_children",
@@ -147,7 +148,7 @@ def _in_child() -> None:
     at_rest = _Rest.now.pop(get_ident(), True)
     _Rest.now.clear()
     _Rest.always = _Rest.always and at_rest
-    for connection in [one for one in list(_connections.values()) if _is_open(one)]:
+    for connection in [one for one in list(_connections.values()) if is_open(one)]:
         if connection.identity is None and _Rest.always:
             continue
         leak(connection)
@@ -160,7 +161,8 @@ def _in_child() -> None:
         owner.after_fork()
 
 
-def _is_open(connection: Connection) -> bool:
+def is_open(connection: Connection) -> bool:
+    """Say whether a connection was not closed."""
     try:
         return connection.total_changes >= 0
     except sqlite3.ProgrammingError:

@@ -13,7 +13,14 @@ from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.errors import Closed, ReadOnly, StoreError
 from septet.notes import Note
 from septet.storage.connection import BUSY_TIMEOUT_S, MEMORY, absolute, connect, prepare, store_error, translated
-from septet.storage.forks import Connection, close_before_forks, may_use_copies, renew_in_children, using_sqlite
+from septet.storage.forks import (
+    Connection,
+    close_before_forks,
+    is_open,
+    may_use_copies,
+    renew_in_children,
+    using_sqlite,
+)
 from septet.storage.identity import NOTHING, WRITERS, Identity, Look, State, look, writer_of
 from septet.storage.place import place_note
 
@@ -111,11 +118,11 @@ class Store:
         self._last_written = NOTHING
 
     def _close_writer(self) -> None:
-        # Forgotten first: an interrupt may come behind the closing.
-        writer, self._writer = self._writer, None
         self.identity.released()
-        if writer is not None:
-            writer.close()
+        if self._writer is not None:
+            self._writer.close()
+        # Not before: an interrupt would leave it open, as part of a circle.
+        self._writer = None
 
     @property
     def closed(self) -> bool:
@@ -276,7 +283,8 @@ class Store:
         """Return the connection that writes; the turn is held."""
         if self._closed:
             raise self._is_closed()
-        if self._writer is None:
+        # An interrupt may have come behind its closing.
+        if self._writer is None or not is_open(self._writer):
             self._writer = self._connect(writer=True)
         return self._writer
 
