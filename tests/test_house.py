@@ -52,7 +52,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "searchable"},
-    {"batch", "portable", "writable", "vault", "stats", "federation", "index", "tfidf"},
+    {"portable", "vault", "stats", "federation", "index", "tfidf"},
     {"__init__"},
     {"cli", "__main__"},
 )

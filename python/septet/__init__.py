@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from septet.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
-    from septet.writable import Progress as Progress
+    from septet.vault.writing import Progress as Progress
 
     __version__: str
 else:
@@ -161,7 +161,7 @@ else:
         "spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
-        "writable": "Progress",
+        "vault.writing": "Progress",
     }
     #: Modules that are there as attributes without an import of their own.
     _MODULES = frozenset("embedding entry errors federation index notes profiles results vault".split())

@@ -24,7 +24,7 @@ from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
 from septet.storage.tables.links import Link
 from septet.target import complete_file
-from septet.writable import Progress, Writable
+from septet.vault.writing import Progress, Writable
 
 __all__ = ["Imported", "export", "import_lines"]
 

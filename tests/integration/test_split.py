@@ -188,7 +188,7 @@ def test_an_export_brings_the_parts_back(tmp_path, vault, over, size, monkeypatc
     out = io.StringIO()
     vault.export(out)
     lines = out.getvalue().splitlines()
-    monkeypatch.setattr("septet.batch.BATCH_ROWS", size)
+    monkeypatch.setattr("septet.vault.batch.BATCH_ROWS", size)
     with Vault(tmp_path / "new.db") as other:
         if over:
             other.add(id="doc", title="t", description=TEXT * 2, split=10)

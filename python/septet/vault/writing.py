@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.arguments import as_epoch, called, cut, listed, shown, utf8
-from septet.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, words_a_part
 from septet.entry import Entry, revise
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables.links import Link
+from septet.vault.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, words_a_part
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from septet.arguments import called, real, shown, utf8
-from septet.batch import ids_of
 from septet.entry import MAX_ID_CHARS, Entry
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.profiles import ProfileLike, resolve
@@ -19,7 +18,8 @@ from septet.search.tier_threads import TierThreads
 from septet.searchable import Searchable
 from septet.storage.tables import feedback
 from septet.tiers import LocalTier
-from septet.vault import Vault
+from septet.vault.batch import ids_of
+from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings

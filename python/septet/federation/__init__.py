@@ -1,0 +1,5 @@
+"""Several vaults searched as one."""
+
+from septet.federation.federation import Federation
+
+__all__ = ["Federation"]

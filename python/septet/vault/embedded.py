@@ -1,0 +1,111 @@
+"""Embedding the texts of a vault, now and in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from septet.arguments import called, flags, real
+from septet.errors import EmbeddingConfigError
+from septet.profiles import ProfileLike, resolve
+from septet.storage.store import Store
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
+    from septet.embedding.options import EmbeddingOptions
+    from septet.embedding.query.selection import SpaceStatus
+    from septet.embedding.report import EmbedReport
+
+__all__ = ["Embedded"]
+
+#: The longest wait, in seconds: a year.
+MOST_WAIT_S = 366 * 86_400.0
+
+
+class Embedded:
+    """A store whose texts an embedder turns into vectors, if there is one."""
+
+    _store: Store
+    _profile: ProfileLike
+    _embedding: tuple[EmbedderLike, EmbedderLike, CacheLike, EmbeddingOptions | None]
+
+    def embed(
+        self, *, progress: Callable[[int, int], None] | None = None, batch: bool = False, wait: bool = True
+    ) -> EmbedReport:
+        """Embed every text that has no vector of the embedder's model yet, now.
+
+        A text is the title, description and context of an entry; those of memories too, unless the vault's profile
+        fixes their score. Each batch of 100 is stored as soon as its answer arrives, so nothing paid for is lost: after
+        a failure, an interrupt or a crash the next run continues. Processes that embed the same vault share the work.
+
+        Vectors of another model keep answering searches until the new ones are complete; then they are removed,
+        unless the profile keeps vectors ``per-model``.
+
+        Args:
+            progress: called after each batch with the number of texts done and the total.
+            batch: use the provider's batch API (OpenAI, Voyage, Gemini), which costs half and may take a day. The
+                vault keeps the jobs, so after a crash the next ``embed(batch=True)`` collects them. Texts that a job
+                leaves out are embedded request by request, and after two failed jobs in a row so are all others.
+                Open the vault with ``EmbeddingOptions(automatic=False)``, or its writes are embedded at once.
+            wait: wait until every job is done; False submits jobs and leaves them to a later call.
+
+        Returns:
+            What was embedded; it counts and notes the failures of providers instead of raising them.
+
+        Raises:
+            EmbeddingConfigError: the vault has no embedder, with the reason.
+            StoreError: the vault cannot be read or written.
+        """
+        flags({"batch": batch, "wait": wait}, EmbeddingConfigError)
+        return self._embeddings.run(called(progress, "progress", EmbeddingConfigError), batch=batch, wait=wait)
+
+    def wait_embedded(self, timeout_s: float | None = None) -> bool:
+        """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.
+
+        Raises:
+            EmbeddingConfigError: ``timeout_s`` is no number from 0 to a year; None waits for providers without end.
+        """
+        most_s = None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_WAIT_S)
+        return self._embeddings.wait(most_s)
+
+    def spaces(self) -> list[SpaceStatus]:
+        """Return each space (a model and its dimension) and how complete it is, those that answer searches first.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        return self._embeddings.spaces()
+
+    def embedding_status(self) -> EmbeddingStatus:
+        """Return what automatic embedding is doing, and what went wrong."""
+        return self._embeddings.status()
+
+    @cached_property
+    def _embeddings(self) -> Embeddings:
+        return self._make_embeddings()
+
+    def _make_embeddings(self) -> Embeddings:
+        # Programs without an embedder do not load the embedding package.
+        from septet.embedding.embeddings import Embeddings
+
+        embedder, previous, cache, options = self._embedding
+        profile = resolve(self._profile)
+        per_model, memories = profile.vectors == "per-model", profile.memory_score is None
+        return Embeddings(
+            self._store,
+            embedder,
+            previous=previous,
+            cache=cache,
+            options=options,
+            per_model=per_model,
+            memories=memories,
+        )
+
+    @property
+    def _has_embeddings(self) -> bool:
+        return "_embeddings" in self.__dict__
+
+    def _written(self) -> None:
+        if self._has_embeddings:
+            self._embeddings.written()

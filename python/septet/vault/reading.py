@@ -1,0 +1,95 @@
+"""Reading a vault without a query: entries, links and counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from septet.arguments import utf8
+from septet.entry import Entry
+from septet.storage.store import Store
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.storage.tables.links import Link
+from septet.vault.batch import ids_of
+
+if TYPE_CHECKING:
+    from septet.stats import Stats
+
+__all__ = ["Readable"]
+
+
+class Readable:
+    """A store of entries that can be read, at one state in each call."""
+
+    _store: Store
+
+    def get(self, id: str) -> Entry | None:
+        """Return the entry with this id, or None.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        found = self.load([utf8(id, "id")])
+        return found[0] if found else None
+
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """Return whole entries in the order of the ids; ids that do not exist are left out.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        wanted = ids_of([ids] if isinstance(ids, str) else ids)
+        with self._store.reading() as read:
+            found = entries.find(read, wanted)
+        return [found[i].to_entry() for i in wanted if i in found]
+
+    def links(self, id: str) -> list[Link]:
+        """Return the links from and to an entry.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        with self._store.reading() as read:
+            return links.links_of(read, utf8(id, "id"))
+
+    def stats(self) -> Stats:
+        """Count what the vault holds.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        from septet.stats import Stats
+
+        with self._store.reading() as read:
+            return Stats(
+                path=self._store.path,
+                entries=entries.count(read),
+                kinds=entries.kinds(read),
+                links=links.count(read),
+                feedback=feedback.counts(read),
+                spaces=stored_vectors.spaces(read),
+                generation=read.generation,
+                size_bytes=0 if self._store.in_memory else _size(self._store.file),
+                notes=() if self._store.place is None else (self._store.place,),
+            )
+
+    def __bool__(self) -> bool:
+        # An empty vault is a vault: `vault or Vault(...)` must not open another.
+        return True
+
+    def __len__(self) -> int:
+        with self._store.reading() as read:
+            return entries.count(read)
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.get(id) is not None
+
+
+def _size(file: str) -> int:
+    """Return the size of a file in bytes; 0 for one that was deleted."""
+    try:
+        return os.stat(file).st_size  # noqa: PTH116
+    except OSError:
+        return 0

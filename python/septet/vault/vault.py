@@ -1,0 +1,159 @@
+"""Vault: one SQLite file of knowledge, searched and changed in one place."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from septet.arguments import called, file_path, flags, real
+from septet.errors import ReadOnly, StoreError
+from septet.profiles import ProfileLike, resolve
+from septet.searchable import Searchable
+from septet.snapshot.manager import SnapshotManager
+from septet.snapshot.sidecar import Sidecar
+from septet.storage.store import Store
+from septet.storage.tables import feedback
+from septet.tiers import LocalTier
+from septet.vault.copies import Copied
+from septet.vault.embedded import Embedded
+from septet.vault.reading import Readable
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
+    from septet.embedding.options import EmbeddingOptions
+    from septet.stats import Optimized
+
+__all__ = ["Vault"]
+
+
+class Vault(Readable, Embedded, Searchable, Copied):
+    """One SQLite file of knowledge. Threads and processes may share it.
+
+    Args:
+        path: the file, created on first use; ``":memory:"`` for a vault that lives as long as the process.
+        read_only: open for reading; the file must exist.
+        clock: returns the current time in epoch seconds.
+        profile: how searches rank unless they name another profile, and how many vectors each entry keeps.
+        embedder: what turns entries and queries into vectors: an `Embedder`, or its configuration (a dict, a file, a
+            provider's name; see `embedder_from`). Entries are then embedded in the background after each write, and
+            searches embed their query. Nothing is sent before that.
+        previous_embedder: the embedder of the model used before; its vectors answer until the new ones are complete.
+        embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
+        embedding_options: timeouts and sizes.
+        sidecar: keep what searches need in a folder beside the file, ``<file>.septet``, so that other processes share
+            it instead of building it again. It is written in the background, for vaults of 2,000 entries or more, and
+            may be deleted at any time. False keeps everything in memory.
+        mapped: map the files in that folder, so that processes share their pages. False reads them into memory, as is
+            done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
+
+    Raises:
+        StoreError: the file cannot be used; the subclass says why.
+        ProfileError: an unknown or malformed profile.
+        EmbeddingConfigError: a malformed configuration. A missing key or model does not raise: searches run without
+            vectors and note why.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
+        sidecar: bool = True,
+        mapped: bool = True,
+    ) -> None:
+        file = file_path(path, "path", StoreError)
+        flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped}, StoreError)
+        self._now = time.time if clock is None else called(clock, "clock", StoreError)
+        self._profile = resolve(profile)
+        self._store = Store(file, read_only=read_only)
+        beside = (
+            Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
+        )
+        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside))
+        self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
+        try:
+            if any(given is not None for given in self._embedding):
+                # A malformed configuration is reported here, not by the first search.
+                self.__dict__["_embeddings"] = self._make_embeddings()
+        except BaseException:
+            self._store.close()
+            raise
+
+    @property
+    def path(self) -> str:
+        """The path of the file, as given."""
+        return self._store.path
+
+    def __repr__(self) -> str:
+        return f"Vault({self.path!r})"
+
+    def __enter__(self) -> Vault:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
+
+        Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
+        """
+        if self._has_embeddings:
+            self._embeddings.close()
+        self._store.close()
+
+    def optimize(self) -> Optimized:
+        """Build what searches use now, rather than in the background, and write it beside the file.
+
+        Call it after a large import, or before the file moves to a read-only medium: the next process opens what is
+        there, and its first search is as fast as any. Files that are up to date are not written again. Token counts
+        are built if the vault's own profile, or a search so far, uses them.
+
+        Returns:
+            How many entries it covers, and the file it wrote.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            StoreError: the vault cannot be read, or the folder cannot be written.
+        """
+        if self._store.read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        from septet.snapshot.optimize import optimize
+        from septet.stats import Optimized
+
+        terms = "tfidf" in resolve(self._profile).columns
+        made = optimize(self._tier.manager, self._store, self._clock(), terms=terms)
+        return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _clock(self) -> float:
+        now = self._now()
+        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
+
+    def _embeds(self) -> bool:
+        # Every search asks this.
+        return "_embeddings" in self.__dict__ and self._embeddings.affects_searches
+
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        return {self._tier.name: self._embeddings}
+
+    def _tiers(self) -> Sequence[LocalTier]:
+        return [self._tier]
+
+    def _as_tier(self, name: str, priority: float) -> LocalTier:
+        return LocalTier(name, priority, self._store, self._tier.manager)
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        with self._store.reading() as read:
+            return self._tier.manager.remembered(read, "feedback", lambda: feedback.counts(read))
