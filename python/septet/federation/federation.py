@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from septet.arguments import called, real, shown, utf8
-from septet.entry import MAX_ID_CHARS, Entry
-from septet.errors import EntryNotFound, SeptetError, TierError
+from septet.entry import MAX_ID_CHARS
+from septet.errors import SeptetError, TierError
+from septet.federation.reading import ReadableTiers
+from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.searchable import Searchable
-from septet.storage.tables import feedback
 from septet.tiers import LocalTier
-from septet.vault.batch import ids_of
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
-    from septet.fields import Action
 
 __all__ = ["Federation"]
 
 MAX_PRIORITY = 2.0
 
-_Answer = TypeVar("_Answer")
 
-
-class Federation(Searchable):
+class Federation(ReadableTiers, WritableTiers, Searchable):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -126,60 +123,6 @@ class Federation(Searchable):
             TierError: there is no tier.
         """
         return {t.name: t.priority for t in self._tiers()}
-
-    def load(self, ids: Iterable[str]) -> list[Entry]:
-        """Return whole entries in the order of the ids, each from the highest tier that has it.
-
-        Ids that do not exist are left out, and tiers that fail are skipped.
-
-        Raises:
-            EntryError: an id is not text.
-            SeptetError: every tier failed; the first error.
-        """
-        wanted = ids_of([ids] if isinstance(ids, str) else ids)
-        found: dict[str, Entry] = {}
-        for _, entries in self._each(lambda vault: vault.load([i for i in wanted if i not in found])):
-            found.update((e.id, e) for e in entries)
-        return [found[i] for i in wanted if i in found]
-
-    def get(self, id: str) -> Entry | None:
-        """Return the entry with this id from the highest tier that has it, or None.
-
-        Raises:
-            SeptetError: every tier failed; the first error.
-        """
-        return next(iter(self.load([utf8(id, "id")])), None)
-
-    def feedback(self, query: str, id: str, action: Action) -> None:
-        """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
-
-        Raises:
-            EntryNotFound: no tier has the entry.
-            EntryError: an unknown action.
-            StoreError: the tier cannot be written, or every tier failed.
-        """
-        given = feedback.checked(query, id, action, 0.0)
-        for vault, has in self._each(lambda vault: given.entry_id in vault):
-            if has:
-                vault.feedback(given.query, given.entry_id, action)
-                return
-        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(self._vaults)}: check the id")
-
-    def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
-        """Ask the vaults from the highest priority down; skip those that fail, unless all do."""
-        failures: list[SeptetError] = []
-        for vault in self._by_priority():
-            try:
-                answer = ask(vault)
-            except SeptetError as fault:
-                failures.append(fault)
-                continue
-            yield vault, answer
-        if failures and len(failures) == len(self._vaults):
-            raise failures[0]
-
-    def _by_priority(self) -> list[Vault]:
-        return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
 
     def _tiers(self) -> Sequence[LocalTier]:
         tiers = [vault._as_tier(name, priority) for name, (vault, priority) in self._vaults.items()]

@@ -1,0 +1,72 @@
+"""The vaults of a federation: asked one after the other, or one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from septet.arguments import shown
+from septet.errors import EntryNotFound, SeptetError, TierError
+from septet.vault.vault import Vault
+
+__all__ = ["Parts"]
+
+_Answer = TypeVar("_Answer")
+
+
+class Parts:
+    """The vaults by tier name, each with its priority."""
+
+    _vaults: Mapping[str, tuple[Vault, float]]
+
+    def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
+        """Ask the vaults from the highest priority down; skip those that fail, unless all do."""
+        failures: list[SeptetError] = []
+        for vault in self._by_priority():
+            try:
+                answer = ask(vault)
+            except SeptetError as fault:
+                failures.append(fault)
+                continue
+            yield vault, answer
+        if failures and len(failures) == len(self._vaults):
+            raise failures[0]
+
+    def _by_priority(self) -> list[Vault]:
+        return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
+
+    def _named(self, tier: str) -> Vault:
+        """Return the vault of a tier.
+
+        Raises:
+            TierError: there is no such tier.
+        """
+        found = self._vaults.get(tier) if isinstance(tier, str) else None
+        if found is None:
+            raise TierError(f"there is no tier {shown(tier)}: known are {', '.join(self._vaults) or 'none'}")
+        return found[0]
+
+    def _holding(self, id: str, tier: str | None) -> Vault:
+        """Return the vault of a tier, or that of the highest tier that has the entry.
+
+        Raises:
+            EntryNotFound: no tier has the entry.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        if tier is not None:
+            return self._named(tier)
+        for vault, has in self._each(lambda vault: id in vault):
+            if has:
+                return vault
+        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(self._vaults)}: check the id")
+
+    def _first(self) -> Vault:
+        """Return the vault of the highest tier.
+
+        Raises:
+            TierError: there is no tier.
+        """
+        if not self._vaults:
+            raise TierError("the federation has no tier: connect a vault first")
+        return self._by_priority()[0]
