@@ -32,7 +32,7 @@ def rows(section):
 def parameters(function):
     """The parameters without `self`, and with those of a search as ``**options``."""
     given = [p for name, p in inspect.signature(function).parameters.items() if name != "self"]
-    if not any(p.name in OPTIONS and p.name == "include_expired" for p in given):
+    if not any(p.name in OPTIONS and p.name == "min_score" for p in given):
         return given
     own = [p for p in given if p.name not in OPTIONS or (p.name == "limit" and p.kind is not Parameter.KEYWORD_ONLY)]
     return [*own, Parameter("options", Parameter.VAR_KEYWORD)]

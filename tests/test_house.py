@@ -51,7 +51,7 @@ FLOORS = (
     {"snapshot"},
     {"embedding"},
     {"tiers"},
-    {"search", "searchable"},
+    {"search", "searchable", "similar"},
     {"portable", "vault", "stats", "federation", "index", "tfidf"},
     {"__init__"},
     {"cli", "__main__"},

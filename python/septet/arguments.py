@@ -25,6 +25,7 @@ __all__ = [
     "flag",
     "flags",
     "listed",
+    "printable",
     "real",
     "shown",
     "utf8",
@@ -63,6 +64,12 @@ def shown(value: object) -> str:
         text = text if len(text) <= 200 else text[:200] + "..."
     except Exception:  # noqa: BLE001 - a repr may raise anything, and the error is about something else
         text = f"a {type(value).__name__}"
+    return printable(text)
+
+
+def printable(value: object) -> str:
+    """Return the text of a value, such as a path, with what cannot be printed escaped."""
+    text = str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

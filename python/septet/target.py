@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from septet.arguments import printable
 from septet.errors import StoreError
 
 __all__ = [
@@ -154,15 +155,16 @@ def complete(part: Part, mode: int) -> None:
 def target_fault(path: str | os.PathLike[str], reason: str, number: int | None = None) -> StoreError:
     """Return the error that a file cannot be written, which names its folder where that is at fault."""
     folder = Path(path).absolute().parent
+    path, named = printable(path), printable(folder)
     if not folder.is_dir():
-        return StoreError(f"{path} cannot be written: the folder {folder} does not exist")
+        return StoreError(f"{path} cannot be written: the folder {named} does not exist")
     if not os.access(folder, os.W_OK):
-        return StoreError(f"{path} cannot be written: the folder {folder} does not take writes; name another")
+        return StoreError(f"{path} cannot be written: the folder {named} does not take writes; name another")
     if "ulimit" in reason:
         return StoreError(f"{path} cannot be written ({reason}): raise that limit")
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "full" in reason:
-        return StoreError(f"{path} cannot be written ({reason}): free space in {folder}, or name another place")
-    return StoreError(f"{path} cannot be written ({reason}): look after the folder {folder}, or name another place")
+        return StoreError(f"{path} cannot be written ({reason}): free space in {named}, or name another place")
+    return StoreError(f"{path} cannot be written ({reason}): look after the folder {named}, or name another place")
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:

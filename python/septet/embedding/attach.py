@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 
+from septet.embedding.embedder import Kind
 from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.errors import SeptetError
@@ -17,10 +18,15 @@ from septet.vector import QueryVector
 __all__ = ["can_embed_queries", "with_query_vectors"]
 
 
-def with_query_vectors(plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None) -> Plan:
+def with_query_vectors(
+    plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None, kind: Kind = "query"
+) -> Plan:
     """Return the plan with a query vector for each tier with vectors of an available model, and notes on the others.
 
     A tier may use another tier's embedder when its vectors are of that model. Never raises: a search uses what it has.
+
+    Args:
+        kind: ``document`` embeds the query as entries are.
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
@@ -45,7 +51,7 @@ def with_query_vectors(plan: Plan, tiers: Mapping[str, Embeddings], pool: Execut
         notes += [replace(n, tier=name) for n in (*selection.notes, *trouble)]
         if selection.space is not None:
             spaces[name] = selection.space
-    answers = _answers(plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool)
+    answers = _answers(plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool, kind)
     notes += [answer for answer in answers.values() if isinstance(answer, Note)]
     embeddings_of = {}
     for name, space in spaces.items():
@@ -85,8 +91,10 @@ def _dimensions(embedders: Mapping[str, QueryEmbedder]) -> dict[str, int | None]
     return {model: one.embedder.dimensions for model, one in embedders.items()}
 
 
-def _answers(text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None) -> dict[str, QueryVector | Note]:
+def _answers(
+    text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None, kind: Kind
+) -> dict[str, QueryVector | Note]:
     if pool is None or len(embedders) < 2:
-        return {model: one.embed(text) for model, one in embedders.items()}
+        return {model: one.embed(text, kind) for model, one in embedders.items()}
     # In parallel, so that all share one deadline.
-    return dict(zip(embedders, pool.map(lambda one: one.embed(text), embedders.values())))
+    return dict(zip(embedders, pool.map(lambda one: one.embed(text, kind), embedders.values())))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, listed, shown, utf8
+from septet.arguments import cut, exact, listed, printable, shown, utf8
 from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError
@@ -243,7 +243,9 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         data = read_document(path)
     except KeyError:
-        raise EmbeddingConfigError(f"{path}: a configuration file must end in {', '.join(SUFFIXES)}") from None
+        raise EmbeddingConfigError(
+            f"{printable(path)}: a configuration file must end in {', '.join(SUFFIXES)}"
+        ) from None
     except Unreadable as fault:
         # Parsers quote lines, which may contain a key; only the line number is safe to report.
         raise EmbeddingConfigError(f"{path} {fault}") from None

@@ -13,11 +13,11 @@ from septet.arguments import called, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.reading import ReadableTiers
+from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
-from septet.searchable import Searchable
 from septet.tiers import LocalTier
 from septet.vault.vault import Vault
 
@@ -29,7 +29,7 @@ __all__ = ["Federation"]
 MAX_PRIORITY = 2.0
 
 
-class Federation(ReadableTiers, WritableTiers, Searchable):
+class Federation(ReadableTiers, WritableTiers, SimilarInTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before

@@ -8,7 +8,16 @@ from __future__ import annotations
 from septet.ranking.fusion import Col, Estimate, Scale, Sum, Term
 from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
-__all__ = ["BUILTIN", "CONNECTED_PRIORITY", "SEPTET", "SEVEN_SIGNALS", "SIX_SIGNALS", "TIER_PRIORITIES"]
+__all__ = [
+    "BUILTIN",
+    "CONNECTED_PRIORITY",
+    "SEPTET",
+    "SEVEN_SIGNALS",
+    "SIMILAR",
+    "SIMILAR_WORDS",
+    "SIX_SIGNALS",
+    "TIER_PRIORITIES",
+]
 
 #: The documented tiers of a federation; any other name is a connected vault.
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
@@ -141,5 +150,19 @@ SEPTET = Profile.known(
     graph=Graph.known(most_links=5),
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
+
+
+def _similar(signal: str) -> Profile:
+    return Profile.known(
+        name="similar",
+        description="What is like an entry, a text or a vector: one cosine, as it is.",
+        signals={signal: Col.known(col=signal)},
+        weights={"text": {signal: 1.0}, "hybrid": {signal: 1.0}},
+    )
+
+
+#: How `Vault.similar` ranks, by vectors and by words; no names to search by.
+SIMILAR = _similar("cosine")
+SIMILAR_WORDS = _similar("tfidf")
 
 BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS)}

@@ -66,6 +66,7 @@ class Plan(NamedTuple):
         comparable: several tiers are searched, so that corpus scores must be brought to one scale.
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
         group_by: entries with the same parent are one result.
+        scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
     """
 
     query: TextQuery
@@ -93,6 +94,7 @@ class Plan(NamedTuple):
     comparable: bool = False
     needs_ids: bool = False
     group_by: GroupBy | None = None
+    scans_words: bool = False
 
     @property
     def asks_text(self) -> bool:

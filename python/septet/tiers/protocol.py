@@ -12,9 +12,12 @@ from septet.ranking.pool import Candidate, Pool
 from septet.results import Note
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from septet.explanation import LegReport
 
-__all__ = ["Inspected", "Neighbours", "Overrides", "Recalled", "SearchAgain", "Session", "Standing", "Tier"]
+__all__ = ["Inspected", "Likeness", "Neighbours", "Overrides", "Recalled", "SearchAgain", "Session", "Standing", "Tier"]
 
 
 class SearchAgain(Exception):
@@ -78,6 +81,24 @@ class Inspected(NamedTuple):
     legs: Sequence[LegReport]
 
 
+class Likeness(NamedTuple):
+    """What other entries are compared with, where they are to be like one entry.
+
+    Attributes:
+        ids: the entry and the parts that it was split into.
+        words: what full text sees of it.
+        document: what is embedded of it.
+        model: whose vector it has; None without one.
+        vector: as it is stored ``(d,)``; None without one.
+    """
+
+    ids: frozenset[str]
+    words: str
+    document: str
+    model: str | None
+    vector: NDArray[np.float32] | None
+
+
 class Session(Protocol):
     """One search in one tier, for a batch of queries: everything is read at one generation.
 
@@ -118,6 +139,13 @@ class Session(Protocol):
 
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares for the first query, or None when the tier does not hold it."""
+
+    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
+        """Return what entries like one are compared with, None when the tier does not hold it.
+
+        Args:
+            model: whose vector it should be; None for that which searches use.
+        """
 
     def close(self) -> None:
         """End the search."""

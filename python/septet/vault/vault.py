@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from septet.arguments import called, file_path, flags, real
 from septet.errors import ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
-from septet.searchable import Searchable
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
@@ -21,6 +20,7 @@ from septet.tiers import LocalTier
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
 from septet.vault.reading import Readable
+from septet.vault.similar import Similar
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Vault"]
 
 
-class Vault(Readable, Embedded, Searchable, Copied):
+class Vault(Readable, Embedded, Similar, Copied):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

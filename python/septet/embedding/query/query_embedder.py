@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from septet._core import Lock
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
+from septet.embedding.embedder import Embedder, Kind, fault_in, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -58,7 +58,7 @@ class QueryEmbedder:
         self._cache = cache
         self._clock = clock
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
-        self._remembered: OrderedDict[str, QueryVector] = OrderedDict()
+        self._remembered: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
         self._fault: EmbeddingError | None = None
         self._backoff_s = 0.0
         self._retry_at = 0.0
@@ -81,20 +81,24 @@ class QueryEmbedder:
         self._lock = Lock()
         self._probing = False
 
-    def embed(self, text: str) -> QueryVector | Note:
-        """Return the vector of a query, or a note that says why there is none."""
+    def embed(self, text: str, kind: Kind = "query") -> QueryVector | Note:
+        """Return the vector of a query, or a note that says why there is none.
+
+        Args:
+            kind: ``document`` embeds the text as entries are, so that it compares with them as they do with each other.
+        """
         with self._lock.hold():
-            if (vector := self._remembered.get(text)) is not None:
-                self._remembered.move_to_end(text)
+            if (vector := self._remembered.get((text, kind))) is not None:
+                self._remembered.move_to_end((text, kind))
                 return vector
             fault = self._fault
             probe = fault is not None and not self._probing and self._clock() >= self._retry_at
             self._probing = self._probing or probe
         if fault is None:
-            return self._embed_in_time(text)
+            return self._embed_in_time(text, kind)
         if probe:
             try:
-                self._start(text)
+                self._start(text, kind)
             except BaseException:
                 # An interrupt: nobody is asking, so the next query may.
                 self._probing = False
@@ -106,8 +110,8 @@ class QueryEmbedder:
         with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
 
-    def _embed_in_time(self, text: str) -> QueryVector | Note:
-        future = self._start(text)
+    def _embed_in_time(self, text: str, kind: Kind) -> QueryVector | Note:
+        future = self._start(text, kind)
         if wait([future], self._timeout_s).done:
             error = future.exception()
             if error is None:
@@ -120,51 +124,51 @@ class QueryEmbedder:
         self._failed(late)
         return _note(late)
 
-    def _start(self, text: str) -> Future[_Answer]:
+    def _start(self, text: str, kind: Kind) -> Future[_Answer]:
         """Embed on a thread: an embedder that ignores its timeout must not hold up the search."""
         try:
-            future = call_on_thread(lambda: self._answer(text), "septet-query-embedding")
+            future = call_on_thread(lambda: self._answer(text, kind), "septet-query-embedding")
         except RuntimeError as fault:
             error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
             self._failed(error)
             future = Future()
             future.set_exception(error)
         # Called after the result has been handed back: nobody waits for the cache.
-        future.add_done_callback(lambda done: self._store(text, done))
+        future.add_done_callback(lambda done: self._store(text, kind, done))
         return future
 
-    def _answer(self, text: str) -> _Answer:
+    def _answer(self, text: str, kind: Kind) -> _Answer:
         try:
             row = None
-            vector = self._cached(text)
+            vector = self._cached(text, kind)
             if vector is None:
-                row = self._embedded(text)
+                row = self._embedded(text, kind)
                 vector = query_vector(row)
         except EmbeddingError as fault:
             self._failed(fault)
             raise
-        self._succeeded(text, vector)
+        self._succeeded((text, kind), vector)
         return _Answer(vector, row)
 
-    def _cached(self, text: str) -> QueryVector | None:
+    def _cached(self, text: str, kind: Kind) -> QueryVector | None:
         dimensions = self.embedder.dimensions
         if self._cache is None or dimensions is None:
             return None
-        found = self._cache.get(self._namespace(), dimensions, [text])
+        found = self._cache.get(self._namespace(kind), dimensions, [text])
         return query_vector(found[text]) if text in found else None
 
-    def _store(self, text: str, done: Future[_Answer]) -> None:
+    def _store(self, text: str, kind: Kind, done: Future[_Answer]) -> None:
         row = None if done.exception() else done.result().row
         if row is not None and self._cache is not None:
-            self._cache.put(self._namespace(), {text: row})
+            self._cache.put(self._namespace(kind), {text: row})
 
-    def _namespace(self) -> CacheNamespace:
-        return CacheNamespace(self.embedder.provider, self.embedder.model, "query", pooling_of(self.embedder))
+    def _namespace(self, kind: Kind) -> CacheNamespace:
+        return CacheNamespace(self.embedder.provider, self.embedder.model, kind, pooling_of(self.embedder))
 
-    def _embedded(self, text: str) -> NDArray[np.float32]:
+    def _embedded(self, text: str, kind: Kind) -> NDArray[np.float32]:
         provider = self.embedder.provider
         try:
-            answer = self.embedder.embed([text], "query", timeout_s=self._timeout_s)
+            answer = self.embedder.embed([text], kind, timeout_s=self._timeout_s)
             rows = float32_of(numbers_of(answer, 1, provider))
             query_vector(rows[0])
         except EmbeddingError:
@@ -175,10 +179,10 @@ class QueryEmbedder:
         row: NDArray[np.float32] = rows[0]
         return row
 
-    def _succeeded(self, text: str, vector: QueryVector) -> None:
+    def _succeeded(self, asked: tuple[str, Kind], vector: QueryVector) -> None:
         with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
-            self._remembered[text] = vector
+            self._remembered[asked] = vector
             while len(self._remembered) > self._options.query_memory:
                 self._remembered.popitem(last=False)
 

@@ -28,6 +28,7 @@ __all__ = [
     "find_space",
     "forget",
     "is_left",
+    "joined",
     "lacking",
     "late_vectors",
     "left_spaces",
@@ -155,7 +156,7 @@ def missing(
         "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
     rows = read.sql.execute(sql, (_number(space), after, limit))
-    return [(key, _joined(parts)) for key, *parts in rows]
+    return [(key, joined(parts)) for key, *parts in rows]
 
 
 def lacking(read: Reading | Writing, space: Space | None, keys: Sequence[str]) -> list[str]:
@@ -173,7 +174,7 @@ def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> di
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
         f"ON e.text_hash = j.value WHERE {_embedded(memories)} GROUP BY e.text_hash"
     )
-    return {key: _joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
+    return {key: joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
 
 
 def count_missing(read: Reading | Writing, space: Space | None, *, memories: bool = False) -> int:
@@ -223,7 +224,7 @@ def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit:
     )
     # Two line ends may join the three.
     rows = read.sql.execute(sql, (space.space, after, over_bytes - 2, limit))
-    return [(key, _joined(parts)) for key, *parts in rows]
+    return [(key, joined(parts)) for key, *parts in rows]
 
 
 def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
@@ -269,7 +270,8 @@ def _lacking(memories: bool) -> str:
     return f"{_embedded(memories)} AND {without}"
 
 
-def _joined(parts: Sequence[str]) -> str:
+def joined(parts: Sequence[str]) -> str:
+    """Return what is embedded of an entry, given its title, description and context."""
     return "\n".join(part for part in parts if part)
 
 

@@ -102,6 +102,8 @@ class ReadView:
             tier: the place of the tier among those that are searched.
         """
         plan = self.plan
+        if plan.scans_words:
+            return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
         cuts = plan.profile.cuts
         by_fts5 = [self._by_fts5(p) for p in self.plans]
         found = self.corpus.recall(
@@ -132,7 +134,18 @@ class ReadView:
             columns=plan.corpus_columns,
             space=self._space(),
         )
+        if plan.scans_words:
+            from septet.tiers.local.likeness import cosines_of
+
+            pool = pool.with_columns({"tfidf": cosines_of(self.snapshot, plan.query.text, slots)})
         return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
+
+    def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
+        from septet.tiers.local.likeness import nearest_by_words
+
+        plan = self.plans[query]
+        slots = nearest_by_words(self.snapshot, plan.query.text, self.selection(), plan.candidates)
+        return self.candidates_at(tier, query, slots), len(slots)
 
     def matches(self) -> Pool:
         """Return every full-text match of the first plan, best first, where memory ranks them."""

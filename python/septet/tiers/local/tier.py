@@ -18,7 +18,7 @@ from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
-from septet.tiers.protocol import Inspected, Neighbours, Overrides, Recalled, SearchAgain, Standing
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 __all__ = ["LocalSession", "LocalTier"]
 
@@ -169,6 +169,14 @@ class LocalSession:
         # Arrays were looked at here, too, not in native calls alone.
         self.tier.manager.check()
         return Inspected(candidate, filters, legs)
+
+    @_translated
+    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
+        """Return what entries like one are compared with, None when the store does not hold it."""
+        # A search needs none of it.
+        from septet.tiers.local.likeness import likeness_of
+
+        return likeness_of(self.view.read, entry_id, model)
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))

@@ -1,0 +1,70 @@
+"""Entries like one of a local store: what they are compared with, and the nearest by their words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet._core import Selection
+from septet.snapshot.arrays import Slots
+from septet.snapshot.snapshot import Snapshot
+from septet.spaces import Space
+from septet.storage.store import Reading
+from septet.storage.tables import entries, parts, texts, vectors
+from septet.tiers.protocol import Likeness
+
+__all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
+
+#: Which of an entry's vectors is compared: one that answers searches, one that was given, one of a space being filled.
+ORDER = {"active": 0, "given": 1, "filling": 2, "left": 3}
+
+
+def likeness_of(read: Reading, entry_id: str, model: str | None) -> Likeness | None:
+    """Return what entries like one are compared with, None when the store does not hold it."""
+    candidate = entries.find(read, [entry_id]).get(entry_id)
+    if candidate is None:
+        return None
+    ids = frozenset([entry_id, *parts.of(read, [entry_id])])
+    document = texts.joined((candidate.title, candidate.description, candidate.context))
+    space = _space_of(read, candidate.row, model)
+    if space is None:
+        return Likeness(ids, candidate.text, document, None, None)
+    blob = vectors.of_rows(read, space, [candidate.row])[0].vector
+    row = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+    return Likeness(ids, candidate.text, document, space.model, row)
+
+
+def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
+    """Return the space whose vector of an entry is compared; None where it has none."""
+    states = {one.space.space: one.state for one in texts.text_spaces(read)}
+    held = [
+        space
+        for space in vectors.all_spaces(read)
+        if model in (None, space.model) and vectors.of_rows(read, space, [row])
+    ]
+    if len(held) > 1:
+        filled = {space.space: space.entries for space in vectors.spaces(read)}
+        held.sort(key=lambda s: (ORDER[states.get(s.space, "given")], -filled.get(s.space, 0), s.space))
+    return held[0] if held else None
+
+
+def cosines_of(snapshot: Snapshot, text: str, slots: Slots) -> NDArray[np.float64]:
+    """Return the TF-IDF cosines of slots ``(m,)`` with a text, 0 to 1."""
+    terms = snapshot.terms
+    assert terms is not None
+    return terms.index.cosines(terms.frequencies, text, slots)
+
+
+def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k: int) -> Slots:
+    """Return the ``k`` allowed slots with the highest TF-IDF cosines above 0, best first."""
+    slots = np.arange(len(snapshot.rows), dtype=np.int64)
+    if allowed is not None:
+        slots = allowed.allowed(slots)
+    return slots[_best(cosines_of(snapshot, text, slots), k)]
+
+
+def _best(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """Return the places of the ``k`` highest values above 0, best first, of equal ones the first."""
+    least = np.partition(values, -k)[-k] if len(values) > k else 0.0
+    places = np.flatnonzero((values >= least) & (values > 0))
+    return places[np.argsort(-values[places], kind="stable")][:k]
