@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
-from septet.arguments import file_path, flag, shown, whole
+from septet.arguments import file_path, flag, printable, shown, whole
 from septet.errors import QueryError, StoreError, VectorError
 from septet.filesystem import is_local
 from septet.snapshot.append_buffer import AppendBuffer
@@ -326,7 +326,7 @@ def _stored(path: Path, mapped: bool) -> tuple[_core.FileRows, bytes]:
         raise
     except Exception as error:
         # Numpy hands the head to Python's own parsers, which fail in many ways.
-        raise StoreError(f"{path} cannot be read: {error}; {wanted}") from error
+        raise StoreError(f"{printable(path)} cannot be read: {error}; {wanted}") from error
     raise StoreError(f"{path} is replaced again and again while it is opened; open it again")
 
 

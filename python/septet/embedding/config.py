@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, listed, printable, shown, utf8
+from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
 from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError
@@ -179,7 +179,7 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
     if isinstance(source, EmbeddingConfig):
         return source
     if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in SUFFIXES):
-        data = _read(Path(source))
+        data = _read(Path(file_path(source, "the path of the embedder's configuration", EmbeddingConfigError)))
         # A file may contain other settings besides the block.
         return _validated(data.get("embedding", data if "provider" in data else {}))
     if isinstance(source, str):

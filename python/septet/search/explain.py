@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError
 from septet.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
@@ -34,7 +35,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
             attempts = next_attempt(attempts, fault)
     if not inspected:
         raise EntryNotFound(
-            f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
+            f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
     everyone = one.ranking.best(memories=len(one.memories), memory_score=one.plan.profile.memory_score or 0.0)
     rank = _rank_of(one, everyone, inspected)
