@@ -36,6 +36,7 @@ FLOORS = (
         "vector",
         "notes",
         "results",
+        "trec",
         "explanation",
         "spaces",
         "threads",
@@ -53,6 +54,7 @@ FLOORS = (
     {"tiers"},
     {"search", "searchable", "similar"},
     {"portable", "vault", "stats", "federation", "index", "tfidf"},
+    {"evaluation"},
     {"__init__"},
     {"cli", "__main__"},
 )

@@ -85,6 +85,10 @@ class World:
         self.other.add(id="a", title="ducks of the team")
         self.federation = septet.Federation({"agent": self.vault, "team": self.other})
 
+    @property
+    def evaluation(self) -> septet.Evaluation:
+        return septet.evaluate(self.vault, {"1": "ducks"}, {"1": ["a"]})
+
     def filled(self, name: str) -> septet.Vault:
         made = septet.Vault(self.folder / f"{name}.db", sidecar=False, clock=lambda: 1_000.0)
         made.add(id="a", title="ducks swim", description="in ponds", tags=["bird"], attrs={"n": 1}, vector=[1, 0, 0])
@@ -127,6 +131,8 @@ class World:
             "CallableEmbedder": self.embedder,
             "FallbackEmbedder": septet.FallbackEmbedder([self.embedder]),
             "EmbeddingCache": self.cache,
+            "Evaluation": self.evaluation,
+            "Results": self.vault.search("ducks"),
         }[name]
 
 
@@ -168,6 +174,12 @@ VALID: dict[str, Callable[[World], Any]] = {
     "provider": lambda w: "ollama",
     "embedder": lambda w: w.embedder,
     "environment": lambda w: {"OPENAI_API_KEY": "k", "VOYAGE_API_KEY": "k", "GEMINI_API_KEY": "k"},
+    "qid": lambda w: "1",
+    "tag": lambda w: "run",
+    "measure": lambda w: "MRR@10",
+    "baseline": lambda w: w.evaluation,
+    "evaluate.queries": lambda w: {"1": "ducks"},
+    "qrels": lambda w: {"1": ["a"]},
     "Vault.export.target": World.path,
     "Vault.restore.backup": World.backup,
     "Vault.import_.source": lambda w: [line(title="loons", id="loon")],
@@ -229,6 +241,7 @@ BESIDE = {
     **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},
     "EmbeddingConfig": ["provider"],
     "Vault.weights": [],
+    "evaluate": ["qrels"],
 }
 #: Positional arguments without a number.
 STARRED = {"ids"}
@@ -267,7 +280,7 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
 
 def used(made: Any) -> None:
     """Close what was made, and read what was found."""
-    if isinstance(made, (septet.Results, septet.Explanation, septet.Weights)):
+    if isinstance(made, (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison)):
         json.dumps(made.to_dict())
         repr(made)
     elif isinstance(made, septet.Vault):

@@ -71,6 +71,13 @@ if TYPE_CHECKING:
         VaultReplaced as VaultReplaced,
         VectorError as VectorError,
     )
+    from septet.evaluation.evaluator import evaluate as evaluate
+    from septet.evaluation.judgements import Qrels as Qrels, Queries as Queries
+    from septet.evaluation.outcomes import (
+        Comparison as Comparison,
+        Difference as Difference,
+        Evaluation as Evaluation,
+    )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.federation import Federation as Federation
     from septet.fields import (
@@ -142,6 +149,9 @@ else:
             "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
             "SeptetError StoreBusy StoreError TierError VaultReplaced VectorError"
         ),
+        "evaluation.evaluator": "evaluate",
+        "evaluation.judgements": "Qrels Queries",
+        "evaluation.outcomes": "Comparison Difference Evaluation",
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (

@@ -189,6 +189,29 @@ class Results(Sequence[Hit]):
         """True if a note says that a leg, a tier, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
+    def to_trec(self, qid: str, tag: str = "septet", *, parents: bool = False) -> str:
+        """Return the hits as lines of a TREC run, ``qid Q0 docid rank score tag``: what ``trec_eval`` reads.
+
+        Ranks count from 1. Scores fall strictly, as ``trec_eval`` orders by them alone: where the next one would not
+        be lower as a float32, which is how it keeps them, it is written as the float32 below the last.
+
+        Args:
+            qid: the id of the query in the judgements.
+            tag: the name of the run.
+            parents: name the parents of hits that have one, for judgements of whole documents; with
+                ``group_by="parent"`` each comes once.
+
+        Raises:
+            QueryError: the query's id, the tag or the id of a hit is empty or has a blank, which separates columns;
+                or ``parents`` is neither True nor False.
+        """
+        from septet.arguments import flag
+        from septet.errors import QueryError
+        from septet.trec import run_lines
+
+        flag(parents, "parents", QueryError)
+        return run_lines(qid, [((h.parent or h.id) if parents else h.id, h.score) for h in self.hits], tag)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
         return {

@@ -17,7 +17,9 @@ from septet import (
     Balance,
     BatchError,
     CallableEmbedder,
+    Comparison,
     Confidence,
+    Difference,
     Embedder,
     EmbeddingCache,
     EmbeddingConfig,
@@ -27,6 +29,7 @@ from septet import (
     Entry,
     EntryError,
     EntryItem,
+    Evaluation,
     Explanation,
     Federation,
     Feedback,
@@ -54,6 +57,7 @@ from septet import (
     VectorIndex,
     Weights,
     embedder_from,
+    evaluate,
     top_k,
 )
 
@@ -218,6 +222,17 @@ def together(agent: Vault, folder: Path) -> None:
             assert priorities == {"agent": 1.0, "team": 0.7}
 
 
+def judge(vault: Vault) -> None:
+    queries, qrels = {"1": "jwt", "2": "cookies"}, {"1": {"auth-jwt-001": 2}, "2": ["b"]}
+    found: Evaluation = evaluate(vault, queries, qrels, ["nDCG@10", "MRR"], domain="auth")
+    other = evaluate(vault, [{"query": "jwt", "relevant": ["auth-jwt-001"]}], profile="six-signals", limit=5)
+    compared: Comparison = found.compare(evaluate(vault, queries, qrels, profile="seven-signals"))
+    change: Difference = compared["nDCG@10"]
+    assert change.wins + change.ties + change.losses == len(found.per_query)
+    assert found.means["MRR"] == found["MRR"] and other.profile == "six-signals"
+    assert vault.search("jwt").to_trec("1", tag="mine").startswith("1 Q0 ")
+
+
 #: A whole profile as data: one signal, the text's BM25.
 PROFILE_FIELDS = {
     "signals": {"semantic": {"scale": {"col": "bm25"}}},
@@ -243,6 +258,7 @@ def main(folder: Path) -> None:
         write(vault, folder)
         print(*ask(vault), sep="\n")
         together(vault, folder)
+        judge(vault)
     embed(folder)
     scan()
     try:

@@ -1,0 +1,6 @@
+"""How well searches answer: measures over judged queries, comparison of profiles, and weights fitted to judgements."""
+
+from septet.evaluation.evaluator import evaluate
+from septet.evaluation.outcomes import Comparison, Difference, Evaluation
+
+__all__ = ["Comparison", "Difference", "Evaluation", "evaluate"]

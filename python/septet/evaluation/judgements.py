@@ -1,0 +1,209 @@
+"""Queries with their judgements, from values or from the files that collections come in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
+
+from septet.arguments import exact, file_path, listed, printable, shown, utf8, whole
+from septet.documents import Unreadable, open_regular
+from septet.errors import QueryError
+
+__all__ = ["Qrels", "Queries", "Query", "judged", "queries_in"]
+
+#: Queries: texts by id; a file; or dicts with ``query`` and, optionally, ``id`` and ``relevant``.
+Queries: TypeAlias = "Mapping[str, str] | str | os.PathLike[str] | Iterable[Mapping[str, object]]"
+#: Judgements: for each query's id the relevant ids, or grades by id; or a file.
+Qrels: TypeAlias = "Mapping[str, Mapping[str, int] | Iterable[str]] | str | os.PathLike[str]"
+
+MOST_QUERIES = 1_000_000
+MOST_JUDGEMENTS = 10_000_000
+MOST_LINE_BYTES = 10_000_000
+MOST_GRADE = 1_000_000
+MOST_CHARS = 1_000_000
+
+#: Names of the fields of a line; the first that is there counts.
+_TEXT, _ID = ("query", "text"), ("id", "_id", "qid", "query_id", "query-id")
+_Read = TypeVar("_Read")
+
+
+class Query(NamedTuple):
+    """A query and the grades of its judged entries; None while nothing is judged."""
+
+    id: str
+    text: str
+    grades: Mapping[str, int] | None
+
+
+def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
+    """Return the queries in their order, with their judgements.
+
+    Raises:
+        QueryError: something cannot be understood, an id comes twice, or no query is judged.
+    """
+    if isinstance(queries, Mapping):
+        found = [_query(id, text) for id, text in queries.items()]
+    elif isinstance(queries, (str, os.PathLike)):
+        found = _of_file(queries, "queries", queries_in)
+    else:
+        wanted = "a dict of texts by id, a file, or dicts with query and relevant"
+        given = listed(queries, "queries", QueryError, wanted, MOST_QUERIES)
+        found = [_record(record, f"query {at}", str(at)) for at, record in enumerate(given, start=1)]
+    if len(found) > MOST_QUERIES:
+        raise QueryError(f"there are {len(found):,} queries: at most {MOST_QUERIES:,} are taken")
+    _once(found)
+    if qrels is not None:
+        if any(query.grades is not None for query in found):
+            raise QueryError("the queries name their relevant entries themselves: leave qrels out, or 'relevant'")
+        grades = _qrels(qrels)
+        found = [query._replace(grades=grades.get(query.id)) for query in found]
+    if not any(query.grades for query in found):
+        why = "name the entries that answer them in qrels, or as 'relevant' of each"
+        if qrels is not None and found:
+            why = f"qrels has no judgement for {shown(found[0].id)}, for example; do the ids of both agree?"
+        raise QueryError(f"none of {len(found)} queries is judged: {why}")
+    return found
+
+
+def _once(queries: Iterable[Query]) -> None:
+    seen: set[str] = set()
+    for query in queries:
+        if query.id in seen:
+            raise QueryError(f"the query {shown(query.id)} comes twice: give each an id of its own")
+        seen.add(query.id)
+
+
+def _query(id: object, text: object, grades: object = None, what: str = "") -> Query:
+    name = utf8(id, f"{what or 'a query'}: its id", QueryError, MOST_CHARS)
+    asked = utf8(text, f"{what or f'the query {shown(name)}'}: its text", QueryError, MOST_CHARS)
+    return Query(name, asked, None if grades is None else _grades(grades, what or f"the query {shown(name)}"))
+
+
+def _record(record: object, what: str, number: str) -> Query:
+    """Return a query of a dict; without an id it has its number."""
+    if not isinstance(record, Mapping):
+        raise QueryError(f"{what} is {shown(record)}: wanted a dict, as {{'query': 'text', 'relevant': ['id']}}")
+    text = next((record[name] for name in _TEXT if name in record), None)
+    if text is None:
+        raise QueryError(f"{what} has no text: wanted it as 'query' or 'text' in {shown(dict(record))}")
+    id = next((record[name] for name in _ID if record.get(name) is not None), number)
+    return _query(str(exact(id)) if isinstance(id, int) else id, text, record.get("relevant"), what)
+
+
+def _grades(given: object, what: str) -> dict[str, int]:
+    """Return grades by id; the ids of a list have grade 1."""
+    if not isinstance(given, Mapping):
+        ids = listed(given, f"{what}: relevant", QueryError, "ids, or grades by id", MOST_JUDGEMENTS)
+        given = dict.fromkeys([utf8(id, f"{what}: a relevant id", QueryError, MOST_CHARS) for id in ids], 1)
+    return {
+        utf8(id, f"{what}: a judged id", QueryError, MOST_CHARS): whole(
+            grade, f"{what}: the grade of {shown(id)}", QueryError, -MOST_GRADE, MOST_GRADE
+        )
+        for id, grade in given.items()
+    }
+
+
+def _qrels(qrels: Qrels) -> Mapping[str, Mapping[str, int]]:
+    if isinstance(qrels, (str, os.PathLike)):
+        return _of_file(qrels, "qrels", _qrels_in)
+    if not isinstance(qrels, Mapping):
+        raise QueryError(f"qrels is {shown(qrels)}: wanted a dict by the queries' ids, or a file")
+    return {
+        utf8(id, "a query's id in qrels", QueryError, MOST_CHARS): _grades(given, f"qrels of {shown(id)}")
+        for id, given in qrels.items()
+    }
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def _of_file(path: object, what: str, read: Callable[[Iterable[bytes], str], _Read]) -> _Read:
+    """Read a file line by line, a packed one (``.gz``) too."""
+    given = file_path(path, what, QueryError)
+    name = printable(given)
+    try:
+        with open_regular(Path(given)) as file:
+            return read(_lines(gzip.GzipFile(fileobj=file) if given.endswith(".gz") else file, name), name)
+    except Unreadable as fault:
+        raise QueryError(f"{name} {fault}") from None
+    except (OSError, EOFError, zlib.error) as fault:
+        raise QueryError(f"{name} cannot be read: {fault}") from None
+
+
+def _lines(file: BinaryIO | gzip.GzipFile, name: str) -> Iterator[bytes]:
+    number = 0
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MOST_LINE_BYTES:
+            raise QueryError(f"{name}, line {number}: longer than {MOST_LINE_BYTES:,} bytes")
+        yield line
+
+
+def _text(line: bytes, where: str, first: bool) -> str:
+    try:
+        return line.decode("utf-8-sig" if first else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as fault:
+        raise QueryError(f"{where}: not UTF-8 (byte {fault.start}): save the file as UTF-8") from None
+
+
+def queries_in(lines: Iterable[bytes], name: str) -> list[Query]:
+    """Return the queries of a file: a JSON object in each line, or id, tabulator and text.
+
+    Raises:
+        QueryError: a line cannot be understood; the message has its number.
+    """
+    found: list[Query] = []
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}, line {number}"
+        text = _text(line, where, number == 1)
+        if not text.strip():
+            continue
+        if len(found) == MOST_QUERIES:
+            raise QueryError(f"{where}: at most {MOST_QUERIES:,} queries are taken")
+        if text.lstrip().startswith("{"):
+            found.append(_record(_json(text, where), where, str(number)))
+            continue
+        id, tab, asked = text.partition("\t")
+        if not tab:
+            raise QueryError(f"{where} is {shown(text)}: wanted a JSON object, or an id, a tabulator and the text")
+        if number > 1 or (id, asked) not in ((a, b) for a in _ID for b in _TEXT):
+            found.append(_query(id, asked, None, where))
+    return found
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise QueryError(f"{where} is no JSON: {fault}") from None
+
+
+def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, int]]:
+    """Read ``qid iteration id grade``, as at TREC, or ``qid id grade``; a first line without a grade is a heading."""
+    found: dict[str, dict[str, int]] = {}
+    count = 0
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}, line {number}"
+        text = _text(line, where, number == 1)
+        columns = text.split("\t") if "\t" in text else text.split()
+        if not text.strip():
+            continue
+        if len(columns) not in (3, 4):
+            raise QueryError(f"{where} is {shown(text)}: wanted qid, iteration, id and grade")
+        try:
+            grade = int(columns[-1])
+        except ValueError:
+            if number == 1:
+                continue
+            raise QueryError(f"{where}: the grade is {shown(columns[-1])}: wanted a whole number") from None
+        count += 1
+        if count > MOST_JUDGEMENTS:
+            raise QueryError(f"{where}: at most {MOST_JUDGEMENTS:,} judgements are taken")
+        whole(grade, f"{where}: the grade", QueryError, -MOST_GRADE, MOST_GRADE)
+        found.setdefault(columns[0], {})[columns[-2]] = grade
+    return found

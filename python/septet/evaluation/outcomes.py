@@ -1,0 +1,207 @@
+"""What an evaluation found, and what two of them say of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.arguments import shown, whole
+from septet.errors import QueryError
+from septet.evaluation.significance import interval, randomization
+
+__all__ = ["Comparison", "Difference", "Evaluation", "difference_of"]
+
+#: Differences of values below this are rounding.
+LEAST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well the searches of one profile answered.
+
+    Attributes:
+        profile: the name of the profile.
+        means: the mean over all queries, by measure; each 0 to 1, higher is better.
+        per_query: by query id, the value of each measure.
+        unjudged: ids of queries without a judgement, which were left out.
+        unknown: relevant ids that no search returned and that the vault does not hold, sorted: often a typing error.
+        notes: of how many queries the searches said what, by code of the note.
+    """
+
+    profile: str
+    means: Mapping[str, float]
+    per_query: Mapping[str, Mapping[str, float]]
+    unjudged: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, measure: str) -> float:
+        return self.means[measure]
+
+    def __repr__(self) -> str:
+        lines = [f"<Evaluation of {self.profile} over {len(self.per_query)} queries>"]
+        lines += [f"  {name:<10} {value:.4f}" for name, value in self.means.items()]
+        if self.unjudged:
+            lines.append(f"  {len(self.unjudged)} queries without a judgement were left out")
+        if self.unknown:
+            lines.append(f"  {len(self.unknown)} relevant ids are not in the vault, such as {shown(self.unknown[0])}")
+        lines += [f"  note {code} for {count} queries" for code, count in self.notes.items()]
+        return "\n".join(lines)
+
+    def worst(self, measure: str, limit: int = 10) -> list[tuple[str, float]]:
+        """Return the queries with the least values of a measure, worst first, each with its value.
+
+        Raises:
+            QueryError: the measure was not taken, or the limit is no number from 1.
+        """
+        if measure not in self.means:
+            raise QueryError(f"{shown(measure)} was not measured: there are {', '.join(self.means)}")
+        found = sorted(((id, values[measure]) for id, values in self.per_query.items()), key=lambda pair: pair[1])
+        return found[: whole(limit, "limit", QueryError, 1)]
+
+    def compare(self, baseline: Evaluation, *, seed: int = 0) -> Comparison:
+        """Compare with another evaluation of the same queries; positive differences say that this one is better.
+
+        The p-value is of a paired randomization test, the interval of 95 % is the paired t interval.
+
+        Args:
+            seed: of the test's random signs.
+
+        Raises:
+            QueryError: the other one has other queries, or no measure in common.
+        """
+        return _compared(self, baseline, seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict."""
+        return {
+            "profile": self.profile,
+            "queries": len(self.per_query),
+            "means": dict(self.means),
+            "per_query": {id: dict(values) for id, values in self.per_query.items()},
+            "unjudged": list(self.unjudged),
+            "unknown": list(self.unknown),
+            "notes": dict(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One measure of two rankings.
+
+    Attributes:
+        before: the mean of the baseline.
+        after: the mean of the other.
+        difference: ``after - before``.
+        low, high: the 95 % interval of the difference (paired t).
+        p: of the paired randomization test, two-sided; how often chance alone makes a difference as large.
+        wins, ties, losses: queries with a higher, equal and lower value than the baseline.
+    """
+
+    measure: str
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What `Evaluation.compare` found, by measure.
+
+    Attributes:
+        profile: the name of the profile that is compared.
+        baseline: the name of the profile it is compared with.
+        queries: how many queries both answered.
+    """
+
+    profile: str
+    baseline: str
+    queries: int
+    differences: Mapping[str, Difference]
+
+    def __getitem__(self, measure: str) -> Difference:
+        return self.differences[measure]
+
+    def __repr__(self) -> str:
+        lines = [
+            f"<Comparison of {self.profile} with {self.baseline} over {self.queries} queries>",
+            f"  {'':<10} {'before':>7} {'after':>7} {'change':>8}  {'95 %':<18} {'p':>6}  better/same/worse",
+        ]
+        for d in self.differences.values():
+            reach = f"{d.low:+.4f} to {d.high:+.4f}"
+            lines.append(
+                f"  {d.measure:<10} {d.before:7.4f} {d.after:7.4f} {d.difference:+8.4f}  {reach:<18} {d.p:6.4f}"
+                f"  {d.wins}/{d.ties}/{d.losses}"
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict; an interval without a bound has None there."""
+        return {
+            "profile": self.profile,
+            "baseline": self.baseline,
+            "queries": self.queries,
+            "differences": {
+                name: {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(one).items()}
+                for name, one in self.differences.items()
+            },
+        }
+
+
+def _compared(after: Evaluation, before: Evaluation, seed: int) -> Comparison:
+    """Return the comparison; see `Evaluation.compare`.
+
+    Raises:
+        QueryError: the two have other queries, or no measure in common.
+    """
+    if not isinstance(before, Evaluation):
+        raise QueryError(f"baseline is {shown(before)}: wanted an Evaluation")
+    seed = whole(seed, "seed", QueryError, 0, 2**63 - 1)
+    if other := sorted(before.per_query.keys() ^ after.per_query.keys()):
+        raise QueryError(
+            f"the two evaluations have different queries: {shown(other[0])} is in one of them only; evaluate both "
+            "on the same"
+        )
+    names = [name for name in after.means if name in before.means]
+    if not names:
+        raise QueryError(f"the two evaluations share no measure: {', '.join(after.means)}; {', '.join(before.means)}")
+    ids = list(after.per_query)
+    found = {}
+    for name in names:
+        values = [np.array([one.per_query[id][name] for id in ids]) for one in (before, after)]
+        found[name] = difference_of(name, values[0], values[1], seed)
+    return Comparison(after.profile, before.profile, len(ids), found)
+
+
+def difference_of(name: str, before: NDArray[np.float64], after: NDArray[np.float64], seed: int = 0) -> Difference:
+    """Return the difference of one measure from its values for each query ``(n,)``."""
+    differences = after - before
+    differences[np.abs(differences) < LEAST] = 0.0
+    low, high = interval(differences)
+    return Difference(
+        measure=name,
+        before=float(before.mean()),
+        after=float(after.mean()),
+        difference=float(differences.mean()),
+        low=low,
+        high=high,
+        p=randomization(differences, seed),
+        wins=int(np.count_nonzero(differences > 0)),
+        ties=int(np.count_nonzero(differences == 0)),
+        losses=int(np.count_nonzero(differences < 0)),
+    )

@@ -1,0 +1,63 @@
+"""Rankings as the tools of the TREC conferences read them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from math import inf, nextafter
+
+from septet.arguments import shown, utf8
+from septet.errors import QueryError
+
+__all__ = ["run_lines"]
+
+#: A name in a run has at most so many characters.
+MOST_NAME_CHARS = 1_000
+
+
+def run_lines(qid: object, ranked: Iterable[tuple[str, float]], tag: object) -> str:
+    """Return one query's lines of a run: ``qid Q0 docid rank score tag``, ranks from 1; see `Results.to_trec`.
+
+    Args:
+        ranked: ids and scores, best first.
+
+    Raises:
+        QueryError: a name is empty, or has a blank, which would be taken for the end of its column.
+    """
+    query, tag = _column(qid, "qid"), _column(tag, "tag")
+    lines, last = [], inf
+    for rank, (id, score) in enumerate(ranked, start=1):
+        last = _below(score, last)
+        lines.append(f"{query} Q0 {_column(id, 'the id of a hit')} {rank} {last:.9g} {tag}\n")
+    return "".join(lines)
+
+
+def _column(name: object, what: str) -> str:
+    text = utf8(name, what, QueryError, MOST_NAME_CHARS)
+    if text.split() != [text]:
+        raise QueryError(f"{what} is {shown(text)}: wanted text without blanks, because they separate the columns")
+    return text
+
+
+def _below(score: float, last: float) -> float:
+    """Return the float32 nearest to a score that is less than the last one.
+
+    ``trec_eval`` keeps scores as float32 and orders by them alone; equal ones it orders by id.
+    """
+    near = _float32(score)
+    return near if near < last else _float32_before(last)
+
+
+def _float32(value: float) -> float:
+    found: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return found
+
+
+def _float32_before(value: float) -> float:
+    """Return the largest float32 below one."""
+    # Steps of a float64 until the rounding leaves the value: half a step of a float32, and a bit more.
+    step = max(abs(value) * 2.0**-24, 2.0**-149)
+    below = value - step
+    while (found := _float32(below)) >= value:
+        below = nextafter(below - step / 2, -inf)
+    return found
