@@ -32,6 +32,7 @@ FLOORS = (
         "arguments",
         "checked",
         "fields",
+        "drafts",
         "entry",
         "vector",
         "notes",

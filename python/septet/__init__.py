@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         Split as Split,
         Strings as Strings,
         Time as Time,
+        Trust as Trust,
         VectorLike as VectorLike,
     )
     from septet.index import VectorIndex as VectorIndex, top_k as top_k
@@ -156,7 +157,7 @@ else:
         "federation": "Federation",
         "fields": (
             "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields Split "
-            "Strings Time VectorLike"
+            "Strings Time Trust VectorLike"
         ),
         "index": "VectorIndex top_k",
         "notes": "Note NoteCode",

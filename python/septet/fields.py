@@ -1,6 +1,6 @@
 """Fields: what the methods that store entries take by name, for type checkers and editors.
 
-The checks themselves are in `septet.entry`; the names that it accepts are those written here.
+The checks themselves are in `septet.drafts`; the names that it accepts are those written here.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = [
     "Split",
     "Strings",
     "Time",
+    "Trust",
     "VectorLike",
 ]
 
@@ -33,6 +34,8 @@ __all__ = [
 Severity: TypeAlias = Literal["critical", "warning", "suggestion"]
 #: What became of a result: see `septet.Vault.feedback`.
 Action: TypeAlias = Literal["accepted", "modified", "dismissed", "failed"]
+#: Whether the text of an entry may be relied on, from the least: ``untrusted`` < ``unverified`` < ``trusted``.
+Trust: TypeAlias = Literal["untrusted", "unverified", "trusted"]
 #: Epoch seconds, or a datetime with a time zone.
 Time: TypeAlias = "float | datetime"
 #: How a long text becomes linked parts: ``auto``, or of how many words a part is at most.
@@ -81,6 +84,10 @@ class MemoryFields(TypedDict, total=False):
         severity: ``critical``, ``warning`` or ``suggestion``.
         attrs: anything else, as a JSON-ready dict; ``where`` filters on it.
         span: the lines of a file that the text comes from.
+        source: where the text comes from, such as ``user``, ``agent``, ``import:notes.jsonl`` or a URL; None where the
+            program itself says it.
+        trust: ``trusted`` (the default), ``unverified`` or ``untrusted``: whether it may be relied on. ``where`` knows
+            the order.
         created_at: epoch seconds, or a datetime with a time zone; None takes the clock.
         updated_at: as ``created_at``.
         valid_from: searches leave the entry out before this time.
@@ -93,6 +100,8 @@ class MemoryFields(TypedDict, total=False):
     severity: Severity | None
     attrs: Mapping[str, object] | None
     span: Span | SpanFields | None
+    source: str | None
+    trust: Trust | None
     created_at: Time | None
     updated_at: Time | None
     valid_from: Time | None

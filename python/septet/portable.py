@@ -66,7 +66,7 @@ def import_lines(
         lines = _Lines(opened)
         try:
             # What was split comes with its parts.
-            ids = vault._add_many(_entries(lines, rest), None, progress, again=False)
+            ids = vault._add_many(_entries(lines, rest, _origin(source)), None, progress, again=False)
         except BatchError as fault:
             if isinstance(fault.__cause__, (_LineError, StoreError)):
                 raise
@@ -146,8 +146,17 @@ def _bounded(stream: Any) -> Iterator[str]:
         yield line
 
 
-def _entries(lines: _Lines, rest: list[tuple[str, Mapping[str, Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield the entries among the lines, and put every other record aside."""
+def _origin(source: object) -> str:
+    """Return the `Entry.source` of what an import brings: the name of the file, without its folder."""
+    name = os.path.basename(os.fspath(source)) if _is_path(source) else ""  # noqa: PTH119
+    return "import:" + "".join(c for c in name if c.isprintable()) if name else "import"
+
+
+def _entries(lines: _Lines, rest: list[tuple[str, Mapping[str, Any]]], origin: str) -> Iterator[dict[str, Any]]:
+    """Yield the entries among the lines, and put every other record aside.
+
+    What an export says of itself stays. Who says nothing of trust is not vouched for by being in a file.
+    """
     for line in lines:
         if not line.strip():
             continue
@@ -162,8 +171,12 @@ def _entries(lines: _Lines, rest: list[tuple[str, Mapping[str, Any]]]) -> Iterat
             raise lines.fault("is nested too deeply: write it flatter") from None
         if not isinstance(record, dict):
             raise lines.fault("is not a JSON object")
+        exported = "record" in record and "trust" in record
         kind = record.pop("record", "entry")
         if kind == "entry":
+            if not exported:
+                record.setdefault("source", origin)
+                record.setdefault("trust", "unverified")
             if isinstance(record.get("vector"), dict):
                 record["vector"] = {m: _vector(v, lines) for m, v in record["vector"].items()}
             yield record

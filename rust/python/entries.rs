@@ -52,7 +52,7 @@ pub(super) fn plain_row<'py>(
 const MOST_BYTES: usize = 10_000_000;
 const MOST_TAGS: usize = 10_000;
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 18] = [
     "id",
     "title",
     "description",
@@ -67,6 +67,8 @@ const NAMES: [&str; 16] = [
     "valid_from",
     "valid_until",
     "parent",
+    "source",
+    "trust",
     "attrs",
     "span",
 ];
@@ -104,8 +106,24 @@ impl<'py> Given<'py> {
     }
 
     /// Return the columns in the store's order; None as soon as a value wants more than a look.
-    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 21]> {
-        let [id, title, description, context, tags, domain, severity, r#type, kind, times @ .., parent, _, _] = &self.0;
+    fn row(&self, py: Python<'py>, now: f64, converted: [Value<'py>; 4]) -> Option<[Value<'py>; 23]> {
+        let [
+            id,
+            title,
+            description,
+            context,
+            tags,
+            domain,
+            severity,
+            r#type,
+            kind,
+            times @ ..,
+            parent,
+            source,
+            trust,
+            _,
+            _,
+        ] = &self.0;
         let [attrs, path, first_line, last_line] = converted;
         if attrs.len().ok()? > MOST_BYTES {
             return None;
@@ -137,7 +155,7 @@ impl<'py> Given<'py> {
             kind.clone(),
             label(r#type, intern!(py, "note"))?.clone(),
             label(domain, intern!(py, "general"))?.clone(),
-            checked_severity(severity, intern!(py, "suggestion"))?.clone(),
+            one_of(severity, intern!(py, "suggestion"), &["critical", "warning", "suggestion"])?.clone(),
             title,
             description,
             context,
@@ -155,6 +173,11 @@ impl<'py> Given<'py> {
                 Some(parent) => checked_id(parent)?.clone(),
                 None => none(py),
             },
+            match source {
+                Some(source) => checked_id(source)?.clone(),
+                None => none(py),
+            },
+            one_of(trust, intern!(py, "trusted"), &["trusted", "unverified", "untrusted"])?.clone(),
             string(py, &hash),
             created_given,
         ])
@@ -214,12 +237,14 @@ fn label<'a, 'py>(value: &'a Option<Value<'py>>, default: &'a Bound<'py, PyStrin
     text(value).filter(|label| is_short(label) && says_something(label)).map(|_| value)
 }
 
-fn checked_severity<'a, 'py>(
+/// A text that is one of these; the default if there is none.
+fn one_of<'a, 'py>(
     value: &'a Option<Value<'py>>,
     default: &'a Bound<'py, PyString>,
+    known: &[&str],
 ) -> Option<&'a Value<'py>> {
     let Some(value) = value else { return Some(default.as_any()) };
-    matches!(text(value)?, "critical" | "warning" | "suggestion").then_some(value)
+    known.contains(&text(value)?).then_some(value)
 }
 
 fn checked_id<'a, 'py>(value: &'a Value<'py>) -> Option<&'a Value<'py>> {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from septet import Vault
-from septet.entry import draft
+from septet.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.tables import texts
 from septet.storage.tables.vectors import spaces

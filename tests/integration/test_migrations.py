@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from septet import NotAVault, Vault
-from septet.entry import draft
+from septet.drafts import draft
 from septet.storage import connection
 from septet.storage.connection import APPLICATION_ID, SCHEMA_VERSION
 from septet.storage.tables import entries
 
+#: What rows have that version 1 had no columns for, and what is no column.
+NEWER = ("parent", "source", "trust", "created_given")
 FIRST = Path(__file__).with_name("data") / "schema-1.sql"
 
 
@@ -29,7 +31,7 @@ def old(tmp_path):
         sql.execute("INSERT INTO meta VALUES ('store_id', 'x'), ('generation', 1)")
         drafts = [draft({"id": i, "title": f"word {i}"}, now=0.0) for i in ("a", "b")]
         for row in (entries.row_of(d)._asdict() for d in drafts):
-            fields = {name: value for name, value in row.items() if name not in ("parent", "created_given")}
+            fields = {name: value for name, value in row.items() if name not in NEWER}
             names = ", ".join((*fields, "live", "generation"))
             sql.execute(f"INSERT INTO entries ({names}) VALUES ({'?, ' * len(fields)}1, 1)", [*fields.values()])
         sql.execute("INSERT INTO entries_fts (entries_fts) VALUES ('rebuild')")
@@ -152,8 +154,11 @@ def test_an_upgrade_brings_the_terms_of_words_with_accents(tmp_path):
         sql.execute("INSERT INTO grams_fts (grams_fts) VALUES ('delete-all')")
         sql.execute("UPDATE entries SET grams = '' WHERE title GLOB '*[^ -~]*'")
         sql.execute("INSERT INTO grams_fts (rowid, grams) SELECT row, grams FROM entries WHERE grams <> ''")
-        sql.executescript("DROP INDEX entries_by_parent; DROP TABLE link_changes; PRAGMA user_version = 3")
-        sql.execute("ALTER TABLE entries DROP COLUMN parent")
+        sql.executescript(
+            "DROP INDEX entries_by_parent; DROP TABLE link_changes; DROP TABLE history; PRAGMA user_version = 3"
+        )
+        for name in ("parent", "source", "trust"):
+            sql.execute(f"ALTER TABLE entries DROP COLUMN {name}")
         sql.commit()
     with Vault(path) as vault:
         assert vault.search("café", limit=5).ids == wanted and wanted[0] == "accented"
@@ -165,3 +170,34 @@ def test_an_upgrade_brings_the_terms_of_words_with_accents(tmp_path):
         grams = dict(sql.execute("SELECT id, grams FROM entries WHERE live"))
     assert grams["plain"] == "" and grams["accented"] == "cafze9z"
     assert grams["memory"] == "crze8zme brzfbzlze9ze"
+
+
+def test_an_older_vault_has_entries_that_are_trusted_and_of_no_source(old):
+    with Vault(old, read_only=True) as vault:
+        assert (vault.get("a").source, vault.get("a").trust) == (None, "trusted")
+        assert vault.search("word", where={"trust": "trusted"}).ids == ["a", "b"]
+        with Vault(old) as writer:
+            writer.update("a", source="user", trust="untrusted")
+        assert (vault.get("a").source, vault.get("a").trust) == ("user", "untrusted")
+        assert vault.search("word", where={"trust": "untrusted"}).ids == ["a"]
+
+
+def test_a_vault_of_version_4_is_read_with_its_links_and_then_upgraded(tmp_path):
+    path = tmp_path / "v.db"
+    with Vault(path) as vault:
+        vault.add_many({"id": i, "title": f"word {i}"} for i in "abc")
+        vault.link("a", "b")
+        wanted = schema(path)
+    with closing(sqlite3.connect(path)) as sql:
+        sql.executescript("DROP TABLE history; PRAGMA user_version = 4")
+        for name in ("source", "trust"):
+            sql.execute(f"ALTER TABLE entries DROP COLUMN {name}")
+    with Vault(path, read_only=True) as reader:
+        assert [(e.source, e.trust) for e in reader.load(["a", "b"])] == [(None, "trusted")] * 2
+        assert set(reader.search("word a").ids) == {"a", "b", "c"}
+        with Vault(path) as writer:
+            writer.link("a", "c")
+        # The reader sees the ages of links that others store meanwhile.
+        assert [link.target for link in reader.links("a")] == ["b", "c"]
+        assert set(reader.search("word a").ids) == {"a", "b", "c"}
+    assert schema(path) == wanted

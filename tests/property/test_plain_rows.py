@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from septet import EntryError, _core
-from septet.entry import FIELDS, draft
+from septet.drafts import draft
+from septet.entry import FIELDS
 from septet.storage.tables.entries import checked_row, row_of
 
 steady = settings(derandomize=True, deadline=None, max_examples=300)
@@ -38,13 +39,15 @@ times = st.one_of(
 )
 spans = st.sampled_from([None, {"path": "a.py", "first_line": 1, "last_line": 2}, {"path": "a.py"}, "a.py"])
 severities = st.sampled_from([None, "critical", "warning", "suggestion", "urgent", 1, Text("warning")])
+trusts = st.sampled_from([None, "trusted", "unverified", "untrusted", "Trusted", 1, Text("trusted")])
 fields = st.fixed_dictionaries(
     {"title": labels},
     optional={
-        **dict.fromkeys(("id", "description", "context", "kind", "type", "domain", "parent"), labels),
+        **dict.fromkeys(("id", "description", "context", "kind", "type", "domain", "parent", "source"), labels),
         **dict.fromkeys(("created_at", "updated_at", "valid_from", "valid_until"), times),
         "tags": tags,
         "severity": severities,
+        "trust": trusts,
         "attrs": st.sampled_from([None, {}, {"k": [1, "é"]}, {1: 2}, []]),
         "span": spans,
         "colour": st.just(1),
@@ -89,7 +92,8 @@ def test_plain_entries_of_every_field_need_no_checks():
     full = {
         "id": "x", "title": "getUserName", "description": "straße 漢字", "context": "c", "kind": "memory", "type": "t",
         "domain": "d", "severity": "warning", "tags": ['q"\\', "q", "q"], "created_at": 1, "updated_at": 2.5,
-        "valid_from": 3, "valid_until": 4.0, "parent": "p", "attrs": {}, "span": None,
+        "valid_from": 3, "valid_until": 4.0, "parent": "p", "source": "user",
+        "trust": "untrusted", "attrs": {}, "span": None,
     }  # fmt: skip
     assert full.keys() == FIELDS
     for count in range(len(full)):

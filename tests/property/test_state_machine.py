@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from septet import Vault, VectorError, _core
-from septet.entry import draft
+from septet.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.postings import agrees
 from septet.storage.tables import texts

@@ -28,7 +28,7 @@ from septet import (
     top_k,
 )
 from septet.arguments import as_epoch, file_path, listed, real, shown, utf8, whole
-from septet.entry import MOST_CHARS, MOST_DEPTH, MOST_TAGS
+from septet.drafts import MOST_CHARS, MOST_DEPTH, MOST_TAGS
 from septet.profiles import resolve
 from septet.vector import MOST_DIMENSIONS, entry_vector, query_vector
 

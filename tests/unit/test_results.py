@@ -19,10 +19,12 @@ ENTRY = Entry(
     created_at=2.0,
     span=Span("p", 1, 2),
     parent="q",
+    source="r",
+    trust="unverified",
 )
 ROW = (
     7, "a", "entry", "note", "general", "suggestion", "b", "d" * 200, "", '["c"]', '{"d": 1}', "p", 1, 2, 2.0, 0.0,
-    None, None, "q",
+    None, None, "q", "r", "unverified",
 )  # fmt: skip
 HIT = Hit(
     id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",

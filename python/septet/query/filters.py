@@ -12,7 +12,7 @@ from numbers import Number
 from typing import Any, TypeAlias, TypeGuard
 
 from septet.arguments import as_epoch, exact, listed, shown, utf8
-from septet.entry import SEVERITIES
+from septet.entry import SEVERITIES, TRUSTS
 from septet.errors import QueryError
 
 __all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "names", "parse_where"]
@@ -20,9 +20,11 @@ __all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compa
 Scalar: TypeAlias = "str | int | float | bool | None"
 
 _TEXT_FIELDS = frozenset(
-    ["id", "kind", "type", "domain", "severity", "title", "description", "context", "path", "parent"]
+    ["id", "kind", "type", "domain", "severity", "title", "description", "context", "path", "parent", "source", "trust"]
 )
 _TIME_FIELDS = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
+#: Fields that have one of a few values.
+_LABELS: Mapping[str, Collection[str]] = {"severity": SEVERITIES, "trust": TRUSTS}
 _LINE_FIELDS = frozenset({"first_line", "last_line"})
 #: Fields a filter may name; attrs take a path, ``attrs.team`` or ``attrs.review.state``.
 FILTER_FIELDS = _TEXT_FIELDS | _TIME_FIELDS | _LINE_FIELDS | {"tags"}
@@ -130,8 +132,9 @@ def names(item: Filter, field: str, value: str, *, negated: bool = False) -> boo
 def _checked_text(field: str, value: str) -> str:
     if type(value) is not str:
         value = exact(value)
-    if field == "severity" and value not in SEVERITIES:
-        raise QueryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
+    for named, known in _LABELS.items():
+        if field == named and value not in known:
+            raise QueryError(f"{named} is {shown(value)}: wanted one of {', '.join(known)}")
     return utf8(value, f"the value {field} is compared with", QueryError)
 
 
@@ -243,7 +246,17 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
         raise QueryError(f"{operator} on {field} cannot order {shown(operand)}")
     if operator == "$contains" and not isinstance(value, str):
         raise QueryError(f"$contains on {field} wants text")
+    if field == "trust" and operator in _ORDERING:
+        return Compare(field, "$in", _trusts(operator, str(value)))
     return Compare(field, operator, value)
+
+
+def _trusts(operator: str, value: str) -> tuple[Scalar, ...]:
+    """Return the levels of trust that an ordering lets through: the store has words, whose order is another."""
+    at = TRUSTS.index(value)
+    below, above = TRUSTS[:at], TRUSTS[at + 1 :]
+    chosen = below if operator in ("$lt", "$lte") else above
+    return (*chosen, value) if operator in ("$lte", "$gte") else tuple(chosen)
 
 
 def _field(key: str) -> str:
@@ -274,7 +287,7 @@ def _plain_values(field: str, values: Collection[Any]) -> Collection[Scalar] | N
     """
     types = set(map(type, values))
     in_attrs = field not in FILTER_FIELDS
-    if types == {str} and field != "severity" and (in_attrs or field == "tags" or field in _TEXT_FIELDS):
+    if types == {str} and field not in _LABELS and (in_attrs or field == "tags" or field in _TEXT_FIELDS):
         with suppress(QueryError):
             utf8("".join(values), field, QueryError)
             return values

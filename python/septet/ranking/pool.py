@@ -33,6 +33,8 @@ class Candidate(NamedTuple):
     valid_from: float | None
     valid_until: float | None
     parent: str | None = None
+    source: str | None = None
+    trust: str = "trusted"
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
 from septet.storage.forks import Connection, refuse_inherited
-from septet.storage.migrations import COMPLETE, OLDEST, STAND_IN, grams_of, steps
+from septet.storage.migrations import OLDEST, grams_of, stand_ins, steps
 from septet.storage.nul import contains, escaped_json
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0
@@ -98,8 +98,8 @@ def connect(
             connection.execute(f"PRAGMA {pragma}")
         # SQLite's own lower() knows ASCII only.
         connection.create_function("casefold", 1, _casefold, deterministic=True)
-        if mode == "ro" and 0 < int(connection.execute("PRAGMA user_version").fetchone()[0]) < COMPLETE:
-            for statement in STAND_IN:
+        if mode == "ro" and (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) > 0:
+            for statement in stand_ins(version):
                 connection.execute(statement)
         connection.create_function("json_contains", 2, contains, deterministic=True)
         connection.create_function("escaped_json", 1, escaped_json, deterministic=True)

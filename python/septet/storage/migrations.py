@@ -9,10 +9,10 @@ from septet._core import grams
 from septet.entry import tags_of
 from septet.storage.tables.fragments import SEARCHABLE
 
-__all__ = ["COMPLETE", "OLDEST", "STAND_IN", "grams_of", "steps"]
+__all__ = ["OLDEST", "grams_of", "stand_ins", "steps"]
 
 #: What brings a file from the version before to the version named. A file of an older version, opened for reading, is
-#: read as it is, with `STAND_IN` for what its tables lack.
+#: read as it is, with `stand_ins` for what its tables lack.
 _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         2: (
@@ -41,17 +41,30 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "INSERT INTO memories_fts (rowid, id, context, summary, topics, grams) "
             "SELECT row, id, context, summary, topics, grams FROM memories",
         ),
+        5: (
+            "ALTER TABLE entries ADD COLUMN source TEXT",
+            # What a program stored before there was a word for it, it vouched for.
+            "ALTER TABLE entries ADD COLUMN trust TEXT NOT NULL DEFAULT 'trusted'",
+            "CREATE TABLE history (entry INTEGER NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL, "
+            "call TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (entry, version)) WITHOUT ROWID",
+        ),
     }
 )
 
-#: Hide tables from one connection. When another process adds the column, the view shows that: of two columns with one
-#: name the first counts. Nothing that reads needs the ages of links and their changes, which nobody writes meanwhile.
-STAND_IN = (
-    "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent FROM main.entries",
-    "CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",
+#: By the version that has them, what hides tables from one connection. When another process adds the columns, the view
+#: shows them: of two columns with one name the first counts. Nothing that searches needs the ages of links and
+#: their changes, which nobody writes meanwhile, nor the earlier versions of entries.
+_STAND_INS: Mapping[int, tuple[str, ...]] = MappingProxyType(
+    {
+        4: ("CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",),
+        5: (
+            "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent, NULL AS source, 'trusted' AS trust "
+            "FROM main.entries",
+            "CREATE TEMP VIEW history AS SELECT 0 AS entry, 0 AS version, 0.0 AS at, '' AS call, '{}' AS columns "
+            "WHERE 0",
+        ),
+    }
 )
-#: The version that has all columns that are read.
-COMPLETE = 4
 
 #: The oldest version that can be upgraded.
 OLDEST = min(_STEPS) - 1
@@ -60,6 +73,13 @@ OLDEST = min(_STEPS) - 1
 def grams_of(title: str, description: str, context: str, tags_json: str) -> str:
     """Return the extra index terms of an entry: what `grams_of` in the steps stands for."""
     return " ".join(grams("\n".join((title, description, context, *tags_of(tags_json)))))
+
+
+def stand_ins(version: int) -> Iterator[str]:
+    """Yield the statements that stand in for what a file of an older version lacks, for one connection that reads."""
+    for target, statements in _STAND_INS.items():
+        if version < target:
+            yield from statements
 
 
 def steps(version: int) -> Iterator[str]:

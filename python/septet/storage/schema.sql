@@ -1,4 +1,4 @@
--- Schema version 4 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 5 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -29,7 +29,9 @@ CREATE TABLE entries (
     text_hash   TEXT    NOT NULL,           -- of title, description, context
     live        INTEGER NOT NULL,
     generation  INTEGER NOT NULL,
-    parent      TEXT                        -- id of the entry that this is a part of; of one that was split its own id
+    parent      TEXT,                       -- id of the entry that this is a part of; of one that was split its own id
+    source      TEXT,                       -- where the text comes from
+    trust       TEXT    NOT NULL DEFAULT 'trusted'
 );
 CREATE INDEX entries_by_generation ON entries (generation);
 CREATE INDEX entries_by_facts ON entries (domain, type, severity);
@@ -59,6 +61,16 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     content = 'memories', content_rowid = 'row',
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
+
+-- What entries were before they were changed: of each version the columns that the change replaced, as JSON.
+CREATE TABLE history (
+    entry   INTEGER NOT NULL,               -- row of `entries`
+    version INTEGER NOT NULL,               -- ascending
+    at      REAL    NOT NULL,               -- when it was replaced, epoch seconds
+    call    TEXT    NOT NULL,               -- by which call
+    columns TEXT    NOT NULL,               -- JSON object
+    PRIMARY KEY (entry, version)
+) WITHOUT ROWID;
 
 CREATE TABLE links (
     source TEXT NOT NULL,

@@ -80,6 +80,10 @@ class Copied(Writable):
     def import_(self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None) -> Imported:
         """Store JSON lines: those of `export`, or plain entries (objects with a title).
 
+        What `export` wrote comes back as it was. Other entries are stored with the ``source`` ``import:`` and the name
+        of the file, and ``unverified`` for ``trust``, unless they say otherwise; `update` raises them once somebody has
+        read them.
+
         Args:
             source: a file, or the lines themselves.
             progress: called with the number of entries stored so far and the total, None when it is unknown.

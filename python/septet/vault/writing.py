@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.arguments import as_epoch, called, cut, listed, shown, utf8
-from septet.entry import Entry, revise
+from septet.drafts import revise
+from septet.entry import Entry
 from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
@@ -87,7 +88,8 @@ class Writable(ABC):
                 gives it whole. Storing it again replaces its parts, and deleting it deletes them.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
-                ``attrs`` (a JSON-ready dict), ``span``, ``parent``, and the times ``created_at``, ``updated_at``,
+                ``attrs`` (a JSON-ready dict), ``span``, ``parent``, ``source`` (where the text comes from), ``trust``
+                (trusted, unverified, untrusted; trusted if missing), and the times ``created_at``, ``updated_at``,
                 ``valid_from``, ``valid_until`` (epoch seconds or aware datetimes). With ``entry``, the fields that
                 differ from it.
 

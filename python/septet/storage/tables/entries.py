@@ -9,7 +9,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from septet._core import grams, plain_row
-from septet.entry import Draft, Entry, checked_attrs, checked_span, draft, tags_of, utf8
+from septet.arguments import utf8
+from septet.drafts import Draft, checked_attrs, checked_span, draft
+from septet.entry import Entry, tags_of
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.nul import listed
@@ -55,7 +57,8 @@ PAGE_ROWS = 5_000
 #: The columns of a `Candidate`, in its order.
 _CANDIDATE = (
     "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
-    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent"
+    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
+    "e.source, e.trust"
 )
 
 
@@ -84,6 +87,8 @@ class EntryRow(NamedTuple):
     valid_from: float | None
     valid_until: float | None
     parent: str | None
+    source: str | None
+    trust: str
     text_hash: str
     created_given: bool
 
@@ -132,7 +137,8 @@ def row_of(draft: Draft) -> EntryRow:
     return EntryRow(
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
         json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
-        e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, draft.text_hash, draft.created_given,
+        e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, e.source, e.trust,
+        draft.text_hash, draft.created_given,
     )  # fmt: skip
 
 
@@ -270,8 +276,8 @@ def delete(write: Writing, ids: Sequence[str]) -> list[str]:
         links.remove_all(write, entry_id)
         write.sql.execute(
             "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
-            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, text_hash = '', "
-            "generation = ? WHERE id = ?",
+            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, source = NULL, "
+            "text_hash = '', generation = ? WHERE id = ?",
             (write.generation, entry_id),
         )
     return alive

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.entry import utf8
+from septet.arguments import utf8
 from septet.errors import EntryError, VectorError
 from septet.spaces import Space
 from septet.storage.store import Reading, Writing

@@ -1,0 +1,255 @@
+"""The checks that each entry passes on its way into a vault."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from septet._core import made_id, text_hash
+from septet.arguments import as_epoch, exact, listed, shown, utf8, whole
+from septet.entry import FIELDS, MAX_ID_CHARS, SEVERITIES, TRUSTS, Entry
+from septet.errors import EntryError
+from septet.fields import Severity, Span, Trust
+
+__all__ = ["MOST_CHARS", "MOST_DEPTH", "MOST_TAGS", "Draft", "checked_attrs", "checked_span", "draft", "revise"]
+
+#: So many characters the texts and attrs of an entry may have together: SQLite takes rows of a billion bytes.
+MOST_CHARS = 50_000_000
+#: So many tags an entry may have, each of 4,096 characters. `plain_row` knows all these bounds too.
+MOST_TAGS = 10_000
+#: SQLite reads JSON to a depth of 1,000, and lines are its integers.
+MOST_DEPTH = 500
+MOST_LINES, MOST_PATH_CHARS = 2**63 - 1, 4_096
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
+
+
+class Draft(NamedTuple):
+    """A checked entry, ready to be stored.
+
+    Attributes:
+        created_given: whether the caller gave the creation time; otherwise it is the clock's.
+        text_hash: a digest of what is embedded: title, description and context.
+    """
+
+    entry: Entry
+    created_given: bool
+    text_hash: str
+
+
+def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
+    """Check the fields of a new entry and fill in defaults.
+
+    A missing ``updated_at`` takes a given ``created_at`` (and the other way round), so that imported knowledge keeps
+    its age.
+
+    Raises:
+        EntryError: a field is invalid; the message names it, its value and what is wanted.
+    """
+    _known(fields)
+    times = {name: as_epoch(fields.get(name), name, EntryError) for name in _TIMES}
+    created, updated = times["created_at"], times["updated_at"]
+    given = created is not None
+    if created is None:
+        created = updated if updated is not None else now
+    if updated is None:
+        updated = created
+    title = _text(fields, "title")
+    if not title.strip():
+        raise EntryError("title is empty: give every entry a title that says what it is about")
+    description, context = _text(fields, "description"), _text(fields, "context")
+    kind = _label(fields, "kind", "entry")
+    digest = text_hash(title, description, context)
+    given_id = fields.get("id")
+    entry = Entry(
+        id=made_id(kind, title, digest) if given_id is None else _id(given_id, "id"),
+        title=title,
+        description=description,
+        context=context,
+        kind=kind,
+        type=_label(fields, "type", "note"),
+        domain=_label(fields, "domain", "general"),
+        severity=_severity(fields.get("severity")),
+        tags=_tags(fields.get("tags")),
+        attrs=checked_attrs(fields.get("attrs")),
+        created_at=created,
+        updated_at=updated,
+        valid_from=times["valid_from"],
+        valid_until=times["valid_until"],
+        span=checked_span(fields.get("span")),
+        parent=None if fields.get("parent") is None else _id(fields["parent"], "parent"),
+        source=None if fields.get("source") is None else _source(fields["source"]),
+        trust=_trust(fields.get("trust")),
+    )
+    _ordered(entry)
+    _check_sizes(entry)
+    return Draft(entry, given, digest)
+
+
+def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
+    """Return the entry with some fields changed and checked again; ``updated_at`` is now unless given.
+
+    Raises:
+        EntryError: as `draft`.
+    """
+    kept = {f: getattr(entry, f) for f in FIELDS}
+    return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
+
+
+def _known(fields: Mapping[str, Any]) -> None:
+    for name in fields:
+        if name not in FIELDS:
+            raise EntryError(
+                f"unknown field {shown(name)}: known are {', '.join(sorted(FIELDS))}; put anything else into attrs"
+            )
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        if name != "title":
+            return ""
+        raise EntryError("title is missing: give every entry a title that says what it is about")
+    return utf8(value, name, EntryError, MOST_CHARS)
+
+
+def _label(fields: Mapping[str, Any], name: str, default: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        return default
+    text = utf8(value, name)
+    if not text.strip() or len(text) > MAX_ID_CHARS:
+        raise EntryError(f"{name} is {shown(text)}: wanted 1 to {MAX_ID_CHARS} characters")
+    return text
+
+
+def _id(value: object, name: str) -> str:
+    text = utf8(value, name)
+    if not text.strip():
+        raise EntryError(f"{name} is empty: leave it out{' to have one made from title and content' * (name == 'id')}")
+    if len(text) > MAX_ID_CHARS:
+        raise EntryError(f"{name} has {len(text):,} characters: at most {MAX_ID_CHARS} are taken; shorten it")
+    if _CONTROL.search(text):
+        raise EntryError(f"{name} {shown(text)} contains a control character: leave it out")
+    return text
+
+
+def _severity(value: object) -> Severity:
+    if value is None:
+        return "suggestion"
+    given = exact(value)
+    if isinstance(given, str) and given in SEVERITIES:
+        return SEVERITIES[SEVERITIES.index(given)]
+    raise EntryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
+
+
+def _source(value: object) -> str:
+    text = utf8(value, "source", EntryError, MOST_PATH_CHARS)
+    if not text.strip() or _CONTROL.search(text):
+        raise EntryError(f"source is {shown(text)}: wanted text without control characters, such as 'user' or a URL")
+    return text
+
+
+def _trust(value: object) -> Trust:
+    if value is None:
+        return "trusted"
+    given = exact(value)
+    if isinstance(given, str) and given in TRUSTS:
+        return TRUSTS[TRUSTS.index(given)]
+    raise EntryError(f"trust is {shown(value)}: wanted one of {', '.join(TRUSTS)}")
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    wanted = "a list of strings, for example ['auth', 'jwt']"
+    if not isinstance(value, (Sequence, set, frozenset)):
+        raise EntryError(f"tags is {shown(value)}: wanted {wanted}")
+    tags = [_tag(tag) for tag in listed(value, "tags", EntryError, wanted, MOST_TAGS)]
+    return tuple(dict.fromkeys(sorted(tags) if isinstance(value, (set, frozenset)) else tags))
+
+
+def _tag(value: object) -> str:
+    if not isinstance(value, str) or not (tag := utf8(value, "a tag", EntryError, MOST_PATH_CHARS)).strip():
+        raise EntryError(f"tags contain the tag {shown(value)}: wanted non-empty strings")
+    if _CONTROL.search(tag):
+        raise EntryError(f"tags contain the tag {shown(tag)}, which has a control character: leave it out")
+    return tag
+
+
+def checked_attrs(value: object) -> dict[str, Any]:
+    """Return attrs as JSON gives them back.
+
+    Raises:
+        EntryError: the value is not a dict with string keys, or cannot be stored as JSON.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise EntryError(f"attrs is {type(value).__name__}: wanted a dict with string keys")
+    given = dict(value)
+    _check_keys(given)
+    try:
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+        return dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as fault:
+        raise EntryError(f"attrs cannot be stored as JSON: {fault}; make it text, or leave it out") from None
+
+
+def _check_keys(attrs: dict[Any, Any]) -> None:
+    # JSON would make text of other keys.
+    level: list[Any] = [attrs]
+    for _ in range(MOST_DEPTH):
+        below: list[Any] = []
+        for inner in level:
+            for key in inner if isinstance(inner, dict) else ():
+                if not isinstance(key, str):
+                    raise EntryError(f"attrs have the key {shown(key)}: wanted a dict with string keys")
+            members = inner.values() if isinstance(inner, dict) else inner
+            below += (v for v in members if isinstance(v, (dict, list, tuple)))
+        if not below:
+            return
+        level = below
+    raise EntryError(f"attrs are nested deeper than {MOST_DEPTH} levels: make them flatter")
+
+
+def checked_span(value: object) -> Span | None:
+    """Return a span, also from a dict; ``None`` stays ``None``.
+
+    Raises:
+        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line < 2**63.
+    """
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        try:
+            value = Span(**value)
+        except TypeError:
+            raise EntryError("span needs path, first_line and last_line, and nothing else") from None
+    if not isinstance(value, Span) or not isinstance(value.path, str):
+        raise EntryError(f"span is {shown(value)}: wanted a Span or a dict with path, first_line and last_line")
+    path = utf8(value.path, "span.path", EntryError, MOST_PATH_CHARS)
+    first = whole(value.first_line, "span.first_line", EntryError, 1, MOST_LINES)
+    last = whole(value.last_line, "span.last_line", EntryError, 1, MOST_LINES)
+    if first > last:
+        raise EntryError(f"span lines are {(first, last)}: wanted 1 <= first_line <= last_line")
+    return Span(path, first, last)
+
+
+def _check_sizes(entry: Entry) -> None:
+    size = len(entry.title) + len(entry.description) + len(entry.context)
+    size += len(json.dumps(entry.attrs, ensure_ascii=False)) if entry.attrs else 0
+    if size > MOST_CHARS:
+        raise EntryError(
+            f"texts and attrs have {size:,} characters: an entry has at most {MOST_CHARS:,}; make several of it"
+        )
+
+
+def _ordered(entry: Entry) -> None:
+    if entry.updated_at < entry.created_at:
+        raise EntryError(f"updated_at {shown(entry.updated_at)} is before created_at {shown(entry.created_at)}")
+    if entry.valid_from is not None and entry.valid_until is not None and entry.valid_until < entry.valid_from:
+        raise EntryError(f"valid_until {shown(entry.valid_until)} is before valid_from {shown(entry.valid_from)}")
