@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from septet.cli.embedding import doctor, embed, models
+from septet.cli.evaluation import evaluate
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
 from septet.cli.terminal import guarded, print_json, say
@@ -67,6 +68,7 @@ app = typer.Typer(
 
 for command in (embed, models, doctor):
     app.command()(command)
+app.command("eval")(evaluate)
 
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]

@@ -39,6 +39,11 @@ class Query(NamedTuple):
     text: str
     grades: Mapping[str, int] | None
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the query as `septet.evaluate` takes it."""
+        judgements = {} if self.grades is None else {"relevant": self.grades}
+        return {"id": self.id, "query": self.text, **judgements}
+
 
 def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
     """Return the queries in their order, with their judgements.

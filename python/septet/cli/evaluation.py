@@ -1,0 +1,101 @@
+"""The command that measures how good answers are: eval."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
+from septet.cli.places import existing
+from septet.cli.terminal import print_json, say
+
+if TYPE_CHECKING:
+    from septet.evaluation import Evaluation
+
+__all__ = ["evaluate"]
+
+Judged = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help='Queries as JSON lines, {"query": "...", "relevant": ["id"]} or {"id": grade}; - for standard input.',
+    ),
+]
+Qrels = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Judgements in columns, as of TREC or BEIR, if FILE has none.")
+]
+Measures = Annotated[
+    str | None,
+    typer.Option("-m", "--measures", metavar="NAMES", help="As nDCG@10,MAP,MRR@10,P@5,R@100,Success@1."),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(metavar="NAME|FILE", help="Another profile: is --profile better, and is it more than chance?"),
+]
+Worst = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Also list the N queries with the least of the first measure.")
+]
+
+
+@takes_search_options("mode")
+def evaluate(
+    file: Judged,
+    *,
+    qrels: Qrels = None,
+    measures: Measures = None,
+    against: Against = None,
+    worst: Worst = 0,
+    as_json: AsJson = False,
+    embedding: Embedding = None,
+    vault: VaultPath = None,
+    **options: Any,
+) -> None:
+    """Measure how good answers are, by queries whose answers are known.
+
+    Each measure is taken of a search as deep as its rank, at least 10; --limit takes all of one search.
+    """
+    from septet.cli import settings
+    from septet.evaluation import evaluate as measured
+    from septet.evaluation.judgements import judged
+    from septet.evaluation.measures import MEASURES, measures_of
+
+    names = MEASURES if measures is None else [name.strip() for name in measures.split(",")]
+    measures_of(names)
+    queries = [query.to_dict() for query in judged(_given(file), qrels)]
+    asked = search_options(options)
+    with existing(vault, **settings.find(embedding).embedder) as opened:
+        found = measured(opened, queries, None, names, **asked)
+        before = None if against is None else measured(opened, queries, None, names, **{**asked, "profile": against})
+    change = None if before is None else found.compare(before)
+    if as_json:
+        more = {} if before is None or change is None else {"against": before.to_dict(), "comparison": change.to_dict()}
+        print_json({**found.to_dict(), **more})
+        return
+    _print(found)
+    if change is not None:
+        print(change)
+    for id, value in found.worst(names[0], worst) if worst else ():
+        print(f"{value:.4f}  {id}  {next(query['query'] for query in queries if query['id'] == id)}")
+
+
+def _given(file: str) -> Any:
+    if file != "-":
+        return file
+    from septet.evaluation.judgements import queries_in
+
+    return [query.to_dict() for query in queries_in(sys.stdin.buffer, "standard input")]
+
+
+def _print(found: Evaluation) -> None:
+    for name, value in found.means.items():
+        print(f"{name:<10} {value:.4f}")
+    say(f"{found.profile} over {len(found.per_query)} queries")
+    if found.unjudged:
+        say(f"{len(found.unjudged)} queries without a judgement were left out")
+    if found.unknown:
+        say(f"{len(found.unknown)} relevant ids are not in the vault, such as {found.unknown[0]!r}: do they agree?")
+    for code, count in found.notes.items():
+        say(f"note {code} for {count} queries")
