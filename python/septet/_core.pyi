@@ -530,7 +530,7 @@ class Corpus:
         Args:
             tier: what candidates carry as the place of their tier.
             k: candidates that each leg takes.
-            look: full-text matches that are counted, at least ``k``.
+            look: full-text matches that are brought when the guard fires, at least ``k``.
             guard: (below, limit): with fewer matches than ``below``, more than half of which ``limit`` would drop, all
                 of them become candidates; None never.
             weights: of the five columns of full text ``(5,)``.
@@ -540,8 +540,9 @@ class Corpus:
             selection: which slots may be returned; None allows all.
 
         Returns:
-            By query its pool, the full-text matches seen (exact below ``look``), and how many of the candidates full
-            text found. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
+            By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
+            it brought), and how many of the candidates full text found. ``bm25`` is NaN for the others where FTS5 found
+            them, ``trigram`` where no full text is given.
 
         Raises:
             ValueError: arrays that do not fit each other; a term that is a phrase.

@@ -148,6 +148,11 @@ class Results(Sequence[Hit]):
         notes: what the search could not do, or did differently.
         tiers: a report per tier.
         took_ms: how long the search took, in milliseconds.
+        total: how many entries hold a word of the query and pass the filters, however many are returned: exact, at the
+            state that was searched. In a federation the sum over the tiers that answered. None where vectors alone
+            were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
+            change it.
+        offset: how many results are left out before the first.
     """
 
     hits: tuple[Hit, ...]
@@ -159,6 +164,8 @@ class Results(Sequence[Hit]):
     notes: tuple[Note, ...]
     tiers: tuple[TierReport, ...]
     took_ms: float
+    total: int | None = None
+    offset: int = 0
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -221,6 +228,8 @@ class Results(Sequence[Hit]):
             "took_ms": self.took_ms,
             "weights": dict(self.weights),
             "confidence": self.confidence,
+            "total": self.total,
+            "offset": self.offset,
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],
             "tiers": [

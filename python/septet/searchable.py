@@ -63,6 +63,9 @@ class Searchable(ABC):
                 than 50 entries match and the default would drop more than half of them (small-corpus guard). It also
                 decides how many candidates each leg takes (three times the limit, at least 30), and so may change
                 the order.
+            offset: leave out so many of the best results. Pages of the same limit fit together: none repeats or leaves
+                out a result of another, and the first is the search without an offset. Later pages take more
+                candidates, so their scores need not be lower than those of the page before.
             mode: ``full`` returns whole entries, ``scan`` light results to choose from; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
             type: only this type.
@@ -165,7 +168,7 @@ class Searchable(ABC):
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         embeds = self._embeds()
         plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
-        if base.group_by is not None:
+        if base.alone:
             return run(self._tiers(), plans, self._tier_threads())
         tiers, found = self._tiers(), cast("list[Results]", [None] * len(plans))
         if not all(tier.crosses_threads for tier in tiers):

@@ -38,7 +38,7 @@ pub struct Query<'a> {
 pub struct Request<'a> {
     /// Candidates that each leg takes.
     pub k: usize,
-    /// Full-text matches that are counted, at least `k`.
+    /// Full-text matches that are brought when the guard fires, at least `k`.
     pub look: usize,
     /// When every match becomes a candidate; None never.
     pub guard: Option<Guard>,
@@ -85,7 +85,7 @@ pub struct Columns {
 pub struct Recalled {
     /// The candidates: by full text, best first, then what vectors added.
     pub pool: Pool,
-    /// Full-text matches seen, exact below `look`.
+    /// How many slots match the full text and may be returned; of those that FTS5 found, how many it brought.
     pub matches: usize,
     /// How many of the candidates full text found.
     pub by_text: usize,
@@ -135,8 +135,7 @@ fn one(
     query: &Query<'_>,
     nearest: &[i64],
 ) -> Result<Recalled> {
-    let (mut slots, mut scores) = by_text(corpus, request, query)?;
-    let matches = slots.len();
+    let (mut slots, mut scores, matches) = by_text(corpus, request, query)?;
     if !request.guard.is_some_and(|guard| guard.fires(matches)) {
         slots.truncate(request.k);
         scores.truncate(request.k);
@@ -145,22 +144,22 @@ fn one(
     Ok(Recalled { pool, matches, by_text: slots.len() })
 }
 
-/// The best slots by full text, and their scores.
-fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<(Vec<i64>, Vec<f64>)> {
+/// The best slots by full text, their scores, and how many match.
+fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<(Vec<i64>, Vec<f64>, usize)> {
     if let Some((slots, scores)) = query.found {
         let wanted = slots.len();
         return match scores.len() {
             got if got != wanted => Err(Error::Length { what: "scores", got, wanted }),
-            _ => Ok((slots.to_vec(), scores.to_vec())),
+            _ => Ok((slots.to_vec(), scores.to_vec(), wanted)),
         };
     }
     let Some(text) = corpus.text.filter(|_| !query.terms.is_empty()) else {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok((Vec::new(), Vec::new(), 0));
     };
     let mask = request.selection.map(Selection::slots);
     let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
     let hits = fts::bm25_top_k(&text.parts(request.weights, query.grams), query.terms, wanted)?;
-    Ok((hits.slots.into_iter().map(|slot| slot as i64).collect(), hits.scores))
+    Ok((hits.slots.into_iter().map(|slot| slot as i64).collect(), hits.scores, hits.matches))
 }
 
 /// By query the slots of the nearest vectors; nothing for a query without a vector.

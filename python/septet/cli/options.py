@@ -48,6 +48,7 @@ class Mode(str, Enum):
 #: value in the help.
 _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "limit": (int | None, ("-n", "--limit"), None),
+    "offset": (int, ("--offset",), None),
     "mode": (Mode, ("--mode",), None),
     "domain": (str | None, ("--domain",), None),
     "type": (str | None, ("--type",), None),

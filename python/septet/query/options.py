@@ -52,6 +52,8 @@ class _Limit(TypedDict, total=False):
 class RecallOptions(TypedDict, total=False):
     """The keyword arguments of `septet.Vault.recall` beside the limit; `septet.Vault.search` documents them."""
 
+    offset: Annotated[int, Option(0, "Leave out so many of the best results.")]
+
     mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
     type: Annotated[str | None, Option(None, "Only this type.")]

@@ -67,6 +67,7 @@ class Plan(NamedTuple):
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
         group_by: entries with the same parent are one result.
         scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
+        offset: how many results are left out before the first that is returned.
     """
 
     query: TextQuery
@@ -95,6 +96,12 @@ class Plan(NamedTuple):
     needs_ids: bool = False
     group_by: GroupBy | None = None
     scans_words: bool = False
+    offset: int = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether the query may take several searches, and so none together with others."""
+        return self.group_by is not None or self.offset > 0
 
     @property
     def asks_text(self) -> bool:
@@ -154,6 +161,11 @@ def make_plan(
     limit, max_tokens = options["limit"], options["max_tokens"]
     if limit is not None and not (type(limit) is int and 0 < limit <= MOST):
         limit = _count("limit", limit)
+    offset = options["offset"]
+    if type(offset) is not int or offset:
+        offset = min(whole(offset, "offset", QueryError, 0), MOST - 1)
+        # The small-corpus guard makes one page of all; who turns pages has pages of one length.
+        limit = cuts.limit if limit is None and offset else limit
     mode: Any = options["mode"]
     group_by: Any = options["group_by"]
     domain = options["domain"]
@@ -199,6 +211,7 @@ def make_plan(
         max_tokens=None if max_tokens is None else _count("max_tokens", max_tokens),
         corpus_columns=chosen.corpus_columns,
         group_by=group_by,  # type: ignore[arg-type]
+        offset=offset,
     )
 
 

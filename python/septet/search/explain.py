@@ -13,7 +13,7 @@ from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch
-from septet.search.run import NO_VALUES, Ranked, budget_of, next_attempt, parts, ranked, read, recalled, recalled_groups
+from septet.search.run import NO_VALUES, Ranked, budget_of, next_attempt, parts, ranked, read, recalled_alone
 from septet.tiers.protocol import Inspected, SearchAgain, Tier
 
 __all__ = ["explain"]
@@ -73,7 +73,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
 def _searched(
     tiers: Sequence[Tier], plan: Plan, entry_id: str
 ) -> tuple[FederatedSearch, Ranked, Budgeted | None, dict[int, Inspected]]:
-    search = _recalled(tiers, plan)
+    search = recalled_alone(tiers, plan)
     try:
         one = ranked(search, 0)
         left = budget_of(search, one, read(search, [one]))
@@ -96,10 +96,6 @@ def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, In
         if (one.tier(placed), row) in wanted:
             return rank
     return None
-
-
-def _recalled(tiers: Sequence[Tier], plan: Plan) -> FederatedSearch:
-    return recalled(FederatedSearch(tiers, [plan])) if plan.group_by is None else recalled_groups(tiers, plan)
 
 
 def _returned(one: Ranked, everyone: Sequence[Placed], left: Budgeted | None) -> Sequence[int]:
@@ -131,7 +127,8 @@ def _reason(
             return f"{where}, but there is no room for it in max_tokens {plan.max_tokens}."
         return f"{where}, in a group after the {len(set(one.keys))} that were returned."
     if left is None or place is None:
-        return f"{where}, after the {len(returned)} that were returned."
+        after = not returned or rank > returned[-1]
+        return f"{where}, {'after' if after else 'on a page before'} the {len(returned)} that were returned."
     if place in left.left_out:
         spent = sum(left.costs[at] for at in left.places if at < place)
         return (

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from septet.errors import SeptetError
-from septet.query.plan import Plan
+from septet.query.plan import MOST, Plan
 from septet.results import Note, TierReport
 from septet.tiers.protocol import Recalled, Session, Standing, Tier
 
 if TYPE_CHECKING:
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Answer", "FederatedSearch"]
+__all__ = ["Answer", "FederatedSearch", "Page"]
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
@@ -38,13 +38,36 @@ class Answer(NamedTuple):
     standing: Standing
 
 
+class Page(NamedTuple):
+    """Which of the ranked results are returned, where these are not the first ones; see `septet.search.pages`.
+
+    Attributes:
+        decided: what has the first places, whatever this ranking says.
+        first: the first place that is returned.
+        last: the place after the last one that is returned.
+    """
+
+    decided: tuple[Hashable, ...]
+    first: int
+    last: int
+
+    @property
+    def most(self) -> int:
+        """How many of the best are enough to know the page."""
+        # What has a place already may be anywhere in this ranking.
+        return self.last if self.first >= len(self.decided) else MOST
+
+
 class FederatedSearch:
     """A batch of queries over some tiers, from the highest priority to the lowest.
 
     Attributes:
         plans: one for each query; they differ in query and query vector only.
         answers: of the tiers that answered, in their order.
+        page: which of the ranked results are returned, for a search with an offset.
     """
+
+    page: Page | None = None
 
     def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
         """Begin the search in every tier; everything that is read of one is of one generation.

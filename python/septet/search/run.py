@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet._core import Ranking
@@ -16,7 +16,7 @@ from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.results import Hit, Note, Results, hits_of
-from septet.search.federated import FederatedSearch
+from septet.search.federated import FederatedSearch, Page
 from septet.search.merge import merged
 from septet.tiers.protocol import SearchAgain, Tier
 
@@ -33,7 +33,7 @@ __all__ = [
     "ranked",
     "read",
     "recalled",
-    "recalled_groups",
+    "recalled_alone",
     "results_of",
     "run",
 ]
@@ -90,8 +90,9 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
     attempts = 1
     while True:
         try:
-            if plans[0].group_by is not None:
-                return [results_of(recalled_groups(tiers, plan, threads))[0] for plan in plans]
+            # As `Plan.alone` says, without a call.
+            if plans[0].group_by is not None or plans[0].offset:
+                return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
             return results_of(recalled(FederatedSearch(tiers, plans), threads))
         except SearchAgain as fault:
             # Not a function of its own: most searches are made once.
@@ -121,11 +122,34 @@ def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> Fed
     return search
 
 
-def recalled_groups(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None) -> FederatedSearch:
-    """Do the same for a plan with groups, with so many candidates that those wanted are among them if they exist."""
+def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None) -> FederatedSearch:
+    """Do the same for a plan that may take several searches: with groups, or an offset."""
+
+    def of_stage(plan: Plan, page: Page | None = None) -> FederatedSearch:
+        if plan.group_by is None:
+            return recalled(FederatedSearch(tiers, [plan]), threads)
+        return recalled_groups(tiers, plan, threads, page)
+
+    if not plan.offset:
+        return of_stage(plan)
+    # Most searches want the first results.
+    from septet.search.pages import names_of, recalled_page
+
+    def names(search: FederatedSearch) -> Sequence[Hashable]:
+        one = ranked(search, 0)
+        return names_of(one.best, one.keys, one.memories)
+
+    return recalled_page(plan, of_stage, names)
+
+
+def recalled_groups(
+    tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None, page: Page | None = None
+) -> FederatedSearch:
+    """Recall so many candidates that the groups wanted, all of the page, are among them if they exist."""
     started = None
     while True:
         search = recalled(FederatedSearch(tiers, [plan]), threads)
+        search.page = page
         search.started = started = search.started if started is None else started
         try:
             enough = ranked(search, 0).enough or plan.candidates >= MOST
@@ -173,21 +197,28 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         matches = sum([found.matches for found in recalled])
         cuts = plan.profile.cuts
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
+    page = search.page
     best = ranking.best(
-        most if plan.group_by is None else None,
+        None if plan.group_by is not None else most if page is None else page.most,
         least=plan.min_score,
         least_confidence=plan.min_confidence,
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
     one = Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
-    if plan.group_by is None:
-        return one
-    # Most searches have no groups.
-    from septet.search.groups import grouped
+    if plan.group_by is not None:
+        # Most searches have no groups.
+        from septet.search.groups import grouped
 
-    groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
-    return one._replace(best=groups.best, keys=groups.keys, enough=groups.enough)
+        most = most if page is None else page.most
+        groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
+        one = one._replace(best=groups.best, keys=groups.keys, enough=groups.enough)
+    if page is None:
+        return one
+    from septet.search.pages import turned_to
+
+    shown, keys = turned_to(page, one.best, one.keys, one.memories)
+    return one._replace(best=shown, keys=keys)
 
 
 def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, Mapping[int, Candidate]]:
@@ -306,4 +337,17 @@ def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapp
         notes=(*one.notes, *search.notes(one.query, one.mismatches), *cut),
         tiers=search.reports(one.query),
         took_ms=(time.perf_counter() - search.started) * 1e3,
+        total=_total(search, one.query, plan),
+        offset=plan.offset,
     )
+
+
+def _total(search: FederatedSearch, query: int, plan: Plan) -> int | None:
+    """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
+    # As `Plan.asks_text` says, without a call.
+    if "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
+        return None
+    answers = search.answers
+    if len(answers) == 1:
+        return answers[0].recalled[query].matches + answers[0].recalled[query].more
+    return sum([answer.recalled[query].matches + answer.recalled[query].more for answer in answers])

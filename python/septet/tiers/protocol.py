@@ -29,11 +29,12 @@ class Recalled(NamedTuple):
 
     Attributes:
         pool: candidates with the columns that need the corpus; full-text order first, then what vectors added.
-        matches: full-text matches seen, exact as long as they are fewer than the guard's threshold.
+        matches: how many entries hold a word of the query and pass the filters, also those that are no candidates.
         with_vectors: whether the query vector was compared with this tier's vectors.
         mismatch: why the query vector could not be compared, when the tier has vectors of other dimensions only.
         memories: matching memories, best first, where the profile fixes their score; others are in the pool.
         counts: how many entries hold each term, when the plan wants scores that compare across tiers.
+        more: memories that match and are not in ``matches``.
     """
 
     pool: Pool
@@ -43,6 +44,7 @@ class Recalled(NamedTuple):
     memories: Sequence[Candidate]
     counts: TermCounts | None
     notes: Sequence[Note]
+    more: int = 0
 
 
 class Standing(NamedTuple):

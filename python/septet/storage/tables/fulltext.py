@@ -11,7 +11,7 @@ from septet.ranking.bm25_scale import TermCounts, factors
 from septet.ranking.cuts import guarded
 from septet.storage.store import Reading
 from septet.storage.tables import indexing
-from septet.storage.tables.conditions import conditions, conjunction
+from septet.storage.tables.conditions import Condition, conditions, conjunction
 
 __all__ = [
     "FtsRows",
@@ -36,11 +36,13 @@ class FtsRows(NamedTuple):
 
     Attributes:
         fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
+        matches: how many rows match, those beyond the limit too.
     """
 
     rows: list[int]
     scores: list[float]
     fallback: bool
+    matches: int
 
 
 class Rank(NamedTuple):
@@ -59,12 +61,25 @@ class Rank(NamedTuple):
 def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
     """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row."""
     passing = conjunction(conditions(plan))
-    return _ranked(
+    found = _ranked(
         read,
         plan,
         f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY t.score DESC, t.row LIMIT ?",
         (*passing.parameters, limit),
     )
+    return found if len(found.rows) < limit else found._replace(matches=_count(read, plan, passing))
+
+
+def _count(read: Reading, plan: Plan, passing: Condition) -> int:
+    """Return how many rows hold a term of a plan and pass a condition: without scores this is much quicker."""
+    tables = ["entries_fts"]
+    if plan.query.grams and _any_grams(read):
+        tables.append("grams_fts")
+    if plan.scores_memories:
+        tables.append("memories_fts")
+    rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
+    sql = f"SELECT count(*) FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
+    return int(read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters)).fetchone()[0])
 
 
 def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
@@ -153,7 +168,7 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
 
 
 def count_memories(read: Reading, plan: Plan, most: int) -> int:
-    """Return how many memories hold a term of a plan and pass its filters, counting no further than ``most``."""
+    """Return how many memories hold a term of a plan and pass its filters; ``most`` are counted, -1 for all."""
     passing = conjunction(conditions(plan, memories=True))
     sql = (
         "SELECT count(*) FROM (SELECT 1 FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
@@ -175,12 +190,14 @@ def _ranked(
         weights = f"{w.id!r}, {w.title!r}, {w.description!r}, {w.tags!r}, {1.0 if plan.query.grams else 0.0!r}"
         scores["memories_fts"] = f"{scale!r} * -bm25(memories_fts, {weights})"
     try:
-        return FtsRows(*_run(read, plan.query.match, scores, tail, parameters, only), fallback=False)
+        rows, found = _run(read, plan.query.match, scores, tail, parameters, only)
+        return FtsRows(rows, found, fallback=False, matches=len(rows))
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
     scores = dict.fromkeys(scores, "-rank")
-    return FtsRows(*_run(read, plan.query.match, scores, tail, parameters, only), fallback=True)
+    rows, found = _run(read, plan.query.match, scores, tail, parameters, only)
+    return FtsRows(rows, found, fallback=True, matches=len(rows))
 
 
 def _run(

@@ -96,7 +96,7 @@ class ReadView:
         return self.snapshot.links
 
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
-        """Return the candidates of each plan, and its full-text matches before they were cut.
+        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
 
         Args:
             tier: the place of the tier among those that are searched.
@@ -107,7 +107,7 @@ class ReadView:
         cuts = plan.profile.cuts
         by_fts5 = [self._by_fts5(p) for p in self.plans]
         found = self.corpus.recall(
-            [self._query(p, hits) for p, hits in zip(self.plans, by_fts5)],
+            [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
             tier=tier,
             k=plan.candidates,
             look=self._look(plan),
@@ -119,7 +119,7 @@ class ReadView:
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
         )
         return [
-            (self._completed(p, pool, None if hits is None else by_text), matches)
+            (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
             for p, hits, (pool, matches, by_text) in zip(self.plans, by_fts5, found)
         ]
 
@@ -179,8 +179,8 @@ class ReadView:
         """Return which slots pass every filter ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
-    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64]] | None:
-        """Return the best slots and scores as FTS5 ranks them, None where memory does."""
+    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int] | None:
+        """Return the best slots and scores as FTS5 ranks them and the number of all, None where memory does."""
         if not self.needs_fts5(plan):
             return None
         from septet.storage.tables import fulltext
@@ -188,7 +188,7 @@ class ReadView:
         hits = fulltext.recall(self.read, plan, self._look(plan))
         if hits.fallback:
             self.fallbacks.add(id(plan))
-        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64)
+        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64), hits.matches
 
     def _look(self, plan: Plan) -> int:
         # To know whether the small-corpus guard fires, look far enough to count.

@@ -102,15 +102,17 @@ class LocalSession:
         view = self.view
         found = view.recall(self.place)
         notes, hidden = self._notes(), view.snapshot.hidden
+        apart = view.plan.include_memories and not view.plan.scores_memories
         return [
             Recalled(
                 pool,
                 matches,
                 view.space is not None and plan.vector is not None,
                 view.mismatch,
-                self._memories(plan) if plan.include_memories and not plan.scores_memories else (),
+                self._memories(plan) if apart else (),
                 view.term_counts(plan) if plan.comparable else None,
                 notes if not hidden and id(plan) not in view.fallbacks else self._notes_of(plan, notes),
+                self._memories_matching(plan) if apart else 0,
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
@@ -188,6 +190,13 @@ class LocalSession:
         from septet.storage.tables import fulltext
 
         return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
+
+    def _memories_matching(self, plan: Plan) -> int:
+        if not plan.asks_text:
+            return 0
+        from septet.storage.tables import fulltext
+
+        return fulltext.count_memories(self.view.read, plan, -1)
 
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""
