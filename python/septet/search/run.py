@@ -345,7 +345,7 @@ def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapp
 def _total(search: FederatedSearch, query: int, plan: Plan) -> int | None:
     """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
     # As `Plan.asks_text` says, without a call.
-    if "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
+    if plan.scans_words or "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
         return None
     answers = search.answers
     if len(answers) == 1:
