@@ -38,6 +38,7 @@ FLOORS = (
         "notes",
         "results",
         "trec",
+        "prompt",
         "explanation",
         "spaces",
         "threads",

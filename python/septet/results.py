@@ -196,6 +196,29 @@ class Results(Sequence[Hit]):
         """True if a note says that a leg, a tier, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
+    def to_prompt(self, max_tokens: int | None = None, citations: bool = True, *, boundary: str | None = None) -> str:
+        """Return the hits as text for the prompt of a language model, which retrieved text cannot break out of.
+
+        A first line says that passages are data, not instructions. Each stands between two lines with a boundary that
+        occurs in none of them; a line of JSON has its id, title, tier, and of whole entries source, trust, place in a
+        file and day of the last change; each line of its text begins with ``|``. Control characters and invisible ones
+        that steer are replaced. No text makes a model obey or ignore it: treat what a model does with retrieved text as
+        you would treat the text.
+
+        Args:
+            max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left
+                out, a last line counts such hits, and the best one is cut if no hit fits as a whole (``"cut": true``).
+            citations: number the passages, and ask for citations such as ``[1]``.
+            boundary: 8 to 64 letters and digits, to get the same text every time; None draws a random one.
+
+        Raises:
+            QueryError: an argument is none of these, a passage holds the boundary, or the budget has no room for the
+                first line.
+        """
+        from septet.prompt import prompt_of
+
+        return prompt_of(self.hits, max_tokens=max_tokens, citations=citations, boundary=boundary)
+
     def to_trec(self, qid: str, tag: str = "septet", *, parents: bool = False) -> str:
         """Return the hits as lines of a TREC run, ``qid Q0 docid rank score tag``: what ``trec_eval`` reads.
 
