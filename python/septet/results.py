@@ -208,7 +208,7 @@ class Results(Sequence[Hit]):
         Args:
             max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left
                 out, a last line counts such hits, and the best one is cut if no hit fits as a whole (``"cut": true``).
-            citations: number the passages, and ask for citations such as ``[1]``.
+            citations: number the passages by their places among the hits, and ask for citations such as ``[1]``.
             boundary: 8 to 64 letters and digits, to get the same text every time; None draws a random one.
 
         Raises:

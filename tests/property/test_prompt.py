@@ -52,7 +52,7 @@ def read(prompt: str) -> tuple[list[tuple[dict[str, object], list[str]]], int]:
         assert lines[at] == OPEN
         end = lines.index(CLOSE, at)
         number, _, told = lines[at + 1].partition(" ")
-        assert number == f"[{len(found) + 1}]" or missing == 0
+        assert re.fullmatch(r"\[\d+\]", number)
         body = lines[at + 2 : end]
         assert all(line == "|" or line.startswith("| ") for line in body)
         found.append((json.loads(told), [line[2:] for line in body]))

@@ -58,7 +58,7 @@ class Evaluation:
         Raises:
             QueryError: the measure was not taken, or the limit is no number from 1.
         """
-        if measure not in self.means:
+        if not isinstance(measure, str) or measure not in self.means:
             raise QueryError(f"{shown(measure)} was not measured: there are {', '.join(self.means)}")
         found = sorted(((id, values[measure]) for id, values in self.per_query.items()), key=lambda pair: pair[1])
         return found[: whole(limit, "limit", QueryError, 1)]
