@@ -12,6 +12,7 @@ import septet
 PACKAGE = Path(septet.__file__).parent
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: The classes and functions that users call.
 CALLED = [
     name
@@ -27,9 +28,7 @@ def path_of(module):
 
 
 def definitions(module):
-    return {
-        node.name: node for node in TREES[path_of(module)].body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    }
+    return {node.name: node for node in TREES[path_of(module)].body if isinstance(node, (*FUNCTION, ast.ClassDef))}
 
 
 def classes_of(name):
@@ -49,7 +48,7 @@ def public_functions():
         methods = {}
         for module, tree in classes_of(name):
             for node in tree.body:
-                if isinstance(node, ast.FunctionDef) and not is_overload(node):
+                if isinstance(node, FUNCTION) and not is_overload(node):
                     methods.setdefault(node.name, (module, node))
         for method, (module, node) in methods.items():
             if not method.startswith("_"):
@@ -103,7 +102,7 @@ def can_raise(node, module, methods):
         if isinstance(call.func, ast.Attribute) and call.func.attr in STORE:
             return True
         found = resolved(call, module, methods)
-        if isinstance(found, ast.FunctionDef) and found is not node and raises(found):
+        if isinstance(found, FUNCTION) and found is not node and raises(found):
             return True
     return any(isinstance(inner, ast.Raise) and inner.exc is not None for inner in ast.walk(node))
 
@@ -146,9 +145,7 @@ def annotations_of(name):
         for node in body:
             if isinstance(node, ast.AnnAssign) and not getattr(node.target, "id", "_").startswith("_"):
                 yield module, node.annotation
-            public_one = isinstance(node, ast.FunctionDef) and (
-                node.name == "__init__" or not node.name.startswith("_")
-            )
+            public_one = isinstance(node, FUNCTION) and (node.name == "__init__" or not node.name.startswith("_"))
             if public_one:
                 arguments = node.args
                 for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.kwarg):
@@ -161,7 +158,7 @@ def annotations_of(name):
 #: Where public names are: at the top, and in the two modules that hold what fewer programs name.
 PUBLIC = {*septet.__all__, *septet.embedding.__all__, *septet.profiles.__all__}
 #: What the embedders of providers are made from, and a profile's formula: parts that users neither make nor pass.
-PARTS = {"Client", "Fields", "PlannedSpace", "ProviderFormat", "Prefixes", "_Provider", "_core"}
+PARTS = {"Client", "Workers", "Fields", "PlannedSpace", "ProviderFormat", "Prefixes", "_Provider", "_core"}
 
 
 @pytest.mark.parametrize("name", CALLED)

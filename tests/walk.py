@@ -28,6 +28,8 @@ PUBLIC = {
 LEFT_OUT = {
     "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
     "EmbeddingCache.after_fork": "takes no argument of a caller's",
+    "AsyncVault": "its methods are those of Vault, which is walked, on threads",
+    "AsyncFederation": "as AsyncVault",
     "Embedder": "a protocol",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         results as results,
         vault as vault,
     )
+    from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
     from septet.embedding.automatic import Activity as Activity
     from septet.embedding.cache import EmbeddingCache as EmbeddingCache
     from septet.embedding.choose import embedder_from as embedder_from
@@ -129,6 +130,7 @@ else:
     #: The public names by module, loaded when they are first asked for: a program should not wait for what it does
     #: not use.
     _NAMES = {
+        "aio": "AsyncFederation AsyncVault",
         "embedding.automatic": "Activity",
         "embedding.cache": "EmbeddingCache",
         "embedding.choose": "embedder_from",

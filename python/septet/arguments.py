@@ -34,6 +34,8 @@ __all__ = [
 
 #: A path may be as long as Linux takes it.
 MOST_PATH_BYTES = 4_096
+#: The flag of the code of an async function, as `inspect` calls it, which searches do not load.
+CO_COROUTINE = 0x80
 
 _Called = TypeVar("_Called", bound="Callable[..., object] | None")
 
@@ -240,10 +242,12 @@ def called(value: _Called, name: str, error: type[Exception]) -> _Called:
     """Return a function of the caller's, or None.
 
     Raises:
-        error: it cannot be called.
+        error: it cannot be called, or only awaited.
     """
     if value is not None and not callable(value):
         raise error(f"{name} is {shown(value)}: wanted a function, or None")
+    if getattr(getattr(value, "__code__", None), "co_flags", 0) & CO_COROUTINE:
+        raise error(f"{name} is an async function: wanted a plain one, as it is called on threads without a loop")
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 import septet
 from septet import (
+    AsyncFederation,
+    AsyncVault,
     Balance,
     BatchError,
     CallableEmbedder,
@@ -253,6 +256,21 @@ def scan() -> None:
     assert sparse.indptr.tolist() == [0, 2]
 
 
+async def later(folder: Path) -> None:
+    async with AsyncVault(folder / "later.db", max_workers=2) as vault:
+        first: str = await vault.add(title="Rotate keys", tags=["security"])
+        second: str = await vault.add(Entry(id="b", title="Rotate logs"), severity=CRITICAL)
+        found: Results = await vault.search("rotate", limit=2)
+        entry: Entry | None = await vault.get(first)
+        ids: list[str] = await vault.add_many([{"title": "Rotate crops"}], split="auto")
+        assert sorted(found.ids) == sorted([first, second]) and entry is not None and len(ids) == 1
+        async with await AsyncFederation.open({"agent": vault}, profile="septet") as everything:
+            assert len(await everything.search("rotate", limit=3)) == 3
+        same: AsyncVault = AsyncVault.of(vault.sync)
+        stats: Stats = await same.stats()
+        assert stats.entries == 3
+
+
 def main(folder: Path) -> None:
     with Vault(folder / "agent.db", clock=time.time, profile=PROFILE) as vault:
         write(vault, folder)
@@ -261,6 +279,7 @@ def main(folder: Path) -> None:
         judge(vault)
     embed(folder)
     scan()
+    asyncio.run(later(folder))
     try:
         Vault(folder / "none.db", read_only=True)
     except septet.errors.StoreError as fault:

@@ -7,9 +7,9 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from septet._core import windows
-from septet.arguments import exact, listed, shown, utf8, whole
+from septet.arguments import cut, exact, listed, shown, utf8, whole
 from septet.entry import FIELDS, Entry, Span
-from septet.errors import EntryError
+from septet.errors import BatchError, EntryError
 from septet.storage.store import Writing
 from septet.storage.tables import entries, links, parts
 from septet.storage.tables import vectors as stored_vectors
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MOST_IDS", "Batch", "fields_of", "ids_of", "item_fields", "items_of", "words_a_part"]
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_ROWS",
+    "MOST_IDS",
+    "Batch",
+    "fields_of",
+    "ids_of",
+    "item_fields",
+    "items_of",
+    "stopped",
+    "words_a_part",
+]
 
 #: A transaction of `Vault.add_many` ends after this many entries, or bytes of text and vectors: large enough that FTS5
 #: has little to merge, small enough that other writers wait only briefly.
@@ -198,6 +209,16 @@ def item_fields(item: object) -> dict[str, Any]:
     if isinstance(item, Mapping):
         return dict(item)
     raise EntryError(f"it is {shown(item)}: wanted an Entry, or a dict with a title")
+
+
+def stopped(written: int, index: int, fault: Exception) -> BatchError:
+    """Return the error about an item that could not be stored, with those before it."""
+    said = cut(str(fault)) or type(fault).__name__
+    return BatchError(
+        f"item {index} could not be stored: {said}; the {written} entries before it are stored, the others are not",
+        written=written,
+        index=index,
+    )
 
 
 def _parts(

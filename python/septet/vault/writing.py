@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from septet.arguments import as_epoch, called, cut, listed, shown, utf8
+from septet.arguments import as_epoch, called, listed, shown, utf8
 from septet.drafts import revise
 from septet.entry import Entry
-from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables.links import Link
-from septet.vault.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, words_a_part
+from septet.vault.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, stopped, words_a_part
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -148,13 +148,13 @@ class Writable(ABC):
                         break
             except Exception as fault:
                 # The source may raise anything; the caller must learn how many are stored.
-                raise _stopped(len(ids), len(ids) + len(batch.rows), fault) from fault
+                raise stopped(len(ids), len(ids) + len(batch.rows), fault) from fault
             if not batch.rows:
                 return ids
             try:
                 self._write(batch)
             except SeptetError as fault:
-                raise _stopped(len(ids), len(ids), fault) from fault
+                raise stopped(len(ids), len(ids), fault) from fault
             ids += [row.id for row in batch.rows]
             if progress is not None:
                 progress(len(ids), total)
@@ -365,12 +365,3 @@ class Writable(ABC):
 
     def _missing(self, id: str) -> EntryNotFound:
         return EntryNotFound(f"no entry {shown(id)} in {self._store.path}: check the id, or `add` it first")
-
-
-def _stopped(written: int, index: int, fault: Exception) -> BatchError:
-    said = cut(str(fault)) or type(fault).__name__
-    return BatchError(
-        f"item {index} could not be stored: {said}; the {written} entries before it are stored, the others are not",
-        written=written,
-        index=index,
-    )

@@ -1,0 +1,111 @@
+"""AsyncFederation: several vaults searched as one, for asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from septet.aio.mirror import Mirror, mirrored
+from septet.aio.vault import AsyncVault
+from septet.aio.workers import workers_of
+from septet.arguments import shown
+from septet.errors import TierError
+from septet.federation.federation import Federation
+from septet.profiles import ProfileLike
+from septet.profiles.builtin import CONNECTED_PRIORITY
+from septet.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["AsyncFederation"]
+
+
+class AsyncFederation(Mirror[Federation], of=Federation):
+    """A `Federation` for asyncio: the same methods with the same arguments, awaited, as `AsyncVault` has those of one.
+
+    Args:
+        tiers: vaults by tier name, each of them a `Vault` or an `AsyncVault` that is open. They stay open: they belong
+            to the caller.
+        weights: as for `Federation`, as are the next two.
+        max_workers: as for `AsyncVault`; threads of its own.
+
+    Raises:
+        StoreError: ``max_workers`` is out of range. Errors of `Federation` are raised when it is opened.
+    """
+
+    def __init__(
+        self,
+        tiers: Mapping[str, Vault | AsyncVault],
+        weights: Mapping[str, float] | None = None,
+        *,
+        clock: Callable[[], float] | None = None,
+        profile: ProfileLike = "septet",
+        max_workers: int | None = None,
+    ) -> None:
+        super().__init__(workers_of(max_workers))
+        self._make_federation = partial(_federation, tiers, weights, clock=clock, profile=profile)
+
+    @classmethod
+    def of(cls, federation: Federation, *, max_workers: int | None = None) -> Self:
+        """Return a federation for asyncio; both may be used. Closing what is returned leaves ``federation`` as it is.
+
+        Raises:
+            TierError: no federation.
+            StoreError: ``max_workers`` is out of range.
+        """
+        if not isinstance(federation, Federation):
+            raise TierError(f"federation is {shown(federation)}: wanted a Federation")
+        made = cls.__new__(cls)
+        super().__init__(made, workers_of(max_workers), federation)
+        return made
+
+    def __repr__(self) -> str:
+        return f"AsyncFederation({', '.join(self._made._vaults) if self._made is not None else ''})"
+
+    def _make(self) -> Federation:
+        return self._make_federation()
+
+    def _discard(self, made: Federation) -> None:
+        made.close()
+
+    # -- tiers ---------------------------------------------------------------------------------------------------------
+
+    async def connect(self, name: str, vault: Vault | AsyncVault, priority: float = CONNECTED_PRIORITY) -> None:
+        """Add a vault as a tier; see `Federation.connect`.
+
+        Raises:
+            TierError: the name is taken, the vault is no vault, or the priority is outside 0 to 2.
+            Closed: the vault is not open.
+        """
+        await self._connect(name, _plain(vault), priority)
+
+    _connect = mirrored(Federation.connect)
+    disconnect = mirrored(Federation.disconnect)
+    tiers = mirrored(Federation.tiers)
+
+    # -- searching -----------------------------------------------------------------------------------------------------
+
+    search = mirrored(Federation.search)
+    search_many = mirrored(Federation.search_many)
+    recall = mirrored(Federation.recall)
+    similar = mirrored(Federation.similar)
+    explain = mirrored(Federation.explain)
+    weights = mirrored(Federation.weights)
+
+    # -- reading and writing -------------------------------------------------------------------------------------------
+
+    get = mirrored(Federation.get)
+    load = mirrored(Federation.load)
+    feedback = mirrored(Federation.feedback)
+
+
+def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:
+    if isinstance(tiers, Mapping):
+        return Federation({name: _plain(vault) for name, vault in tiers.items()}, *args, **named)
+    return Federation(tiers, *args, **named)
+
+
+def _plain(vault: Vault | AsyncVault) -> Vault:
+    return vault.sync if isinstance(vault, AsyncVault) else vault

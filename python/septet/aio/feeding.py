@@ -1,0 +1,70 @@
+"""Storing what an async iterable gives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, Awaitable, Callable
+from typing import Any
+
+from septet.entry import Entry
+from septet.errors import BatchError
+from septet.vault.batch import BATCH_BYTES, BATCH_ROWS, stopped
+from septet.vault.writing import Progress
+
+__all__ = ["add_many_from"]
+
+#: The loop may do something else after so many items, also if their source never waits.
+PAUSE = 64
+
+
+async def add_many_from(
+    source: AsyncIterable[Any],
+    add_many: Callable[..., Awaitable[list[str]]],
+    progress: Progress | None,
+    **options: Any,
+) -> list[str]:
+    """Store what comes, a transaction at a time, and return the ids. No thread waits for the source meanwhile.
+
+    Raises:
+        BatchError: as for `septet.Vault.add_many`.
+    """
+    ids: list[str] = []
+
+    async def store(items: list[Any]) -> None:
+        before = len(ids)
+        shifted = None if progress is None else (lambda stored, _: progress(before + stored, None))
+        try:
+            ids.extend(await add_many(items, progress=shifted, **options))
+        except BatchError as fault:
+            if not before or not isinstance(fault.__cause__, Exception):
+                raise
+            raise stopped(before + fault.written, before + fault.index, fault.__cause__) from fault.__cause__
+
+    items: list[Any] = []
+    size_bytes = 0
+    try:
+        async for item in source:
+            items.append(item)
+            size_bytes += _size(item)
+            if len(items) == BATCH_ROWS or size_bytes >= BATCH_BYTES:
+                full, items, size_bytes = items, [], 0
+                await store(full)
+            if len(items) % PAUSE == 0:
+                await asyncio.sleep(0)
+    except BatchError:
+        raise
+    except Exception as fault:
+        # The source may raise anything; the caller must learn how many are stored.
+        raise stopped(len(ids), len(ids) + len(items), fault) from fault
+    if items:
+        await store(items)
+    return ids
+
+
+def _size(item: object) -> int:
+    """Return about how many bytes an item takes; what is no item is refused later."""
+    if isinstance(item, Entry):
+        return len(item.title) + len(item.description) + len(item.context)
+    if not isinstance(item, dict):
+        return 0
+    return sum(len(value) if isinstance(value, str) else getattr(value, "nbytes", 0) for value in item.values())

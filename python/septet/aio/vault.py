@@ -1,0 +1,193 @@
+"""AsyncVault: a vault for asyncio."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+from septet.aio.feeding import add_many_from
+from septet.aio.mirror import Mirror, mirrored, mirrored_static
+from septet.aio.workers import workers_of
+from septet.arguments import called, shown
+from septet.entry import Entry
+from septet.errors import EntryError, StoreError
+from septet.profiles import ProfileLike
+from septet.vault.vault import Vault
+from septet.vault.writing import Progress
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from septet.embedding.embeddings import CacheLike, EmbedderLike
+    from septet.embedding.options import EmbeddingOptions
+    from septet.fields import EntryFields, EntryItem, EntryOverrides, Split, VectorLike
+
+__all__ = ["AsyncVault"]
+
+
+class AsyncVault(Mirror[Vault], of=Vault):
+    """A `Vault` for asyncio: the same methods with the same arguments, awaited. Nothing is done on the loop's thread.
+
+    Open it by ``async with AsyncVault(path) as vault`` or ``vault = await AsyncVault.open(path)``. Tasks, threads and
+    loops may share it. Instead of ``id in vault`` ask `get`, instead of ``len(vault)`` see `stats`.
+
+    Functions that you pass (``progress``, ``clock``, an embedder), and iterables, are called on a thread without a
+    loop. A call that is cancelled ends at once. It is dropped if no thread has begun it; otherwise it goes on to its
+    end, so that a transaction is stored whole or not at all. Which of the two, the caller cannot know.
+
+    Args:
+        path: as for `Vault`, as are all arguments but the last.
+        max_workers: at most so many threads work at a time, 1 to 256, and other calls wait in the order in which they
+            came; None for the number of cores and two more, at most 8.
+
+    Raises:
+        StoreError: ``max_workers`` is out of range. Errors of `Vault` are raised when it is opened.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
+        sidecar: bool = True,
+        mapped: bool = True,
+        max_workers: int | None = None,
+    ) -> None:
+        super().__init__(workers_of(max_workers))
+        self._path = path
+        self._make_vault = partial(
+            Vault,
+            path,
+            read_only=read_only,
+            clock=clock,
+            profile=profile,
+            embedder=embedder,
+            previous_embedder=previous_embedder,
+            embedding_cache=embedding_cache,
+            embedding_options=embedding_options,
+            sidecar=sidecar,
+            mapped=mapped,
+        )
+
+    @classmethod
+    def of(cls, vault: Vault, *, max_workers: int | None = None) -> Self:
+        """Return an open vault for asyncio; both may be used. Closing what is returned leaves ``vault`` open.
+
+        Raises:
+            StoreError: no vault, or ``max_workers`` is out of range.
+        """
+        if not isinstance(vault, Vault):
+            raise StoreError(f"vault is {shown(vault)}: wanted an open Vault")
+        made = cls.__new__(cls)
+        super().__init__(made, workers_of(max_workers), vault)
+        made._path = vault.path
+        return made
+
+    @property
+    def path(self) -> str:
+        """The path of the file, as given."""
+        return os.fspath(self._path)
+
+    def __repr__(self) -> str:
+        return f"AsyncVault({self._path!r})"
+
+    def _make(self) -> Vault:
+        return self._make_vault()
+
+    def _discard(self, made: Vault) -> None:
+        made.close()
+
+    # -- searching -----------------------------------------------------------------------------------------------------
+
+    search = mirrored(Vault.search)
+    search_many = mirrored(Vault.search_many)
+    recall = mirrored(Vault.recall)
+    similar = mirrored(Vault.similar)
+    explain = mirrored(Vault.explain)
+    weights = mirrored(Vault.weights)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    get = mirrored(Vault.get)
+    load = mirrored(Vault.load)
+    links = mirrored(Vault.links)
+    stats = mirrored(Vault.stats)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    if TYPE_CHECKING:
+
+        @overload
+        async def add(
+            self,
+            entry: None = None,
+            *,
+            vector: VectorLike | None = ...,
+            model: str | None = ...,
+            split: Split | None = ...,
+            **fields: Unpack[EntryFields],
+        ) -> str: ...
+        @overload
+        async def add(
+            self,
+            entry: Entry,
+            *,
+            vector: VectorLike | None = ...,
+            model: str | None = ...,
+            split: Split | None = ...,
+            **fields: Unpack[EntryOverrides],
+        ) -> str: ...
+        async def add(self, entry: Entry | None = None, **fields: Any) -> str:
+            """Store an entry; see `Vault.add`."""
+
+    async def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]]
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]],
+        *,
+        split: Split | None = None,
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """Store many entries; see `Vault.add_many`. The items may come from an async iterable too.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
+            EntryError: ``progress`` is no plain function.
+        """
+        if isinstance(items, AsyncIterable):
+            called(progress, "progress", EntryError)
+            return await add_many_from(items, self._add_many, progress, split=split)
+        return await self._add_many(items, split=split, progress=progress)
+
+    _add_many = mirrored(Vault.add_many)
+    update = mirrored(Vault.update)
+    remember = mirrored(Vault.remember)
+    forget = mirrored(Vault.forget)
+    delete = mirrored(Vault.delete)
+    purge = mirrored(Vault.purge)
+    link = mirrored(Vault.link)
+    link_many = mirrored(Vault.link_many)
+    unlink = mirrored(Vault.unlink)
+    feedback = mirrored(Vault.feedback)
+    reset_feedback = mirrored(Vault.reset_feedback)
+
+    # -- embedding and copies ------------------------------------------------------------------------------------------
+
+    embed = mirrored(Vault.embed)
+    wait_embedded = mirrored(Vault.wait_embedded)
+    spaces = mirrored(Vault.spaces)
+    embedding_status = mirrored(Vault.embedding_status)
+    backup = mirrored(Vault.backup)
+    restore = staticmethod(mirrored_static(Vault.restore))
+    export = mirrored(Vault.export)
+    import_ = mirrored(Vault.import_)
+    optimize = mirrored(Vault.optimize)
