@@ -55,7 +55,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "searchable", "similar"},
-    {"portable", "vault", "stats", "federation", "index", "tfidf"},
+    {"exchange", "vault", "stats", "federation", "index", "tfidf"},
     {"aio", "evaluation"},
     {"__init__"},
     {"cli", "__main__"},

@@ -185,6 +185,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "Vault.export.target": World.path,
     "Vault.restore.backup": World.backup,
     "Vault.import_.source": lambda w: [line(title="loons", id="loon")],
+    "Federation.import_.source": lambda w: [line(title="loons", id="loon")],
     "VectorIndex.search.query": lambda w: [1.0, 0.0, 0.0],
     "VectorIndex.open.path": lambda w: w.folder / "index.npy",
     "top_k.query": lambda w: [1.0, 0.0, 0.0],

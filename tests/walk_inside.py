@@ -100,6 +100,8 @@ NESTED = [
     nested("Vault.link_many", "items[0][0]", lambda w, v: w.vault.link_many([(v, "b")])),
     nested("Vault.link_many", "items[0][3]", lambda w, v: w.vault.link_many([("a", "b", "t", v)])),
     nested("Vault.import_", "source[0]", lambda w, v: w.vault.import_([v])),
+    nested("Vault.import_", "map[value]", lambda w, v: w.vault.import_([{"title": "t", "x": 1}], map={"x": v})),
+    nested("Vault.import_", "map[key]", lambda w, v: w.vault.import_([{"title": "t"}], map=[(v, "id")])),
     *(
         nested("Vault.add_many", f"items[0][{f}]", lambda w, v, f=f: w.vault.add_many([{"title": "t", f: v}]))
         for f in (*sorted(FIELDS), "vector", "model", "split", "nothing")

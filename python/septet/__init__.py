@@ -79,6 +79,13 @@ if TYPE_CHECKING:
         Difference as Difference,
         Evaluation as Evaluation,
     )
+    from septet.exchange.imported import (
+        Format as Format,
+        Imported as Imported,
+        ImportFault as ImportFault,
+        OnError as OnError,
+        Rest as Rest,
+    )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.federation import Federation as Federation
     from septet.fields import (
@@ -99,7 +106,6 @@ if TYPE_CHECKING:
     )
     from septet.index import VectorIndex as VectorIndex, top_k as top_k
     from septet.notes import Note as Note, NoteCode as NoteCode
-    from septet.portable import Imported as Imported
     from septet.profiles.load import ProfileLike as ProfileLike
     from septet.query.options import (
         Leg as Leg,
@@ -155,6 +161,7 @@ else:
         "evaluation.evaluator": "evaluate",
         "evaluation.judgements": "Qrels Queries",
         "evaluation.outcomes": "Comparison Difference Evaluation",
+        "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (
@@ -163,7 +170,6 @@ else:
         ),
         "index": "VectorIndex top_k",
         "notes": "Note NoteCode",
-        "portable": "Imported",
         "profiles.load": "ProfileLike",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",

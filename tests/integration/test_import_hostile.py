@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import pytest
 
 from septet import BatchError, EntryError, Vault
-from septet.portable import MAX_LINE_CHARS
+from septet.exchange.source import MAX_LINE_CHARS
 
 GOOD = ['{"title": "first", "id": "a"}', "", '{"title": "second", "id": "b"}']
 
@@ -61,9 +62,9 @@ def test_a_wrong_line_is_named_with_what_is_stored(tmp_path, what, form):
         assert (fault.written, fault.index, len(vault)) == (0, 2, 0) and len(str(fault)) < 2_000
 
 
-@pytest.mark.parametrize("line", [{"title": "a dict"}, 5, None])
-def test_a_line_that_is_no_text_is_named_with_what_takes_it(line):
-    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"^item 0 .*line 2 is .*wanted a line of JSON"):
+@pytest.mark.parametrize("line", [["title"], 5, None])
+def test_a_line_that_is_no_text_is_named_with_what_is_wanted(line):
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"^line 2: it is .*wanted a dict with a title"):
         vault.import_(["", line])
 
 
@@ -71,7 +72,7 @@ def test_a_fault_in_a_line_is_placed_by_its_character(tmp_path):
     (tmp_path / "in.jsonl").write_text('{"title": "One"}\n{"title": \n')
     with (
         Vault(":memory:") as vault,
-        pytest.raises(BatchError, match="line 2 is not JSON: Expecting value at character 12"),
+        pytest.raises(BatchError, match="line 2: it is not JSON: Expecting value at character 12"),
     ):
         vault.import_(tmp_path / "in.jsonl")
 
@@ -92,7 +93,7 @@ class Endless(io.TextIOBase):
 
 def test_a_line_without_an_end_is_read_up_to_a_bound():
     source = Endless()
-    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"line 1 has more than 67,108,864 characters"):
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"line 1: it has more than 67,108,864 characters"):
         vault.import_(source)
     assert source.asked == 1
 
@@ -112,25 +113,22 @@ def test_what_is_not_utf8_says_about_where(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "endless device", "loop", "missing", "nul"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "endless device", "loop", "missing", "long", "nul"])
 def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
-    path = tmp_path / ("a\0b" if kind == "nul" else "in.jsonl")
+    path = tmp_path / {"nul": "a\0b", "long": "é" * 300}.get(kind, "in.jsonl")
     if kind == "pipe":
         os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind not in ("missing", "nul"):
+    elif kind not in ("missing", "long", "nul"):
         path.symlink_to({"device": "/dev/null", "endless device": "/dev/zero", "loop": path}[kind])
-    with Vault(":memory:") as vault, pytest.raises(EntryError, match="cannot be read"):
+    with Vault(":memory:") as vault, pytest.raises(EntryError, match=r"cannot be read|NUL character"):
         vault.import_(path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-@pytest.mark.parametrize("kind", ["pipe", "folder"])
-def test_the_command_line_refuses_what_is_no_file_too(tmp_path, kind):
+def test_the_command_line_refuses_what_is_no_file_too(tmp_path):
     pytest.importorskip("typer")
     path = tmp_path / "in.jsonl"
-    os.mkfifo(path) if kind == "pipe" else path.mkdir()
+    os.mkfifo(path)
     done = subprocess.run(
         [sys.executable, "-m", "septet", "import", str(path), "--vault", str(tmp_path / "v.db")],
         capture_output=True,
@@ -138,5 +136,123 @@ def test_the_command_line_refuses_what_is_no_file_too(tmp_path, kind):
         timeout=60,
         check=False,
     )
-    assert done.returncode == 2 and f"it is a {kind}" in done.stderr and "`-`" in done.stderr
+    assert done.returncode == 2 and "it is a pipe" in done.stderr and "`-`" in done.stderr
     assert not (tmp_path / "v.db").exists()
+
+
+def test_a_record_of_an_array_is_read_up_to_a_bound():
+    asked = []
+
+    def read(size):
+        asked.append(size)
+        return '[{"title": "' if len(asked) == 1 else "x" * 2**24
+
+    stream = io.StringIO()
+    stream.read = read
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match=r"line 1: it has more than 67,108,864 characters"):
+        vault.import_(stream, format="json")
+    assert len(asked) < 12
+
+
+def test_an_array_of_arrays_without_an_end_is_refused():
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match="nested too deeply"):
+        vault.import_(io.StringIO("[" * 500_000), format="json")
+
+
+WRONG_ARRAYS = {
+    "an array that is cut": ('[{"title": "a"}, {"title": "b"}', "the array has no end"),
+    "an object that is cut": ('[{"title": "a"}, {"title": "b', "line 1: it is not JSON"),
+    "two arrays": ('[{"title": "a"}]\n[{"title": "b"}]', "more behind the end"),
+    "no comma": ('[{"title": "a"} {"title": "b"}]', "where a comma"),
+    "two commas": ('[{"title": "a"},, {"title": "b"}]', "not JSON"),
+    "words": ("once upon a time", "not JSON"),
+    "an integer of many digits": ('[{"attrs": {"a": 1' + "0" * 10_000 + "}}]", "not JSON"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_ARRAYS)
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_wrong_array_stops_where_it_cannot_be_read_on(what, on_error):
+    text, said = WRONG_ARRAYS[what]
+    with Vault(":memory:") as vault, pytest.raises(BatchError, match=said):
+        vault.import_(io.BytesIO(text.encode()), format="json", on_error=on_error)
+
+
+def test_a_table_of_ten_thousand_columns_is_taken_or_refused_as_a_whole():
+    header = ",".join(["title", *(f"c{n}" for n in range(10_000))])
+    lines = [header, ",".join(["a row", *map(str, range(10_000))])]
+    with Vault(":memory:") as vault:
+        assert vault.import_(lines, format="csv").entries == 1
+        (entry,) = vault.load([hit.id for hit in vault.search("row")])
+        assert (len(entry.attrs), entry.attrs["c9999"]) == (10_000, "9999")
+        with pytest.raises(BatchError, match=r"has 10,002 fields, the header 10,001"):
+            vault.import_([header, lines[1] + ",more"], format="csv")
+
+
+def test_a_cell_longer_than_the_csv_module_takes_is_text_and_its_bound_stays():
+    bound = csv.field_size_limit()
+    with Vault(":memory:") as vault:
+        vault.import_(["id,title,description", f"a,long,{'word ' * 100_000}"], format="csv")
+        assert len(vault.get("a").description) == 500_000
+    assert csv.field_size_limit() == bound
+
+
+WRONG_TABLES = {
+    "a quote without an end": (b'title\n"never closed\nmore\n', "line 2: .*end of data"),
+    "text behind a quote": (b'title\n"a"b\n', "line 2: it is no row"),
+    "two columns of one name": (b"title,title\na,b\n", "line 1: the header has 'title' twice"),
+    "more cells than names": (b"title\na,b\n", "line 2: it has 2 fields, the header 1"),
+    "no title and no text": (b"name,text\na,b\n", r"line 2: title and description are missing.*map=\{'text'"),
+    "a byte that is not UTF-8": (b"title\ncaf\xe9\n", "line 2: title cannot be encoded"),
+    "a byte that is not UTF-8 in a foreign cell": (b"title,x\na,caf\xe9\n", "line 2: attrs cannot be stored"),
+    "a NUL in an id": (b"id,title\na\0b,t\n", "line 2: "),
+    "attrs that are no JSON": (b"title,attrs\na,{\n", "line 2: attrs is '{': wanted JSON"),
+    "tags of a broken list": (b"title,tags\na,[\n", "line 2: tags is '\\[': wanted JSON"),
+    "a date that is none": (b"title,created_at\na,2024-13-01\n", "line 2: created_at is '2024-13-01': wanted an ISO"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_TABLES)
+def test_a_wrong_row_is_named_by_its_line(what, tmp_path):
+    content, said = WRONG_TABLES[what]
+    path = tmp_path / "in.csv"
+    path.write_bytes(content)
+    with Vault(":memory:") as vault:
+        with pytest.raises(BatchError, match=said) as refused:
+            vault.import_(path)
+        assert refused.value.written == len(vault) == 0 and str(refused.value).isprintable()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_what_is_no_text_in_a_folder_is_left_out_and_told(tmp_path):
+    (tmp_path / "good.md").write_text("# Good\n\ntext")
+    (tmp_path / "binary.md").write_bytes(b"PK\0\1")
+    (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9")
+    (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "large.txt").write_bytes(b"x" * 10_000_001)
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "loop").symlink_to(tmp_path)
+    (tmp_path / "link.md").symlink_to(tmp_path / "good.md")
+    (tmp_path / "nowhere.md").symlink_to(tmp_path / "missing")
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / os.fsdecode(b"odd\xff.md")).write_text("odd")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / ".hidden.md").write_text("hidden")
+    with Vault(":memory:") as vault:
+        done = vault.import_(tmp_path)
+        assert (done.entries, done.skipped, len(vault)) == (1, 9, 1)
+        told = {fault.path: fault.message for fault in done.errors}
+        assert len(told) == 9 and all(fault.line == 0 for fault in done.errors)
+        wanted = {
+            "binary.md": "is binary",
+            "latin.txt": "line 2",
+            "empty.txt": "is empty",
+            "large.txt": "more than 10,000,000 bytes",
+            "inside/loop": "a link",
+            "link.md": "a link",
+            "nowhere.md": "a link",
+            "pipe.txt": "a pipe",
+            "odd\\udcff.md": "not UTF-8",
+        }
+        assert all(said in told[path] for path, said in wanted.items())
+        assert done.notes == ("1 files of other names were left (1 .png); format='text' takes all that hold text",)

@@ -36,15 +36,19 @@ from septet import (
     Explanation,
     Federation,
     Feedback,
+    Format,
     Hit,
     Imported,
+    ImportFault,
     Kind,
     Link,
     Note,
     NoteCode,
+    OnError,
     Optimized,
     Profile,
     RecallOptions,
+    Rest,
     Results,
     SearchOptions,
     Severity,
@@ -146,6 +150,14 @@ def write(vault: Vault, folder: Path) -> None:
     with Vault(":memory:") as copy:
         imported: Imported = copy.import_(folder / "all.jsonl")
         assert imported.entries + imported.links + imported.feedback == lines
+        faults: list[ImportFault] = []
+        records = [{"body": "a text", "n": 1}, {"nothing": None}]
+        rest: Rest = "drop"
+        copy.import_(records, map={"body": "description"}, rest=rest, on_error=faults.append, split="auto")
+        assert [fault.line for fault in faults] == [2]
+        form: Format = "csv"
+        skip: OnError = "skip"
+        assert copy.import_(["title,when", "t,now"], format=form, map={"when": None}, on_error=skip).skipped == 0
     vault.delete("0", ["1", "2"])
     vault.purge()
 

@@ -99,6 +99,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     get = mirrored(Federation.get)
     load = mirrored(Federation.load)
     feedback = mirrored(Federation.feedback)
+    import_ = mirrored(Federation.import_)
 
 
 def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 from septet.arguments import called, file_path
 from septet.errors import StoreError
 from septet.vault.writing import Progress, Writable
 
 if TYPE_CHECKING:
-    from septet.portable import Imported
+    from septet.exchange.imported import Format, Imported, OnError, Rest
+    from septet.fields import Split
 
 __all__ = ["Copied"]
 
@@ -73,28 +74,56 @@ class Copied(Writable):
             StoreError: the vault cannot be read, or the target cannot be written: it belongs to a vault or a database
                 in use, or is no file.
         """
-        from septet.portable import export
+        from septet.exchange.export import export
 
         return export(self._store, target if hasattr(target, "write") else file_path(target, "target", StoreError))
 
-    def import_(self, source: str | os.PathLike[str] | Iterable[str], *, progress: Progress | None = None) -> Imported:
-        """Store JSON lines: those of `export`, or plain entries (objects with a title).
+    def import_(
+        self,
+        source: str | os.PathLike[str] | Iterable[Any],
+        *,
+        format: Format | None = None,
+        map: Mapping[str, str | None] | None = None,
+        rest: Rest = "attrs",
+        on_error: OnError = "stop",
+        split: Split | None = None,
+        progress: Progress | None = None,
+    ) -> Imported:
+        """Store what a source holds: an export, or records and texts of other programs.
+
+        A record becomes an entry. Its fields are those of `add`, after ``map``; a title that is missing is made of the
+        first line of the text. Times may be ISO dates (without a zone UTC, which ``notes`` say) or epoch seconds, tags
+        one text with commas; links and feedback of an export come last. Ids are those of the source, or made from
+        title and text, so importing the same source again changes nothing: entries that are stored already just as they
+        are, are counted as ``unchanged`` and not written. After an interrupt, import the source again.
 
         What `export` wrote comes back as it was. Other entries are stored with the ``source`` ``import:`` and the name
         of the file, and ``unverified`` for ``trust``, unless they say otherwise; `update` raises them once somebody has
         read them.
 
         Args:
-            source: a file, or the lines themselves.
-            progress: called with the number of entries stored so far and the total, None when it is unknown.
+            source: a file; a folder of texts (each file an entry, its path in the folder the id); an open stream; lines
+                of JSON; or dicts and entries, also from an iterator.
+            format: ``jsonl`` (an object a line), ``json`` (an array, or objects one behind the other, read piece by
+                piece), ``csv`` (with a header; the delimiter is found), ``tsv``, or ``text``; None goes by the name of
+                the file, else by its beginning. All are UTF-8.
+            map: fields of the source to those of an entry: ``{"body": "description", "meta.author": "attrs.author",
+                "junk": None}``; None leaves one out.
+            rest: fields that an entry does not have go to ``attrs``, are left out (``drop``), or are an ``error``.
+            on_error: what happens at a record that cannot be stored: ``stop``, ``skip``, or a function that is called
+                with the `ImportFault`, after which it is skipped.
+            split: as for `add_many`.
+            progress: called after each transaction with the number of entries stored and the total, which is estimated
+                from the part of a file that was read, or None.
 
         Returns:
-            How many records were stored.
+            What was stored and what was not.
 
         Raises:
-            BatchError: a line cannot be stored; the ``written`` entries before it are.
-            EntryError: the source cannot be read.
+            BatchError: a record cannot be stored; the ``written`` entries before it are.
+            EntryError: the source cannot be read, or an option is unknown.
         """
-        from septet.portable import import_lines
+        from septet.exchange.run import import_from
 
-        return import_lines(self, source, progress)
+        options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}
+        return import_from(self, source, **options, split=split, progress=progress)

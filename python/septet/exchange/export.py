@@ -1,0 +1,67 @@
+"""Everything a vault holds as JSON lines."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from septet.errors import StoreError
+from septet.storage.store import Reading, Store
+from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import vectors as stored_vectors
+from septet.target import complete_file
+
+__all__ = ["export"]
+
+
+def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
+    """Write one JSON object a line: entries (with their vectors), then links, then feedback; return the lines."""
+    lines = 0
+    try:
+        with _made(target, store) as out, store.reading() as read:
+            for record in _records(read):
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+                lines += 1
+    except OSError as fault:
+        raise StoreError(f"the export stopped after {lines} lines: {fault.strerror or fault}") from fault
+    return lines
+
+
+def _records(read: Reading) -> Iterator[dict[str, Any]]:
+    vectors = _vectors(read)
+    for candidate in entries.live(read):
+        entry = candidate.to_entry()
+        record = {"record": "entry", **entry.to_dict()}
+        if entry.id in vectors:
+            record["vector"] = vectors[entry.id]
+        yield record
+    for link in links.all_links(read):
+        yield {"record": "link", **link._asdict()}
+    for row in feedback.all_rows(read):
+        yield {"record": "feedback", **row._asdict()}
+
+
+def _vectors(read: Reading) -> dict[str, dict[str, str]]:
+    """Return the given vectors of each entry as base64 of little-endian float32, by model."""
+    found: dict[str, dict[str, str]] = {}
+    for entry_id, model, blob in stored_vectors.given(read):
+        found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
+    return found
+
+
+@contextmanager
+def _made(target: str | os.PathLike[str] | IO[str], store: Store) -> Iterator[IO[str]]:
+    """Open a target for writing; a file appears under its name only when it is complete."""
+    if not isinstance(target, (str, os.PathLike)):
+        yield target
+        return
+    cure = "name a file, or give an open stream such as sys.stdout"
+    with (
+        complete_file(target, of="" if store.in_memory else store.file, cure=cure) as part,
+        open(part.descriptor, "w", encoding="utf-8", closefd=False) as out,
+    ):
+        yield out

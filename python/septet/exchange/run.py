@@ -1,0 +1,284 @@
+"""An import: records in batches, what is stored already left alone, and what cannot be stored told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from septet.arguments import called, cut, exact, shown
+from septet.entry import Entry
+from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.exchange.imported import Imported, ImportFault, OnError
+from septet.exchange.mapping import Mapper
+from septet.exchange.source import LeftOut, Source
+from septet.exchange.sources import checked_format, opened
+from septet.profiles import resolve
+from septet.storage.tables import unchanged
+from septet.storage.tables.links import Link
+from septet.vault.batch import Batch, fields_of, words_a_part
+from septet.vault.writing import Progress, Writable
+
+__all__ = ["import_from"]
+
+#: So many faults are kept to be shown.
+MOST_FAULTS = 100
+#: What an export marks, beside entries, and the texts that it must have.
+_NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
+
+
+def import_from(
+    vault: Writable,
+    source: Any,
+    *,
+    format: object,
+    map: object,
+    rest: object,
+    on_error: OnError,
+    split: object,
+    progress: Progress | None,
+) -> Imported:
+    """Store what a source holds; see `septet.Vault.import_`."""
+    form, words = checked_format(format), words_a_part(split)
+    loading = _Loading(
+        vault, Mapper(map, rest), _checked_on_error(on_error), words, called(progress, "progress", EntryError)
+    )
+    with opened(source, form) as found:
+        return loading.run(found)
+
+
+def _checked_on_error(on_error: object) -> Callable[[ImportFault], object] | None:
+    """Return what is called with a fault; None to stop."""
+    given = exact(on_error)
+    if isinstance(given, str) and given in ("stop", "skip"):
+        return None if given == "stop" else lambda _: None
+    if callable(on_error) and not isinstance(on_error, str):
+        return on_error
+    raise EntryError(f"on_error is {shown(on_error)}: wanted 'stop', 'skip' or a function")
+
+
+class _Loading:
+    """One import on its way."""
+
+    def __init__(
+        self,
+        vault: Writable,
+        mapper: Mapper,
+        on_error: Callable[[ImportFault], object] | None,
+        words: int | None,
+        progress: Progress | None,
+    ) -> None:
+        self.vault, self.mapper, self.on_error, self.words, self.progress = vault, mapper, on_error, words, progress
+        self.stored = self.unchanged = self.skipped = self.seen = 0
+        self.faults: list[ImportFault] = []
+        self.others: list[tuple[ImportFault, str, Mapping[str, Any]]] = []
+        self._renew()
+
+    def _renew(self) -> None:
+        self.batch = Batch()
+        #: Of each row: where it came from, and whether its times were given.
+        self.places: list[ImportFault] = []
+        self.timed: list[bool] = []
+
+    def run(self, source: Source) -> Imported:
+        """Store all records of a source.
+
+        Raises:
+            BatchError: a record cannot be stored, and is not to be skipped, or the source cannot be read on.
+        """
+        self.source = source
+        try:
+            self._read(source)
+            self._flush()
+            linked = self._put_others("link", self._link)
+            given = self._put_others("feedback", self.vault._restore_feedback)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            if hasattr(stop, "add_note"):
+                stop.add_note(f"{self.stored} entries are stored; importing again leaves them as they are")
+            raise
+        if self.progress is not None:
+            self.progress(self.stored, self.stored)
+        notes = (*source.notes, *self.mapper.times.notes())
+        return Imported(self.stored, linked, given, self.unchanged, self.skipped, tuple(self.faults), notes)
+
+    def _read(self, source: Source) -> None:
+        records = iter(source)
+        while True:
+            try:
+                record = next(records, None)
+            except Exception as fault:
+                # The source may raise anything; the caller must learn how many are stored.
+                raise self._stopped(self._place(), fault) from fault
+            if record is None:
+                return
+            place = self._place()
+            try:
+                if isinstance(record, EntryError):
+                    raise record
+                self._take(record, place)
+            except EntryError as fault:
+                self._failed(place, fault)
+            except Exception as fault:
+                raise self._stopped(place, fault) from fault
+            if self.batch.full:
+                self._flush()
+                if self.progress is not None:
+                    self.progress(self.stored, source.total(self.stored))
+
+    def _place(self) -> ImportFault:
+        return ImportFault(0 if self.source.path else self.source.line, self.source.path, "")
+
+    def _take(self, record: Mapping[Any, Any] | Entry, place: ImportFault) -> None:
+        """Take an entry into the batch, and put every other record aside."""
+        fields: dict[str, Any]
+        if isinstance(record, Entry):
+            fields = fields_of(record)
+        elif self.source.json and "record" in record and "record" not in self.mapper.map:
+            kind = exact(record["record"])
+            needed = _NEEDED.get(kind) if isinstance(kind, str) else None
+            if needed is not None and all(isinstance(record.get(name), str) for name in needed):
+                self.others.append((place, str(kind), record))
+                return
+            if not isinstance(kind, str) or kind != "entry":
+                raise EntryError("it is not an entry, a link or feedback")
+            fields = self._stamped(self.mapper.exported(record), exported="trust" in record)
+        else:
+            fields = self._stamped(self.mapper.fields(record))
+        vector, model = fields.pop("vector", None), fields.pop("model", None)
+        words = words_a_part(fields.pop("split")) if "split" in fields else self.words
+        # What was split comes with its parts.
+        words = words if fields.get("parent") is None else None
+        timed = fields.get("created_at") is not None or fields.get("updated_at") is not None
+        self.batch.gather(fields, vector, model, now=self.vault._clock(), words=words, again=False)
+        self.places.append(place)
+        self.timed.append(timed)
+        self.seen += 1
+
+    def _stamped(self, fields: dict[str, Any], *, exported: bool = False) -> dict[str, Any]:
+        """Say where an entry comes from. Who says nothing of trust is not vouched for by being in a file."""
+        if not exported:
+            if fields.get("source") is None:
+                fields["source"] = self.source.origin
+            if fields.get("trust") is None:
+                fields["trust"] = "unverified"
+        return fields
+
+    # -- storing -----------------------------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        """Store the batch, and begin another one."""
+        if self.batch.rows:
+            self._put(self._changed(), self.places)
+        self._renew()
+
+    def _changed(self) -> Batch:
+        """Return the batch without the entries that are stored just so."""
+        batch, vault = self.batch, self.vault
+        with vault._store.reading() as read:
+            same = unchanged.rows_stored(read, batch.rows, self.timed)
+            if not any(same):
+                return batch
+            fresh = {row.id for row, known in zip(batch.rows, same) if not known}
+            stored = unchanged.vectors_stored(read, batch.vectors)
+            own = [(id, part) for id, found in batch.parts.items() if id not in fresh for part in found]
+            known = unchanged.rows_stored(read, [part for _, part in own], [False] * len(own))
+        only = resolve(vault._profile).vectors == "one"
+        for one in batch.vectors:
+            given = {model: np.asarray(row, "<f4").tobytes() for model, row in one.by_model.items()}
+            kept = stored.get(one.entry_id, {})
+            if any(kept.get(model) != blob for model, blob in given.items()) or (only and len(kept) > len(given)):
+                fresh.add(one.entry_id)
+        fresh.update(id for (id, _), here in zip(own, known) if not here)
+        # An id that comes twice is written as often as it comes, if once is new.
+        changed = [row.id in fresh for row in batch.rows]
+        self.unchanged += changed.count(False)
+        self.stored += changed.count(False)
+        self.places = [place for place, new in zip(self.places, changed) if new]
+        return _some(batch, changed)
+
+    def _put(self, batch: Batch, places: Sequence[ImportFault]) -> None:
+        """Store a batch; if an entry of it cannot be stored and is to be skipped, store the others."""
+        if not batch.rows:
+            return
+        try:
+            self.vault._write(batch)
+        except SeptetError as fault:
+            if self.on_error is None or not isinstance(fault, EntryError):
+                self.seen -= len(batch.rows)
+                raise self._stopped(places[0], fault) from fault
+            if len(batch.rows) == 1:
+                self._failed(places[0], fault)
+                return
+            half = len(batch.rows) // 2
+            first = [number < half for number in range(len(batch.rows))]
+            self._put(_some(batch, first), places[:half])
+            self._put(_some(batch, [not one for one in first]), places[half:])
+            return
+        self.stored += len(batch.rows)
+
+    def _link(self, records: Sequence[Mapping[str, Any]]) -> None:
+        found = (Link(r["source"], r["target"], r.get("type", "related"), r.get("note", "")) for r in records)
+        self.vault.link_many(list(found))
+
+    def _put_others(self, kind: str, store: Callable[[Sequence[Mapping[str, Any]]], object]) -> int:
+        wanted = [(place, record) for place, found, record in self.others if found == kind]
+        return self._put_each(wanted, store) if wanted else 0
+
+    def _put_each(
+        self,
+        wanted: Sequence[tuple[ImportFault, Mapping[str, Any]]],
+        store: Callable[[Sequence[Mapping[str, Any]]], object],
+    ) -> int:
+        """Store links or feedback; return how many."""
+        try:
+            store([record for _, record in wanted])
+        except SeptetError as fault:
+            if self.on_error is None or not isinstance(fault, (EntryError, EntryNotFound)):
+                raise BatchError(
+                    f"the {self.stored} entries are stored, but not their links and feedback: {fault}",
+                    written=self.stored,
+                    index=self.seen,
+                ) from fault
+            if len(wanted) == 1:
+                self._failed(wanted[0][0], fault)
+                return 0
+            half = len(wanted) // 2
+            return self._put_each(wanted[:half], store) + self._put_each(wanted[half:], store)
+        return len(wanted)
+
+    # -- faults ------------------------------------------------------------------------------------------------------
+
+    def _failed(self, place: ImportFault, fault: SeptetError) -> None:
+        """Note a record that is skipped, or stop.
+
+        Raises:
+            BatchError: it is not to be skipped. What the caller's own function raises comes through.
+        """
+        found = place._replace(message=cut(str(fault)))
+        if not isinstance(fault, LeftOut):
+            if self.on_error is None:
+                raise self._stopped(place, fault) from fault
+            self.on_error(found)
+        self.skipped += 1
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(found)
+
+    def _stopped(self, place: ImportFault, fault: Exception) -> BatchError:
+        where = place.path or f"{self.source.unit} {place.line}"
+        said = cut(str(fault)) or type(fault).__name__
+        return BatchError(
+            f"{where}: {said}; the {self.stored} entries before it are stored, the others are not",
+            written=self.stored,
+            index=self.seen,
+        )
+
+
+def _some(batch: Batch, wanted: Sequence[bool]) -> Batch:
+    """Return a batch of those rows that are wanted, with their parts and vectors."""
+    made = Batch()
+    made.rows = [row for row, one in zip(batch.rows, wanted) if one]
+    ids = {row.id for row in made.rows}
+    made.parts = {id: found for id, found in batch.parts.items() if id in ids}
+    made.vectors = [one for one in batch.vectors if one.entry_id in ids]
+    return made

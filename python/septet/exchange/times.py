@@ -1,0 +1,92 @@
+"""Times as people write them: ISO dates, with or without a zone, and epoch numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone
+
+from septet.arguments import exact, shown
+from septet.errors import EntryError
+
+__all__ = ["Times"]
+
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
+    re.ASCII,
+)
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+#: The first second of the year 10000: no date in seconds is so late, every one in milliseconds from 1978 on is.
+END_OF_DATES = 253_402_300_800
+
+
+class Times:
+    """Makes epoch seconds of the times in records, and counts what it had to guess.
+
+    Attributes:
+        zoneless: times without a zone, taken as UTC.
+        millis: numbers taken as milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self.zoneless = 0
+        self.millis = 0
+
+    def epoch(self, value: object, name: str) -> object:
+        """Return a time as epoch seconds or a datetime with a zone; what is none of these is left to the full checks.
+
+        Raises:
+            EntryError: a text that is no time.
+        """
+        value = exact(value)
+        if isinstance(value, str):
+            text = value.strip()
+            if not text:
+                return None
+            return self._seconds(float(text)) if _NUMBER.fullmatch(text) else self._aware(_parsed(text, name))
+        if isinstance(value, datetime):
+            return self._aware(value)
+        if isinstance(value, date):
+            return self._aware(datetime(value.year, value.month, value.day))
+        return self._seconds(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+    def notes(self) -> list[str]:
+        """Return what was guessed, as sentences."""
+        found = []
+        if self.zoneless:
+            found.append(f"{self.zoneless:,} times without a zone were taken as UTC")
+        if self.millis:
+            found.append(f"{self.millis:,} numbers past the year 9999 were taken as milliseconds")
+        return found
+
+    def _aware(self, value: datetime) -> datetime:
+        if value.tzinfo is not None:
+            return value
+        self.zoneless += 1
+        return value.replace(tzinfo=timezone.utc)
+
+    def _seconds(self, value: float) -> float:
+        if END_OF_DATES <= value < END_OF_DATES * 1_000:
+            self.millis += 1
+            return value / 1_000
+        return value
+
+
+def _parsed(text: str, name: str) -> datetime:
+    # `datetime.fromisoformat` takes "Z" and short fractions only from Python 3.11 on.
+    found = _ISO.fullmatch(text)
+    if found is not None:
+        year, month, day, hour, minute, second, fraction, utc, sign, hours, minutes = found.groups()
+        zone = timezone.utc if utc else None
+        try:
+            if sign:
+                offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
+                zone = timezone(-offset if sign == "-" else offset)
+            micros = int((fraction or "0").ljust(6, "0")[:6])
+            return datetime(
+                int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), micros, zone
+            )
+        except ValueError:
+            pass
+    raise EntryError(
+        f"{name} is {shown(text)}: wanted an ISO date such as 2024-05-31 or 2024-05-31T12:00:00Z, or epoch seconds"
+    )

@@ -1,0 +1,57 @@
+"""Filling a federation: one of its tiers is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from septet.federation.parts import Parts
+from septet.vault.writing import Progress
+
+if TYPE_CHECKING:
+    from septet.exchange.imported import Format, Imported, OnError, Rest
+    from septet.fields import Split
+
+__all__ = ["CopiedTiers"]
+
+
+class CopiedTiers(Parts):
+    """Vaults of which one is filled from files."""
+
+    def import_(
+        self,
+        source: str | os.PathLike[str] | Iterable[Any],
+        *,
+        format: Format | None = None,
+        map: Mapping[str, str | None] | None = None,
+        rest: Rest = "attrs",
+        on_error: OnError = "stop",
+        split: Split | None = None,
+        progress: Progress | None = None,
+        tier: str | None = None,
+    ) -> Imported:
+        """Store what a source holds in one tier; see `Vault.import_`, whose arguments these are.
+
+        Args:
+            source: a file, a folder of texts, a stream, lines, or dicts.
+            format: what the source holds; None finds out.
+            map: fields of the source to those of an entry.
+            rest: what becomes of fields that an entry does not have.
+            on_error: what happens at a record that cannot be stored.
+            split: how long texts become parts.
+            progress: called with the number of entries stored and the total.
+            tier: the tier to store it in; None takes the highest.
+
+        Returns:
+            What was stored and what was not.
+
+        Raises:
+            BatchError: a record cannot be stored; the ``written`` entries before it are.
+            EntryError: the source cannot be read, or an option is unknown.
+            TierError: there is no such tier, or none at all.
+        """
+        vault = self._first() if tier is None else self._named(tier)
+        return vault.import_(
+            source, format=format, map=map, rest=rest, on_error=on_error, split=split, progress=progress
+        )
