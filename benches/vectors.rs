@@ -39,7 +39,7 @@ fn codes(criterion: &mut Criterion) {
         bencher.iter(|| Codes::new(DIMENSIONS).and_then(|codes| codes.append(part)));
     });
     let Ok(_) = codes.append(rows) else { return };
-    let all = Request { k: 10, mask: None, level: Level::best(), threads: Some(1), front: None };
+    let all = Request { k: 10, mask: None, level: Level::best(), threads: Some(1), within: None, front: None };
     for share in [0.01, 0.1, 0.5] {
         let mask: Vec<u8> = (0..N).map(|_| u8::from(numbers.next() < share)).collect();
         let request = Request { mask: Some(&mask), ..all };

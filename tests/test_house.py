@@ -21,7 +21,7 @@ STUB = PACKAGE / "_core.pyi"
 
 MAX_LINES = 400
 #: The border is one page, however much crosses it.
-MAX_STUB_LINES = 1_000
+MAX_STUB_LINES = 1_200
 MAX_FUNCTION_LINES = 60
 MAX_ARCHITECTURE_LINES = 300
 

@@ -76,10 +76,18 @@ class Codes:
     Searches and appends may run at once, from any thread; no search waits for an append.
     """
 
-    def __new__(cls, dimensions: int) -> Codes:
-        """Make an empty one for rows of ``dimensions`` components, at most 65,536 (else a ValueError)."""
+    def __new__(cls, dimensions: int, *, distances: bool = False) -> Codes:
+        """Make an empty one for rows of ``dimensions`` components, at most 65,536 (else a ValueError).
+
+        With ``distances`` the best rows are those with the smallest squared Euclidean distance, which is their score.
+        It is summed in float64, in the order of dot products.
+        """
 
     def __len__(self) -> int: ...
+    @property
+    def distances(self) -> bool:
+        """Whether searches are by distance."""
+
     @property
     def dimensions(self) -> int:
         """The number of components of a row."""
@@ -134,6 +142,20 @@ class Codes:
         Returns:
             Row indices and float64 scores ``(q, min(k, allowed rows))``; line ``i`` equals `top_k` of query ``i``.
         """
+
+    def within(
+        self,
+        queries: NDArray[np.float32],
+        rows: _Rows,
+        k: int,
+        radius: float,
+        mask: NDArray[np.bool_] | None = None,
+        *,
+        kernel: str | None = None,
+        threads: int | None = None,
+        front: bool | None = None,
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """As `top_k` of each query, of the rows whose score is at least ``radius`` or, of distances, at most."""
 
 def row_keys(rows: NDArray[np.float32]) -> NDArray[np.uint32]:
     """Return what rows ``(n, d)`` are sampled by ``(n,)``: a hash of their components."""
@@ -908,7 +930,7 @@ class FileRows:
     """Float32 rows of a file, looked at where they lie or read one by one; `Damaged` says that the file was changed."""
     @staticmethod
     def open(path: str | os.PathLike[str], at: int, rows: int, dimensions: int, *, mapped: bool = True) -> FileRows:
-        """Return the rows that begin ``at`` bytes into a file and end with it; `Damaged` for another length."""
+        """Return the rows that begin ``at`` bytes into a file, where more may follow; `Damaged` for a shorter one."""
     def __len__(self) -> int: ...
     def read(self, start: int, stop: int) -> NDArray[np.float32]:
         """Return a copy of the rows from ``start`` on, before ``stop``."""

@@ -161,16 +161,17 @@ impl Deref for Source {
     }
 }
 
-/// The items that begin `at` bytes into a file and take so many bytes, up to its end: of a file of another format.
+/// The items that begin `at` bytes into a file and take so many bytes: of a file of another format, in which more may
+/// follow.
 ///
 /// # Errors
-/// [`Error::File`]; [`Error::Damaged`] for a file of another length, or items that are not aligned.
+/// [`Error::File`]; [`Error::Damaged`] for a shorter file, or items that are not aligned.
 pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> Result<Array<T>> {
     let fault = |fault: std::io::Error| Error::file(path, &fault);
     let file = Arc::new(File::open(path).map_err(fault)?);
     let state = State::of(&file).map_err(fault)?;
     let end = at.saturating_add(bytes);
-    if state.bytes != end as u64 {
+    if state.bytes < end as u64 {
         return Err(Error::Damaged { what: "the length" });
     }
     let source = Arc::new(Source::open(&file, path, state, is_mapped)?);

@@ -62,7 +62,7 @@ impl FileRows {
         self.0.d()
     }
 
-    /// The rows that begin `at` bytes into a file of exactly that length, mapped or read.
+    /// The rows that begin `at` bytes into a file, mapped or read; more may follow them.
     #[staticmethod]
     #[pyo3(signature = (path, at, rows, dimensions, *, mapped=true))]
     fn open(py: Python<'_>, path: PathBuf, at: i64, rows: i64, dimensions: i64, mapped: bool) -> PyResult<Self> {

@@ -21,8 +21,16 @@ pub(super) struct Codes(pub(super) vectors::Codes);
 #[pymethods]
 impl Codes {
     #[new]
-    fn new(dimensions: i64) -> PyResult<Self> {
-        Ok(Self(vectors::Codes::new(count("dimensions", dimensions)?)?))
+    #[pyo3(signature = (dimensions, *, distances=false))]
+    fn new(dimensions: i64, distances: bool) -> PyResult<Self> {
+        let dimensions = count("dimensions", dimensions)?;
+        Ok(Self(if distances { vectors::Codes::of_distances(dimensions) } else { vectors::Codes::new(dimensions) }?))
+    }
+
+    /// Whether searches are by distance.
+    #[getter]
+    fn distances(&self) -> bool {
+        self.0.distances()
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -90,7 +98,7 @@ impl Codes {
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
         let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request));
         let hits = checked([self.0.source(), rows.source().cloned()], hits.map_err(PyErr::from))?;
-        Ok((integers(py, &hits.rows), PyArray1::from_vec(py, hits.scores)))
+        Ok((integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores))))
     }
 
     /// Find the `k` best rows of each query `(q, d)`.
@@ -115,10 +123,44 @@ impl Codes {
         let (mut ids, mut scores) = (Vec::with_capacity(found.len() * width), Vec::with_capacity(found.len() * width));
         for Hits { rows, scores: own } in found {
             ids.extend(rows.into_iter().map(|row| row as i64));
-            scores.extend(own);
+            scores.extend(self.shown(own));
         }
         let shape = [queries.n(), width];
         Ok((PyArray1::from_vec(py, ids).reshape(shape)?, PyArray1::from_vec(py, scores).reshape(shape)?))
+    }
+
+    /// Find the rows of each query `(q, d)` whose score is at least `radius`, or distance at most: the `k` best of them.
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (queries, rows, k, radius, mask=None, *, kernel=None, threads=None, front=None))]
+    fn within<'py>(
+        &self,
+        queries: Matrix<'py, f32>,
+        rows: Pieces<'py>,
+        k: i64,
+        radius: f64,
+        mask: Option<Vector<'py, bool>>,
+        kernel: Option<&str>,
+        threads: Option<i64>,
+        front: Option<bool>,
+    ) -> PyResult<Vec<Best<'py>>> {
+        let mask = mask.map(|mask| mask.bytes()).transpose()?;
+        let least = if self.0.distances() { -radius } else { radius };
+        let request = Request { front, within: Some(least), ..request(k, mask.as_ref(), kernel, threads)? };
+        let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
+        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
+        let found = checked([self.0.source(), rows.source().cloned()], found.map_err(PyErr::from))?;
+        let each = found.into_iter();
+        Ok(each.map(|hits| (integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores)))).collect())
+    }
+}
+
+impl Codes {
+    /// Scores as Python sees them: distances are not negated.
+    fn shown(&self, mut scores: Vec<f64>) -> Vec<f64> {
+        if self.0.distances() {
+            scores.iter_mut().for_each(|score| *score = -*score);
+        }
+        scores
     }
 }
 
@@ -131,5 +173,5 @@ fn request<'a>(
     let k = count("k", k)?;
     let threads = thread_count(threads)?;
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;
-    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads, front: None })
+    Ok(Request { k, mask: mask.map(Input::slice).transpose()?, level, threads, within: None, front: None })
 }

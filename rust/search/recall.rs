@@ -172,7 +172,14 @@ fn nearest(
     let mut found = vec![Vec::new(); queries.len()];
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
-    let how = vectors::Request { k: request.k, mask: mask.as_deref(), level: Level::best(), threads, front: None };
+    let how = vectors::Request {
+        k: request.k,
+        mask: mask.as_deref(),
+        level: Level::best(),
+        threads,
+        within: None,
+        front: None,
+    };
     let asked: Vec<(usize, &[f32])> =
         queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
     for batch in asked.chunks(BATCH) {

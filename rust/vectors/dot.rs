@@ -1,6 +1,6 @@
-//! Dot products in float64, in one fixed order: the truth that every float32 scan is brought back to.
+//! Dot products and distances in float64, in one fixed order: the truth that every float32 scan is brought back to.
 
-use super::lanes::dot_in_lanes;
+use super::lanes::{dot_in_lanes, square_distance_in_lanes};
 
 /// Return the float64 dot product of two float32 vectors of equal length (the shorter counts).
 ///
@@ -8,6 +8,13 @@ use super::lanes::dot_in_lanes;
 /// order, and the eight sums are added as `((0+4)+(2+6)) + ((1+5)+(3+7))`; so every level gives the same double.
 pub fn dot(a: &[f32], b: &[f32]) -> f64 {
     dot_in_lanes(a, b)
+}
+
+/// Return the squared Euclidean distance of two float32 vectors of equal length (the shorter counts).
+///
+/// Differences and their squares are taken in float64 and added in the order of [`dot()`].
+pub fn square_distance(a: &[f32], b: &[f32]) -> f64 {
+    square_distance_in_lanes(a, b)
 }
 
 #[cfg(test)]

@@ -22,6 +22,27 @@ pub(super) fn dot_in_lanes(a: &[f32], b: &[f32]) -> f64 {
     ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 }
 
+/// The body of [`super::square_distance`].
+#[inline(always)]
+pub(super) fn square_distance_in_lanes(a: &[f32], b: &[f32]) -> f64 {
+    let len = a.len().min(b.len());
+    let (a, b) = (&a[..len], &b[..len]);
+    let mut sums = [0.0_f64; LANES];
+    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
+    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
+    for (x, y) in a_blocks.iter().zip(b_blocks) {
+        for lane in 0..LANES {
+            let far = f64::from(x[lane]) - f64::from(y[lane]);
+            sums[lane] += far * far;
+        }
+    }
+    for (sum, (&x, &y)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        let far = f64::from(x) - f64::from(y);
+        *sum += far * far;
+    }
+    ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
+}
+
 /// The body of `Level::cosine`.
 #[inline(always)]
 pub(super) fn cosine_in_lanes(query: &[f64], row: &[f32], query_square: f64) -> f64 {

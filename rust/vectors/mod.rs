@@ -8,6 +8,7 @@ mod dispatch;
 mod dot;
 mod gram;
 mod lanes;
+mod measure;
 mod pieces;
 mod rows;
 mod sample;
@@ -24,7 +25,7 @@ mod neon;
 
 pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded};
 pub use cosine::cosine_at;
-pub use dot::dot;
+pub use dot::{dot, square_distance};
 pub use gram::gram;
 pub use pieces::{FileRows, Pieces};
 pub use rows::{Rows, unit_query, unit_rows};

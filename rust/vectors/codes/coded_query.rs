@@ -12,7 +12,8 @@ impl CodedQuery {
         let largest = query.iter().fold(0.0_f32, |largest, x| largest.max(x.abs()));
         if largest == 0.0 {
             // Every score is 0, whatever the row: an infinite bound keeps every row for the exact scores.
-            return Self { lines, sum: 0, a: f32::INFINITY, b: f32::INFINITY, unit: 0.0, double: f64::INFINITY };
+            let (a, b, unit, double) = (f32::INFINITY, f32::INFINITY, 0.0, f64::INFINITY);
+            return Self { lines, sum: 0, a, b, unit, double, inverse: 0.0, constant: 0.0 };
         }
         // A power of two brings the query near length 1, so that its own length cannot spoil the bound. It is exact but
         // for components under 2^-126 of the largest, and those are lost in the allowance for rounding.
@@ -38,6 +39,6 @@ impl CodedQuery {
         let (a, b) = ((a as f32).next_up(), (b as f32).next_up());
         #[cfg(test)]
         let (a, b) = (a * super::quantise::tests::BOUND.get(), b * super::quantise::tests::BOUND.get());
-        Self { lines, sum, a, b, unit: scale * power.exp2(), double }
+        Self { lines, sum, a, b, unit: scale * power.exp2(), double, inverse: 0.0, constant: 0.0 }
     }
 }

@@ -19,7 +19,11 @@ fn crowd(data: &[f32], n: usize, k: usize, level: Level, room: usize) -> Work {
     let shifts = |_| segments[0].centre().shift(rows.row(0), &queries[0], level);
     let shifts = segments.iter().map(|_| queries.iter().map(shifts).collect()).collect();
     let kernel = Kernel::of(level);
-    Work::new(Task { kernel, segments, n, mask: None, allowed: n, queries, shifts, k, front: None }, room)
+    Work::new(
+        Task { kernel, segments, n, mask: None, allowed: n, queries, shifts, k, front: None },
+        &[f32::NEG_INFINITY; 5],
+        room,
+    )
 }
 
 #[test]

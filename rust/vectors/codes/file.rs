@@ -41,10 +41,12 @@ impl Codes {
         put(to, &name("scales"), rows, 1, |coded| &coded.scales)?;
         put(to, &name("roughs"), rows, 1, |coded| &coded.roughs)?;
         put(to, &name("residuals"), rows, 1, |coded| &coded.residuals)?;
-        put(to, &name("norms"), rows, 1, |coded| &coded.norms)
+        put(to, &name("norms"), rows, 1, |coded| &coded.norms)?;
+        if self.distances { put(to, &name("halves"), rows, 1, |coded| &coded.halves) } else { Ok(()) }
     }
 
-    /// The codes in a file, mapped; rows added later are kept in memory.
+    /// The codes in a file, mapped; rows added later are kept in memory. They are of distances if there is a column
+    /// `halves`.
     ///
     /// Whatever the columns hold, a search is safe. Values that were not written by [`Codes::write`] make wrong bounds,
     /// and so wrong answers; [`ArrayFile::verify`] tells.
@@ -60,6 +62,7 @@ impl Codes {
         };
         let (sizes, centres): (Array<u64>, Array<f32>) =
             (file.column(&name("segments"))?, file.column(&name("centres"))?);
+        let distances = file.names().any(|known| known == name("halves"));
         let all = Coded {
             high: file.column(&name("high"))?,
             low: file.column(&name("low"))?,
@@ -67,7 +70,11 @@ impl Codes {
             roughs: file.column(&name("roughs"))?,
             residuals: file.column(&name("residuals"))?,
             norms: file.column(&name("norms"))?,
+            halves: if distances { file.column(&name("halves"))? } else { Array::default() },
         };
+        if distances && all.halves.len() != all.scales.len() {
+            return Err(damaged());
+        }
         let (mut segments, mut first) = (Vec::new(), 0_usize);
         if centres.len() != sizes.len().saturating_mul(d) {
             return Err(damaged());
@@ -88,7 +95,7 @@ impl Codes {
         if !whole || ![&**scales, roughs, residuals, norms, &centres].into_iter().all(are_finite) {
             return Err(damaged());
         }
-        Ok(Self { d, appending: Mutex::default(), published: Mutex::new(Arc::new(segments)) })
+        Ok(Self { d, distances, appending: Mutex::default(), published: Mutex::new(Arc::new(segments)) })
     }
 }
 
@@ -105,13 +112,14 @@ impl Coded {
             scales: self.scales.part(rows.clone())?,
             roughs: self.roughs.part(rows.clone())?,
             residuals: self.residuals.part(rows.clone())?,
-            norms: self.norms.part(rows)?,
+            norms: self.norms.part(rows.clone())?,
+            halves: if self.halves.is_empty() { Array::default() } else { self.halves.part(rows)? },
         })
     }
 
-    fn lengths(&self) -> [usize; 6] {
-        let Self { high, low, scales, roughs, residuals, norms } = self;
-        [high.len(), low.len(), scales.len(), roughs.len(), residuals.len(), norms.len()]
+    fn lengths(&self) -> [usize; 7] {
+        let Self { high, low, scales, roughs, residuals, norms, halves } = self;
+        [high.len(), low.len(), scales.len(), roughs.len(), residuals.len(), norms.len(), halves.len()]
     }
 }
 
@@ -178,7 +186,7 @@ mod tests {
     }
 
     fn request(front: Option<bool>) -> Request<'static> {
-        Request { k: 9, mask: None, level: Level::best(), threads: Some(1), front }
+        Request { k: 9, mask: None, level: Level::best(), threads: Some(1), within: None, front }
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod centre;
 mod coded_query;
 #[cfg(test)]
 mod crowd_tests;
+#[cfg(test)]
+mod distance_tests;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
 mod file;
@@ -51,6 +53,8 @@ pub const MOST_DIMENSIONS: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Codes {
     d: usize,
+    /// Whether searches are for the smallest distances, not for the largest products.
+    distances: bool,
     /// Held while rows are coded and added, so that appends come one after the other.
     appending: Mutex<()>,
     /// Held only to take a reference or to publish new rows.
@@ -66,7 +70,20 @@ impl Codes {
         if d > MOST_DIMENSIONS {
             return Err(Error::Parameter { what: "dimensions", wanted: "at most 65536", got: d as f64 });
         }
-        Ok(Self { d, appending: Mutex::default(), published: Mutex::default() })
+        Ok(Self { d, distances: false, appending: Mutex::default(), published: Mutex::default() })
+    }
+
+    /// As [`Codes::new`], for searches by distance: the score is the squared Euclidean distance, negated.
+    ///
+    /// # Errors
+    /// As [`Codes::new`].
+    pub fn of_distances(d: usize) -> Result<Self> {
+        Ok(Self { distances: true, ..Self::new(d)? })
+    }
+
+    /// Whether searches are by distance.
+    pub fn distances(&self) -> bool {
+        self.distances
     }
 
     /// The number of components of a row.
@@ -107,7 +124,7 @@ impl Codes {
             return Err(Error::NotFinite { what: "row", at });
         }
         let _turn = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernel = Kernel::of(Level::best());
+        let kernel = (Kernel::of(Level::best()), self.distances);
         let last = self.segments().last().cloned();
         let (first, room) = last.as_ref().map_or((0, 0), |last| (last.end(), last.room()));
         // Everything is coded before anything is published, so the lock is held for no longer than a small copy takes.

@@ -9,8 +9,16 @@
 //! rounding of every float step is added to the two factors `a` and `b`, so `scale * p` is off by at most
 //! `a |r| + b |y|`, in units of `unit`: a bound that does not depend on how long the query is. The same holds for the
 //! upper four bits `high` of `code + 128`, read as the middle of what they can stand for: `8 * scale * (2 high - 15)`.
+//!
+//! Nothing of this asks for rows or queries of length 1, so it bounds inner products of any rows. Distances follow from
+//! them: of `g(x) = (|q|^2 - |q - x|^2) / 2 = q . x - |x|^2 / 2` the first term is bounded as above, and half of the
+//! squared length is a column `h` of its own, in float32. It is off by at most `SINGLE h`, which also covers the roundings
+//! of `h / unit` and of the sum that it joins. The distances to be bounded are float64 sums, off by at most a factor
+//! `1 +- t` for `t = (d + 16) 2^-52`; as `|q - x|^2 <= 2 |q|^2 + 2 |x|^2`, that moves `g` by at most `t |q|^2 + 2 t h`, the
+//! first of which is a constant of the query, and the second far less than `SINGLE h`. Where `h`, or `h / unit`, leaves
+//! float32's range, the bound is not a number, which every floor lets pass.
 
-use super::line::{BLOCK, Line, ZERO};
+use super::line::{BLOCK, LINE, Line, ZERO};
 
 /// Rows whose largest component lies outside this range are not coded: their products might leave float32's range.
 const SMALLEST: f32 = 1e-25;
@@ -136,9 +144,26 @@ pub(super) struct CodedQuery {
     pub(super) unit: f64,
     /// What float64 sums can be off by, for a row of length 1.
     pub(super) double: f64,
+    /// What half of a row's squared length is multiplied with, and what its score may be off by whatever the row: 0
+    /// where products are wanted.
+    pub(super) inverse: f32,
+    pub(super) constant: f32,
 }
 
+/// What is at most lost of a half squared length that is too small for float32, twice over.
+const LOST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
+
 impl CodedQuery {
+    /// The query for distances, of a query of this squared length.
+    pub(super) fn for_distances(self, square: f64) -> Self {
+        let inverse = 1.0 / self.unit;
+        let constant = relative(self.lines.len() * LINE) * square * inverse + LOST * (1.0 + inverse);
+        let constant = ((constant * (1.0 + SINGLE)) as f32).next_up();
+        #[cfg(test)]
+        let constant = constant * tests::BOUND.get();
+        Self { inverse: inverse as f32, constant, ..self }
+    }
+
     /// What a centre of a length adds to the scores, given its dot product with the query.
     pub(super) fn shift(&self, dot: f64, length: f64) -> Shift {
         let by = dot / self.unit;
@@ -149,13 +174,24 @@ impl CodedQuery {
 
     /// From a product with the upper four bits to the row's score.
     pub(super) fn rough(&self, shift: Shift) -> Scores {
-        Scores { a: self.a, b: self.b, doublings: 1, less: 15 * self.sum, step: 8.0, shift }
+        let (shift, inverse) = (self.widened(shift), self.inverse);
+        Scores { a: self.a, b: self.b, doublings: 1, less: 15 * self.sum, step: 8.0, shift, inverse }
     }
 
     /// From a product with the whole codes (plus [`ZERO`]) to the row's score.
     pub(super) fn fine(&self, shift: Shift) -> Scores {
-        Scores { a: self.a, b: self.b, doublings: 0, less: i32::from(ZERO) * self.sum, step: 1.0, shift }
+        let (shift, inverse) = (self.widened(shift), self.inverse);
+        Scores { a: self.a, b: self.b, doublings: 0, less: i32::from(ZERO) * self.sum, step: 1.0, shift, inverse }
     }
+
+    fn widened(&self, shift: Shift) -> Shift {
+        if self.inverse == 0.0 { shift } else { Shift { error: (shift.error + self.constant).next_up(), ..shift } }
+    }
+}
+
+/// By what part a float64 distance of vectors of so many components, or a squared length, can be off; more than that.
+pub(super) fn relative(d: usize) -> f64 {
+    (d as f64 + 16.0) * f64::EPSILON
 }
 
 /// How an integer product of a query becomes bounds of a score.
@@ -167,6 +203,7 @@ pub(super) struct Scores {
     pub(super) less: i32,
     pub(super) step: f32,
     pub(super) shift: Shift,
+    pub(super) inverse: f32,
 }
 
 impl Scores {
@@ -181,6 +218,15 @@ impl Scores {
     pub(super) fn error(&self, residual: f32, norm: f32) -> f32 {
         self.a * residual + self.b * norm + self.shift.error
     }
+
+    /// What half of a row's squared length takes from its score, at least and at most; not a number where that is beyond
+    /// float32.
+    #[inline(always)]
+    pub(super) fn less(&self, half: f32) -> (f32, f32) {
+        let less = half * self.inverse;
+        let error = less * SINGLE as f32 + 0.0 * less;
+        (less - error, less + error)
+    }
 }
 
 /// Columns of factors, one of each a row. Residuals are of the codes or of their upper halves, as the products are.
@@ -189,13 +235,20 @@ pub(super) struct Columns<'a> {
     pub(super) scales: &'a [f32],
     pub(super) residuals: &'a [f32],
     pub(super) norms: &'a [f32],
+    /// Half of the rows' squared lengths, where distances are wanted.
+    pub(super) halves: Option<&'a [f32]>,
 }
 
 impl<'a> Columns<'a> {
     /// The factors of some rows.
     pub(super) fn of(self, rows: std::ops::Range<usize>) -> Self {
-        let Self { scales, residuals, norms } = self;
-        Columns { scales: &scales[rows.clone()], residuals: &residuals[rows.clone()], norms: &norms[rows] }
+        let Self { scales, residuals, norms, halves } = self;
+        Columns {
+            scales: &scales[rows.clone()],
+            residuals: &residuals[rows.clone()],
+            norms: &norms[rows.clone()],
+            halves: halves.map(|halves| &halves[rows]),
+        }
     }
 }
 
@@ -214,6 +267,11 @@ pub(super) fn bounds_in_lanes(
     let uppers = &mut uppers[..len];
     for j in 0..len {
         uppers[j] = scores.middle(products[j], scales[j]) + scores.error(residuals[j], norms[j]);
+    }
+    if let Some(halves) = of.halves {
+        for (upper, &half) in uppers.iter_mut().zip(halves) {
+            *upper -= scores.less(half).0;
+        }
     }
     let mut reach = 0;
     for (j, &upper) in uppers.iter().enumerate() {

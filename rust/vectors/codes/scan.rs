@@ -94,6 +94,7 @@ struct Singles<'a> {
     rows: [u32; 2 * BLOCK],
     len: usize,
     picked: [[f32; BLOCK]; 4],
+    halves: [[f32; BLOCK]; 1],
 }
 
 impl Singles<'_> {
@@ -111,11 +112,12 @@ impl Singles<'_> {
         let at = &self.rows[..len];
         pick(&mut self.picked, at, [rough.scales, rough.residuals, fine.residuals, rough.norms]);
         let [scales, roughs, residuals, norms] = self.picked.each_ref().map(|column| &column[..len]);
+        let halves = picked_halves(&mut self.halves, at, fine);
         each(Block {
             at: At::List(at),
             allowed: !0,
-            rough: Columns { scales, residuals: roughs, norms },
-            fine: Columns { scales, residuals, norms },
+            rough: Columns { scales, residuals: roughs, norms, halves },
+            fine: Columns { scales, residuals, norms, halves },
         });
         self.rows.copy_within(len..self.len, 0);
         self.len -= len;
@@ -165,7 +167,8 @@ impl Task {
             }
             return;
         };
-        let mut singles = Singles { rough, fine, rows: [0; 2 * BLOCK], len: 0, picked: [[0.0; BLOCK]; 4] };
+        let (picked, halves) = ([[0.0; BLOCK]; 4], [[0.0; BLOCK]; 1]);
+        let mut singles = Singles { rough, fine, rows: [0; 2 * BLOCK], len: 0, picked, halves };
         for stretch in mask.bits_in(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end) {
             let first = stretch.first - segment.first();
             if stretch.is_dense() {
@@ -222,6 +225,7 @@ impl Task {
         let mut uppers = [0.0; BLOCK];
         for j in ones(self.kernel.bounds(scores, of, products, keep.floor(), &mut uppers) & allowed) {
             let lower = scores.middle(products[j], of.scales[j]) - scores.error(of.residuals[j], of.norms[j]);
+            let lower = of.halves.map_or(lower, |halves| lower - scores.less(halves[j]).1);
             keep.offer(segment.first() + at.row(j), uppers[j], lower);
         }
     }
@@ -320,9 +324,18 @@ impl Single<'_> {
         let fine = self.segment.fine();
         pick(&mut picked, at, [fine.scales, fine.residuals, fine.norms]);
         let [scales, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
-        let of = Columns { scales, residuals, norms };
+        let mut halves = [[0.0; BLOCK]; 1];
+        let of = Columns { scales, residuals, norms, halves: picked_halves(&mut halves, at, fine) };
         self.task.offer(self.segment, (At::List(at), !0), of, &self.fine, products, self.keep);
     }
+}
+
+/// Copy the halves of some rows' squared lengths, if there are any.
+fn picked_halves<'a>(into: &'a mut [[f32; BLOCK]; 1], at: &[u32], from: Columns<'_>) -> Option<&'a [f32]> {
+    from.halves.map(|halves| {
+        pick(into, at, [halves]);
+        &into[0][..at.len()]
+    })
 }
 
 /// Copy the factors of some rows.

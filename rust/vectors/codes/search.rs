@@ -6,14 +6,15 @@ use super::Codes;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::quantise::{CodedQuery, Shift};
+use super::quantise::{CodedQuery, Shift, relative};
 use super::scan::Task;
 use super::segment::Segment;
 use super::work::{self, Work};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 use crate::pool;
-use crate::vectors::{Hits, Level, Mask, Pieces, Rows};
+use crate::vectors::measure::Measure;
+use crate::vectors::{Hits, Level, Mask, Pieces, Rows, dot};
 
 /// Queries of a batch that are searched together: what is kept of each until the end has room for as many.
 const MOST_QUERIES: usize = if cfg!(test) { 300 } else { 4_096 };
@@ -35,11 +36,14 @@ pub struct Request<'a> {
     pub level: Level,
     /// How many threads; `None` for as many as there are cores, or one where there is little to do.
     pub threads: Option<usize>,
+    /// Only rows of at least this score.
+    pub within: Option<f64>,
     /// Whether the upper four bits of the codes are read first; `None` lets what they leave over decide. For tests.
     pub front: Option<bool>,
 }
 
-/// As [`crate::vectors::top_k`] of the same rows, from codes that hold them (and maybe later ones).
+/// As [`crate::vectors::top_k`] of the same rows, from codes that hold them (and maybe later ones). Codes of distances
+/// give the smallest distances: scores are squared distances, negated.
 ///
 /// # Errors
 /// [`Error::Length`] for a query, mask or number of rows that does not fit, [`Error::NotFinite`] for the query;
@@ -93,10 +97,26 @@ pub(super) fn search_with_room<'a>(
         return Ok(vec![Hits::default(); queries.n()]);
     }
     let level = request.level;
-    let coded: Vec<CodedQuery> = each().map(|query| CodedQuery::new(query, level)).collect();
+    let coded = |query: &[f32]| match (CodedQuery::new(query, level), codes.distances()) {
+        (coded, true) => coded.for_distances(dot(query, query)),
+        (coded, false) => coded,
+    };
+    let coded: Vec<CodedQuery> = each().map(coded).collect();
     let shifts = shifts(&segments, queries, &coded, level);
-    let mut best: Vec<Best<'_>> =
-        each().zip(&coded).map(|(query, coded)| Best::new(query, rows, k, level, coded.unit)).collect();
+    let within = request.within.unwrap_or(f64::NEG_INFINITY);
+    let best = |(query, coded): (_, &CodedQuery)| Best {
+        query,
+        rows,
+        k,
+        level,
+        measure: Measure::of(query, codes.distances()),
+        unit: coded.unit,
+        within,
+        scored: Vec::new(),
+        known: Vec::new(),
+    };
+    let mut best: Vec<Best<'_>> = each().zip(&coded).map(best).collect();
+    let floors: Vec<f32> = best.iter().map(Best::floor).collect();
     let work = Arc::new(Work::new(
         Task {
             kernel: Kernel::of(level),
@@ -109,6 +129,7 @@ pub(super) fn search_with_room<'a>(
             k,
             front: request.front,
         },
+        &floors,
         room,
     ));
     let bytes = allowed * lines(rows.d()) * LINE;
@@ -126,7 +147,7 @@ pub(super) fn search_with_room<'a>(
         })
         .collect::<Result<_>>()?;
     // There are k rows, and bounds that hold lose none of the best.
-    if codes.source().is_some() && found.iter().any(|hits| hits.rows.len() < k) {
+    if codes.source().is_some() && request.within.is_none() && found.iter().any(|hits| hits.rows.len() < k) {
         return Err(Error::Damaged { what: "the codes, which are not those of the rows: delete their file" });
     }
     Ok(found)
@@ -175,17 +196,16 @@ struct Best<'a> {
     rows: Pieces<'a>,
     k: usize,
     level: Level,
+    measure: Measure,
     unit: f64,
+    /// The score that a row must have.
+    within: f64,
     /// The best scores known so far, of rows that are all known.
     scored: Vec<(f64, usize)>,
     known: Vec<usize>,
 }
 
-impl<'a> Best<'a> {
-    fn new(query: &'a [f32], rows: Pieces<'a>, k: usize, level: Level, unit: f64) -> Self {
-        Self { query, rows, k, level, unit, scored: Vec::new(), known: Vec::new() }
-    }
-
+impl Best<'_> {
     /// Score the most promising rows that a part of the scan left, and return the floor that they prove.
     ///
     /// The k-th best score is the highest floor there is: by bounds of whole codes it would lie an error lower, and half
@@ -222,7 +242,7 @@ impl<'a> Best<'a> {
             kept.select_nth_unstable_by(first - 1, |a, b| b.upper.total_cmp(&a.upper));
         }
         let mut rest = kept.split_off(first);
-        self.score(&mut kept, f64::NEG_INFINITY, &mut scored)?;
+        self.score(&mut kept, self.within, &mut scored)?;
         let mut least = self.least(&scored);
         rest.retain(|kept| self.reaches(kept, least));
         rest.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper));
@@ -259,14 +279,19 @@ impl<'a> Best<'a> {
 
     /// What the scores known so far prove, in units of the query: a row under it is not among the best.
     fn floor(&self) -> f32 {
-        let floor = (self.least(&self.scored) / self.unit) as f32;
+        let floor = (self.product(self.least(&self.scored)) / self.unit) as f32;
         if floor.is_finite() { floor.next_down() } else { f32::NEG_INFINITY }
     }
 
     /// Whether a row can have this score. Not a number: it can.
     fn reaches(&self, kept: &Kept, least: f64) -> bool {
         let upper = f64::from(kept.upper) * self.unit;
-        upper >= least || upper.is_nan()
+        upper >= self.product(least) || upper.is_nan()
+    }
+
+    /// What a score proves of what the scan has bounds of.
+    fn product(&self, least: f64) -> f64 {
+        self.measure.least(least, relative(self.query.len()))
     }
 
     /// Add the float64 scores of rows that can reach the least, in the order in which they lie in memory.
@@ -280,7 +305,7 @@ impl<'a> Best<'a> {
             if let Some(next) = kept.get(j + AHEAD) {
                 fetch(next);
             }
-            let score = self.level.dot(self.query, self.rows.row(here.row, &mut buffer)?);
+            let score = self.measure.score(self.level, self.query, self.rows.row(here.row, &mut buffer)?);
             // Rows that changed after they were coded must not upset the order of the others.
             if score >= least || (least == f64::NEG_INFINITY && !score.is_nan()) {
                 scored.push((score, here.row));
@@ -289,10 +314,10 @@ impl<'a> Best<'a> {
         Ok(())
     }
 
-    /// The k-th best score, once there are k.
+    /// The k-th best score, once there are k; before, the one that a row must have.
     fn least(&self, scored: &[(f64, usize)]) -> f64 {
         if scored.len() < self.k {
-            return f64::NEG_INFINITY;
+            return self.within;
         }
         scored.iter().take(self.k).map(|&(score, _)| score).fold(f64::INFINITY, f64::min)
     }

@@ -7,7 +7,7 @@ use super::kernel::Kernel;
 use super::line::{LINE, Line, Planes, SPAN, ZERO, lines, split};
 use super::quantise::{Columns, Factors};
 use crate::arrays::Array;
-use crate::vectors::Rows;
+use crate::vectors::{Rows, dot};
 
 /// A segment with fewer rows takes in the next ones. While a search holds it, that costs a copy of it.
 const FULL: usize = 1024;
@@ -23,6 +23,8 @@ pub(super) struct Coded {
     pub(super) roughs: Array<f32>,
     pub(super) residuals: Array<f32>,
     pub(super) norms: Array<f32>,
+    /// Half of the squared lengths, where distances are wanted; else empty.
+    pub(super) halves: Array<f32>,
 }
 
 /// Coded rows `first..end`.
@@ -47,7 +49,7 @@ impl Segment {
         centre: Arc<Centre>,
         rows: Rows<'_>,
         (from, to): (usize, usize),
-        kernel: Kernel,
+        (kernel, distances): (Kernel, bool),
     ) -> Self {
         let (n, lines) = (to - from, lines(rows.d()));
         let plane = || Vec::with_capacity(n * lines);
@@ -68,6 +70,7 @@ impl Segment {
             roughs: column(|row| row.rough),
             residuals: column(|row| row.residual),
             norms: column(|row| row.norm),
+            halves: if distances { halves(rows, from..to).into() } else { Array::default() },
         };
         Self { first, centre, coded, closed: false }
     }
@@ -86,6 +89,7 @@ impl Segment {
         own.roughs.to_mut().extend_from_slice(&more.roughs);
         own.residuals.to_mut().extend_from_slice(&more.residuals);
         own.norms.to_mut().extend_from_slice(&more.norms);
+        own.halves.to_mut().extend_from_slice(&more.halves);
     }
 
     /// The centre for rows that come after these: their mean, once there are enough of them.
@@ -138,13 +142,18 @@ impl Segment {
     /// The factors of every row, for bounds by the upper four bits.
     pub(super) fn rough(&self) -> Columns<'_> {
         let Coded { scales, roughs, norms, .. } = &self.coded;
-        Columns { scales, residuals: roughs, norms }
+        Columns { scales, residuals: roughs, norms, halves: self.halves() }
     }
 
     /// The factors of every row, for bounds by the whole codes.
     pub(super) fn fine(&self) -> Columns<'_> {
         let Coded { scales, residuals, norms, .. } = &self.coded;
-        Columns { scales, residuals, norms }
+        Columns { scales, residuals, norms, halves: self.halves() }
+    }
+
+    fn halves(&self) -> Option<&[f32]> {
+        let halves = &*self.coded.halves;
+        (!halves.is_empty()).then_some(halves)
     }
 
     /// All columns.
@@ -154,8 +163,15 @@ impl Segment {
 
     /// The memory of its own that it takes: next to none where it is mapped.
     pub(super) fn size_bytes(&self) -> usize {
-        let Coded { high, low, scales, roughs, residuals, norms } = &self.coded;
-        let floats = [scales, roughs, residuals, norms];
+        let Coded { high, low, scales, roughs, residuals, norms, halves } = &self.coded;
+        let floats = [scales, roughs, residuals, norms, halves];
         high.owned_bytes() + low.owned_bytes() + floats.iter().map(|column| column.owned_bytes()).sum::<usize>()
     }
+}
+
+/// Half of the squared lengths of some rows; not a number where float32 cannot hold it.
+fn halves(rows: Rows<'_>, of: std::ops::Range<usize>) -> Vec<f32> {
+    let half = |row: &[f32]| (dot(row, row) / 2.0) as f32;
+    let of = of.map(|row| half(rows.row(row)));
+    of.map(|half| if half.is_finite() { half } else { f32::NAN }).collect()
 }

@@ -11,7 +11,7 @@ use super::quantise::tests::BOUND;
 use super::{Codes, Request, top_k_batch_coded, top_k_coded};
 
 pub(super) fn request(k: usize, mask: Option<&[u8]>, level: Level) -> Request<'_> {
-    Request { k, mask, level, threads: Some(1), front: None }
+    Request { k, mask, level, threads: Some(1), within: None, front: None }
 }
 
 pub(super) fn coded(rows: Rows<'_>) -> Codes {

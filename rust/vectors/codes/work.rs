@@ -68,8 +68,8 @@ pub(super) fn room(queries: usize, k: usize) -> usize {
 }
 
 impl Work {
-    /// With room for so many rows of each query.
-    pub(super) fn new(task: Task, room: usize) -> Self {
+    /// With a floor to begin with and room for so many rows of each query.
+    pub(super) fn new(task: Task, floors: &[f32], room: usize) -> Self {
         let chunks = chunks(&task);
         let found = task.queries.chunks(TILE).map(|tile| {
             Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Some(Vec::new()); tile.len()] })
@@ -77,7 +77,7 @@ impl Work {
         Self {
             found: found.collect(),
             next: AtomicUsize::new(0),
-            floors: task.queries.iter().map(|_| AtomicI32::new(key(f32::NEG_INFINITY))).collect(),
+            floors: floors.iter().map(|&floor| AtomicI32::new(key(floor))).collect(),
             chunks,
             room,
             task,
