@@ -187,6 +187,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "Vault.import_.source": lambda w: [line(title="loons", id="loon")],
     "Federation.import_.source": lambda w: [line(title="loons", id="loon")],
     "VectorIndex.search.query": lambda w: [1.0, 0.0, 0.0],
+    "VectorIndex.ids": lambda w: [0],
     "VectorIndex.open.path": lambda w: w.folder / "index.npy",
     "top_k.query": lambda w: [1.0, 0.0, 0.0],
     "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},

@@ -104,7 +104,13 @@ if TYPE_CHECKING:
         Trust as Trust,
         VectorLike as VectorLike,
     )
-    from septet.index import VectorIndex as VectorIndex, top_k as top_k
+    from septet.index import (
+        Metric as Metric,
+        Nearest as Nearest,
+        VectorIds as VectorIds,
+        VectorIndex as VectorIndex,
+        top_k as top_k,
+    )
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.profiles.load import ProfileLike as ProfileLike
     from septet.query.options import (
@@ -168,7 +174,7 @@ else:
             "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields Split "
             "Strings Time Trust VectorLike"
         ),
-        "index": "VectorIndex top_k",
+        "index": "Metric Nearest VectorIds VectorIndex top_k",
         "notes": "Note NoteCode",
         "profiles.load": "ProfileLike",
         "query.options": "Leg Mode RecallOptions SearchOptions",

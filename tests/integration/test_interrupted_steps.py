@@ -261,6 +261,33 @@ def test_an_index_of_vectors_may_be_interrupted_at_any_line(tmp_path, kind):
     assert {p.name for p in tmp_path.iterdir()} <= {"i.npy", "i.npy.codes"}
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("kind", ["add", "upsert", "remove", "look up"])
+def test_ids_of_an_index_may_be_changed_with_interrupts_at_any_line(kind):
+    rows = np.random.default_rng(1).normal(size=(40, 8)).astype(np.float32)
+    index, count = VectorIndex(8), 20
+    index.add(rows[:count], [f"v{i}" for i in range(count)])
+
+    def check():
+        # All of it happened, or nothing; whoever comes next finds ids and vectors as they belong together.
+        known = on_a_thread(lambda: index.ids.tolist())
+        if kind in ("add", "remove"):
+            assert len(known) - count in (0, 3 if kind == "add" else -3)
+        on_a_thread(lambda: index.upsert(rows[:count], [f"v{i}" for i in range(count)]))
+        index.remove([one for one in index if int(one[1:]) >= count], strict=True)
+        assert list(index) == [f"v{i}" for i in range(count)]
+        np.testing.assert_array_equal(index.get(list(index)), _core.unit_rows(rows[:count]))
+        assert index.search(rows[7], 1, ids=["v3", "v7"])[0].tolist() == ["v7"]
+
+    acts = {
+        "add": lambda: index.add(rows[20:23], ["v20", "v21", "v22"]),
+        "upsert": lambda: index.upsert(rows[20:23], ["v3", "v5", "v7"]),
+        "remove": lambda: index.remove(["v3", "v5", "v7"]),
+        "look up": lambda: (index["v3"], "v4" in index, index.search(rows[0], ids=["v5"])),
+    }
+    assert steps(acts[kind], check, every=1) > 5
+
+
 def test_a_write_that_wakes_the_background_may_be_interrupted(tmp_path):
     world = World(tmp_path / "v.db", embedder=Letters(), embedding_options=EmbeddingOptions(batch_texts=50))
     assert world.vault.wait_embedded(60)

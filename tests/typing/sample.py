@@ -262,6 +262,11 @@ def scan() -> None:
     ids, scores = index.search(rows[42], k=3, mask=np.ones(100, dtype=bool))
     first: int = int(ids[0])
     assert (len(added), first, round(float(scores[0]), 6)) == (100, 42, 1.0)
+    named = VectorIndex(2, metric="l2")
+    names: list[str] = named.add([[0.0, 1.0], [2.0, 0.0]], ["up", "right"])
+    replaced: int = named.upsert([[0.0, 3.0]], "up")
+    near = named.search([0.0, 2.0], radius=1.5, ids=names)
+    assert (replaced, named["up"].tolist(), named.remove("right"), len(near)) == (1, [0.0, 3.0], 1, 2)
     assert top_k([1.0, 0.0], [[0.0, 1.0], [1.0, 0.1]], 1)[0].tolist() == [1]
     vectorizer = TfidfVectorizer(tokens="words").fit(["to be or not to be"])
     sparse: SparseRows = vectorizer.transform(["to be"])

@@ -1,0 +1,55 @@
+"""The nearest rows of a matrix, once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from septet import _core
+from septet.index import checks
+from septet.index.checks import Metric
+
+__all__ = ["top_k"]
+
+
+def top_k(
+    query: ArrayLike, matrix: ArrayLike, k: int, *, metric: Metric = "cosine", mask: ArrayLike | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the ``k`` best rows of a matrix, exactly.
+
+    Each call prepares every row of the matrix. To search the same rows more than once, keep them in a `VectorIndex`,
+    which is several times faster.
+
+    Args:
+        query: one query ``(d,)``, or several ``(q, d)``.
+        matrix: the rows, ``(n, d)``; converted to float32.
+        k: how many rows to return, 0 or more; fewer are returned if fewer are allowed.
+        metric: ``cosine``, ``ip`` or ``l2``, as for a `VectorIndex`.
+        mask: booleans ``(n,)``, true where a row may be returned.
+
+    Returns:
+        Row numbers (int64) and scores (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``:
+        cosines, inner products or squared Euclidean distances. Equal scores are ordered by row number.
+
+    Raises:
+        VectorError: the shapes do not match, a row or query has length 0 for cosines, a number is NaN or infinite, or
+            the metric is unknown.
+        QueryError: ``k`` is negative, or the mask has another length.
+    """
+    metric = checks.metric_of(metric)
+    rows = checks.rows_of(matrix, "matrix", metric)
+    queries, many = checks.queries_of(query, rows.shape[1], metric)
+    allowed = checks.mask_of(mask, len(rows))
+    k = checks.count(k, 0, "k")
+    if metric == "l2":
+        codes = _core.Codes(rows.shape[1], distances=True)
+        codes.append(rows)
+        if many:
+            return codes.top_k_batch(queries, rows, k, allowed)
+        return codes.top_k(queries[0], rows, k, allowed)
+    found = [_core.top_k(one, rows, k, allowed) for one in queries]
+    if not many:
+        return found[0]
+    width = min(k, len(rows) if allowed is None else int(np.count_nonzero(allowed)))
+    ids = np.array([ids for ids, _ in found], dtype=np.int64).reshape(len(found), width)
+    return ids, np.array([scores for _, scores in found], dtype=np.float64).reshape(len(found), width)
