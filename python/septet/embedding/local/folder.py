@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from septet.arguments import file_path, listed
+from septet.arguments import file_path, listed, printable
 from septet.documents import Unreadable, read_bytes
 from septet.errors import EmbeddingConfigError
 
@@ -141,7 +141,9 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
     package = _BY_MODEL.get(str(source).rpartition("/")[2].lower(), str(source).replace("-", "_").lower())
     place = _package_folder(package) if package.isidentifier() else None
     if place is None:
-        raise _fault(f"{str(source)[:200]} is neither a folder nor an installed package: give a folder with {CONFIG}")
+        raise _fault(
+            f"{printable(source)[:200]} is neither a folder nor an installed package: give a folder with {CONFIG}"
+        )
     inside = [place, place / "model", *sorted(child for child in place.iterdir() if child.is_dir())]
     for folder in inside:
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
