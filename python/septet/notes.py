@@ -8,6 +8,7 @@ Codes, with what each means:
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
 ``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank stood in
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
+``deadline``                something did not answer within ``timeout_s``; the search went on without it
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
@@ -55,6 +56,7 @@ NoteCode: TypeAlias = Literal[
     "batches_given_up",
     "bm25_unavailable",
     "cache_unusable",
+    "deadline",
     "embedding_refused",
     "embedding_stopped",
     "embedding_unavailable",
@@ -91,6 +93,7 @@ NoteCode: TypeAlias = Literal[
 DEGRADING: frozenset[NoteCode] = frozenset(
     {
         "bm25_unavailable",
+        "deadline",
         "embedding_refused",
         "embedding_unavailable",
         "no_embedder",

@@ -88,6 +88,11 @@ class Searchable(ABC):
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
             group_by: ``"parent"`` makes one result of all entries with the same parent: the best of them, with the
                 others in ``hit.parts``, best first. The limit counts groups.
+            timeout_s: answer after so many seconds with what was found by then, 0.01 to 86,400. A tier that is late is
+                left out (note ``deadline``, and its `TierReport`), if need be all of them; embedding the query gets
+                half of the time, following links none when it is over. For `search_many` it is the time for all
+                queries. What is late goes on in the background to the end of its step and then lets go of its vault. A
+                vault in memory, reading what is returned, and ranking are never interrupted: they are short.
             kinds: only these kinds of entries.
             include_memories: also search memories, as ``kinds`` or ``where`` do by naming the kind ``memory``. They are
                 scored like entries, in the documented profiles with a fixed 0.5.

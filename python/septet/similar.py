@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.arguments import real, utf8, whole
+from septet.arguments import real, shown, utf8, whole
 from septet.errors import EntryNotFound, QueryError, SeptetError, VectorError
 from septet.profiles.builtin import SIMILAR, SIMILAR_WORDS
 from septet.query.options import DEFAULTS
@@ -66,16 +66,16 @@ class FindsSimilar(Searchable):
             raise QueryError(f"similar() got {seen}: wanted exactly one of an id, text= and vector=")
         tiers, embeddings = [t for t in self._tiers() if tier in (None, t.name)], self._embeddings_of()
         embeddings = {name: one for name, one in embeddings.items() if tier in (None, name)}
-        shown = ""
+        said = ""
         if given["text"] is not None:
-            shown = utf8(given["text"], "text", QueryError, MOST_QUERY_CHARS)
-            like = Like(shown, shown, model=base.model)
+            said = utf8(given["text"], "text", QueryError, MOST_QUERY_CHARS)
+            like = Like(said, said, model=base.model)
         elif given["vector"] is not None:
             like = Like(vector=query_vector(given["vector"]), model=base.model)  # type: ignore[arg-type]
         else:
-            shown = utf8(given["id"], "id", QueryError)
-            like = _of_entry(tiers, base, shown)
-        return replace(self._nearest(like, base, tiers, embeddings), query=shown)
+            said = utf8(given["id"], "id", QueryError)
+            like = _of_entry(tiers, base, said)
+        return replace(self._nearest(like, base, tiers, embeddings), query=said)
 
     def _like_new(self, like: Like, limit: int = 1, least: float | None = None) -> Results:
         """Return what is similar to something that is not stored yet, for who is about to write it.
@@ -162,7 +162,9 @@ def _of_entry(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Like:
             return Like(found.words, found.document, vector, model, found.ids)
     if failures and len(failures) == len(tiers):
         raise failures[0]
-    raise EntryNotFound(f"no entry {entry_id!r} in {', '.join(t.name for t in tiers)}: check the id, or give text=")
+    raise EntryNotFound(
+        f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or give text="
+    )
 
 
 def _likeness(tier: Tier, plan: Plan, entry_id: str) -> Likeness | None:

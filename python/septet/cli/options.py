@@ -60,6 +60,7 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "min_score": (float | None, ("--min-score",), None),
     "min_confidence": (float | None, ("--min-confidence",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
+    "timeout_s": (float | None, ("--timeout",), "SECONDS"),
     "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.

@@ -10,6 +10,7 @@ from septet.embedding.embedder import Kind
 from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.errors import SeptetError
+from septet.query.deadline import Deadline
 from septet.query.plan import Plan, QueryEmbedding
 from septet.results import Note
 from septet.spaces import Space
@@ -51,7 +52,9 @@ def with_query_vectors(
         notes += [replace(n, tier=name) for n in (*selection.notes, *trouble)]
         if selection.space is not None:
             spaces[name] = selection.space
-    answers = _answers(plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool, kind)
+    answers = _answers(
+        plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool, kind, plan.deadline
+    )
     notes += [answer for answer in answers.values() if isinstance(answer, Note)]
     embeddings_of = {}
     for name, space in spaces.items():
@@ -92,9 +95,11 @@ def _dimensions(embedders: Mapping[str, QueryEmbedder]) -> dict[str, int | None]
 
 
 def _answers(
-    text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None, kind: Kind
+    text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None, kind: Kind, deadline: Deadline | None
 ) -> dict[str, QueryVector | Note]:
+    # What is found without vectors must still be found in time.
+    within_s = None if deadline is None else deadline.left_s / 2
     if pool is None or len(embedders) < 2:
-        return {model: one.embed(text, kind) for model, one in embedders.items()}
+        return {model: one.embed(text, kind, within_s) for model, one in embedders.items()}
     # In parallel, so that all share one deadline.
-    return dict(zip(embedders, pool.map(lambda one: one.embed(text, kind), embedders.values())))
+    return dict(zip(embedders, pool.map(lambda one: one.embed(text, kind, within_s), embedders.values())))

@@ -69,6 +69,7 @@ class RecallOptions(TypedDict, total=False):
     model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of an entry that was split.")]
+    timeout_s: Annotated[float | None, Option(None, "Answer with what was found after so many seconds.")]
 
 
 class SearchOptions(_Limit, RecallOptions, total=False):

@@ -21,6 +21,7 @@ from septet.spaces import Space
 from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
+    from septet.query.deadline import Deadline
     from septet.query.filters import Filter
 
 __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
@@ -66,6 +67,7 @@ class Plan(NamedTuple):
         comparable: several tiers are searched, so that corpus scores must be brought to one scale.
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
         group_by: entries with the same parent are one result.
+        deadline: when the search answers with what it has; None waits for everything.
         scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
         offset: how many results are left out before the first that is returned.
     """
@@ -95,6 +97,7 @@ class Plan(NamedTuple):
     comparable: bool = False
     needs_ids: bool = False
     group_by: GroupBy | None = None
+    deadline: Deadline | None = None
     scans_words: bool = False
     offset: int = 0
 
@@ -166,9 +169,7 @@ def make_plan(
         offset = min(whole(offset, "offset", QueryError, 0), MOST - 1)
         # The small-corpus guard makes one page of all; who turns pages has pages of one length.
         limit = cuts.limit if limit is None and offset else limit
-    mode: Any = options["mode"]
-    group_by: Any = options["group_by"]
-    domain = options["domain"]
+    mode, group_by, domain = options["mode"], options["group_by"], options["domain"]
     if type(mode) is not str:
         mode = exact(mode)
     if type(mode) is not str or mode not in ("full", "scan"):
@@ -189,7 +190,7 @@ def make_plan(
     if options["where"] is not None and not memories:
         memories = _asks_memories(filters)
     given, tags, model = options["query_vector"], options["tags"], options["model"]
-    return Plan(
+    plan = Plan(
         query=parse(query, chosen.text),
         profile=chosen,
         mode=mode,  # type: ignore[arg-type]
@@ -213,6 +214,14 @@ def make_plan(
         group_by=group_by,  # type: ignore[arg-type]
         offset=offset,
     )
+    return plan if options["timeout_s"] is None else plan._replace(**_refinements(options))
+
+
+def _refinements(options: Mapping[str, Any]) -> dict[str, Any]:
+    # Most searches ask for none.
+    from septet.query.refine import refinements
+
+    return refinements(options)
 
 
 def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Filter]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from septet.arguments import shown
-from septet.errors import EntryNotFound, SeptetError
+from septet.errors import EntryNotFound, SeptetError, StoreBusy
 from septet.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
@@ -34,6 +34,9 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
         except SearchAgain as fault:
             attempts = next_attempt(attempts, fault)
     if not inspected:
+        if search.late:
+            slow = ", ".join(tiers[place].name for place in search.late)
+            raise StoreBusy(f"{slow} did not answer within timeout_s: raise it")
         raise EntryNotFound(
             f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )

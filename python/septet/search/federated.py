@@ -12,6 +12,7 @@ from septet.results import Note, TierReport
 from septet.tiers.protocol import Recalled, Session, Standing, Tier
 
 if TYPE_CHECKING:
+    from septet.query.deadline import Deadline
     from septet.search.tier_threads import TierThreads
 
 __all__ = ["Answer", "FederatedSearch", "Page"]
@@ -89,6 +90,11 @@ class FederatedSearch:
         self._took_ms: dict[int, float] = {}
         self._failures: list[SeptetError] = []
         self._errors: dict[int, str] = {}
+        #: The places of tiers that did not answer in time.
+        self.late: list[int] = []
+        if self.plan.deadline is not None:
+            # Opening a tier takes its share of the time: it is part of `recall`.
+            return
         try:
             for place, tier in enumerate(tiers):
                 try:
@@ -114,6 +120,9 @@ class FederatedSearch:
         Raises:
             SeptetError: no tier answered.
         """
+        if (deadline := self.plan.deadline) is not None:
+            self._recall_until(deadline)
+            return
         sessions = self._sessions
 
         def timed(place: int) -> Sequence[Recalled] | SeptetError:
@@ -134,14 +143,39 @@ class FederatedSearch:
         for place, outcome in zip(places, outcomes):
             if isinstance(outcome, SeptetError):
                 self._fail(place, outcome)
-                continue
-            standing = self.or_degrade(place, sessions[place].standing, UNKNOWN)
-            answer = Answer(place, sessions[place], outcome, standing)
-            self.answers.append(answer)
-            self._events.append(answer)
+            else:
+                self._take(place, outcome)
         self._recalled = len(self._events)
         if not self.answers:
             raise self._failures[0]
+
+    def _take(self, place: int, found: Sequence[Recalled]) -> None:
+        session = self._sessions[place]
+        answer = Answer(place, session, found, self.or_degrade(place, session.standing, UNKNOWN))
+        self.answers.append(answer)
+        self._events.append(answer)
+
+    def _recall_until(self, deadline: Deadline) -> None:
+        """Open and search the tiers; leave out those that have not answered at the deadline."""
+        # Most searches have none.
+        from septet.search.in_time import LATE, nothing_found, recalled_until
+
+        for place, outcome in recalled_until(self.tiers, self.plans, deadline):
+            if outcome is None:
+                self.late.append(place)
+                self._errors[place] = f"no answer within {deadline.timeout_s:g} s"
+                cause = f"the tier did not answer within {deadline.timeout_s:g} s; the others did"
+                self._events.append(Note("deadline", cause, "raise timeout_s", self.tiers[place].name))
+            elif isinstance(outcome, SeptetError):
+                self._fail(place, outcome)
+            else:
+                self._sessions[place], found, self._took_ms[place] = outcome
+                self._take(place, found)
+        if not self.answers:
+            if not self.late:
+                raise self._failures[0]
+            self.answers.append(Answer(self.late[0], LATE, nothing_found(self.plans), UNKNOWN))
+        self._recalled = len(self._events)
 
     def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:
         """Ask a tier that answered before; if it fails now, note it and return ``nothing``."""

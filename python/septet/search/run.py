@@ -152,7 +152,7 @@ def recalled_groups(
         search.page = page
         search.started = started = search.started if started is None else started
         try:
-            enough = ranked(search, 0).enough or plan.candidates >= MOST
+            enough = ranked(search, 0).enough or plan.candidates >= MOST or _late(plan)
         except BaseException:
             search.close()
             raise
@@ -160,6 +160,11 @@ def recalled_groups(
             return search
         search.close()
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
+
+
+def _late(plan: Plan) -> bool:
+    """Whether the search must answer with what it has."""
+    return plan.deadline is not None and plan.deadline.passed
 
 
 def results_of(search: FederatedSearch) -> list[Results]:
@@ -186,11 +191,15 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     if len(recalled) > 1:
         pool = merged(search, query, [found.pool for found in recalled])
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
+    late = NOTHING
     if search.linked and "graph" in plan.profile.columns and len(pool):
-        # Most vaults hold no links.
-        from septet.search.graph import with_graph
+        if _late(plan):
+            late = (Note("deadline", "timeout_s was over: links were not followed", "raise timeout_s"),)
+        else:
+            # Most vaults hold no links.
+            from septet.search.graph import with_graph
 
-        ranking = with_graph(search, query, ranking, weights)
+            ranking = with_graph(search, query, ranking, weights)
     memories = _memories(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
@@ -205,7 +214,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
-    one = Ranked(query, plan, ranking, best, memories, _query_notes(plan), _mismatches(search, query, mode))
+    one = Ranked(query, plan, ranking, best, memories, [*_query_notes(plan), *late], _mismatches(search, query, mode))
     if plan.group_by is not None:
         # Most searches have no groups.
         from septet.search.groups import grouped

@@ -81,11 +81,12 @@ class QueryEmbedder:
         self._lock = Lock()
         self._probing = False
 
-    def embed(self, text: str, kind: Kind = "query") -> QueryVector | Note:
+    def embed(self, text: str, kind: Kind = "query", within_s: float | None = None) -> QueryVector | Note:
         """Return the vector of a query, or a note that says why there is none.
 
         Args:
             kind: ``document`` embeds the text as entries are, so that it compares with them as they do with each other.
+            within_s: wait no longer than this, however long the embedder may take; a late answer is remembered.
         """
         with self._lock.hold():
             if (vector := self._remembered.get((text, kind))) is not None:
@@ -95,7 +96,7 @@ class QueryEmbedder:
             probe = fault is not None and not self._probing and self._clock() >= self._retry_at
             self._probing = self._probing or probe
         if fault is None:
-            return self._embed_in_time(text, kind)
+            return self._embed_in_time(text, kind, within_s)
         if probe:
             try:
                 self._start(text, kind)
@@ -110,9 +111,10 @@ class QueryEmbedder:
         with self._lock.hold():
             self._fault, self._backoff_s, self._probing = None, 0.0, False
 
-    def _embed_in_time(self, text: str, kind: Kind) -> QueryVector | Note:
+    def _embed_in_time(self, text: str, kind: Kind, within_s: float | None) -> QueryVector | Note:
         future = self._start(text, kind)
-        if wait([future], self._timeout_s).done:
+        hurried = within_s is not None and within_s < self._timeout_s
+        if wait([future], within_s if hurried else self._timeout_s).done:
             error = future.exception()
             if error is None:
                 return future.result().vector
@@ -120,6 +122,10 @@ class QueryEmbedder:
                 return _note(error)
             raise error
         provider = self.embedder.provider
+        if hurried:
+            # It may still answer in its own time: that is no failure of the embedder's.
+            cause = f"{provider} had no vector of the query after {within_s:.3g} s; searched without vectors"
+            return Note("deadline", cause, "raise timeout_s, or give query_vector=")
         late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
         self._failed(late)
         return _note(late)
