@@ -155,6 +155,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "source": lambda w: "a",
     "target": lambda w: "c",
     "action": lambda w: "accepted",
+    "field": lambda w: "attrs.n",
     "items": lambda w: [],
     "path": World.path,
     "title": lambda w: "swans",

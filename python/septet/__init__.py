@@ -111,7 +111,10 @@ if TYPE_CHECKING:
         VectorIndex as VectorIndex,
         top_k as top_k,
     )
+    from septet.listing.counting import Bucket as Bucket
+    from septet.listing.request import OrderBy as OrderBy
     from septet.notes import Note as Note, NoteCode as NoteCode
+    from septet.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
     from septet.profiles.load import ProfileLike as ProfileLike
     from septet.query.options import (
         Leg as Leg,
@@ -175,7 +178,10 @@ else:
             "Strings Time Trust VectorLike"
         ),
         "index": "Metric Nearest VectorIds VectorIndex top_k",
+        "listing.counting": "Bucket",
+        "listing.request": "OrderBy",
         "notes": "Note NoteCode",
+        "pages": "FacetValue Facets Page",
         "profiles.load": "ProfileLike",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",

@@ -34,6 +34,7 @@ from septet import (
     EntryItem,
     Evaluation,
     Explanation,
+    Facets,
     Federation,
     Feedback,
     Format,
@@ -46,6 +47,7 @@ from septet import (
     NoteCode,
     OnError,
     Optimized,
+    Page,
     Profile,
     RecallOptions,
     Rest,
@@ -191,6 +193,14 @@ def ask(vault: Vault) -> Iterator[str]:
     entry: Entry | None = vault.get(best.id)
     if entry is not None:
         yield entry.snippet + str(entry.attrs.get("team"))
+    page: Page = vault.entries({"domain": "security"}, order_by=["severity", ("created_at", "desc")], limit=2)
+    while page.next is not None:
+        page = vault.entries({"domain": "security"}, order_by=["severity", ("created_at", "desc")], after=page.next)
+    yield from (entry.title for entry in (*page, *vault))
+    facets: Facets = vault.facets("tags", as_of=datetime.now(timezone.utc), limit=5)
+    yield from (f"{value}: {count} of {facets.total}" for value, count in facets.items())
+    known: list[Entry | None] = vault.get_many([*page.ids, "unknown"])
+    yield f"{vault.count({'tags': 'x'})} entries, {known.count(None)} unknown"
     stats: Stats = vault.stats()
     spaces: Sequence[Space] = stats.spaces
     yield f"{stats.entries} {[(space.model, space.dimensions) for space in spaces]}"

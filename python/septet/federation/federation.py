@@ -13,6 +13,7 @@ from septet.arguments import called, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
+from septet.federation.listed import ListedTiers
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
@@ -30,7 +31,7 @@ __all__ = ["Federation"]
 MAX_PRIORITY = 2.0
 
 
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
+class Federation(ReadableTiers, ListedTiers, WritableTiers, CopiedTiers, SimilarInTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -68,9 +69,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
         for name, vault in tiers.items():
             self.connect(name, vault, given.pop(name, TIER_PRIORITIES.get(name, CONNECTED_PRIORITY)))
         if given:
-            raise TierError(
-                f"weights name the unknown tier {shown(next(iter(given)))}: known are {', '.join(self._vaults)}"
-            )
+            known = ", ".join(map(shown, self._vaults))
+            raise TierError(f"weights name the unknown tier {shown(next(iter(given)))}: known are {known}")
 
     def _clock(self) -> float:
         if self._given_clock is not None:

@@ -43,7 +43,8 @@ class Parts:
         """
         found = self._vaults.get(tier) if isinstance(tier, str) else None
         if found is None:
-            raise TierError(f"there is no tier {shown(tier)}: known are {', '.join(self._vaults) or 'none'}")
+            known = ", ".join(map(shown, self._vaults)) or "none"
+            raise TierError(f"there is no tier {shown(tier)}: known are {known}")
         return found[0]
 
     def _holding(self, id: str, tier: str | None) -> Vault:
@@ -59,7 +60,7 @@ class Parts:
         for vault, has in self._each(lambda vault: id in vault):
             if has:
                 return vault
-        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(self._vaults)}: check the id")
+        raise EntryNotFound(f"no entry {shown(id)} in {', '.join(map(shown, self._vaults))}: check the id")
 
     def _first(self) -> Vault:
         """Return the vault of the highest tier.

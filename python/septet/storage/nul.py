@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from septet._core import text_set
 
-__all__ = ["among", "contains", "escaped", "escaped_json", "listed"]
+__all__ = ["among", "contains", "escaped", "escaped_json", "listed", "unescaped"]
 
 #: What stands in JSON for a text that must be escaped, and for some that need not be.
 _MARK = "\\u000"
@@ -22,6 +22,11 @@ _LISTED = "(SELECT key, replace(replace(value, char(1, 2), char(0)), char(1, 3),
 def escaped(text: str) -> str:
     """Return a text without NUL."""
     return text.replace("\1", "\1\3").replace("\0", "\1\2")
+
+
+def unescaped(text: str) -> str:
+    """Return the text that `escaped` made another of."""
+    return text.replace("\1\2", "\0").replace("\1\3", "\1") if "\1" in text else text
 
 
 def listed(values: Sequence[str]) -> tuple[str, str]:
@@ -50,7 +55,7 @@ def escaped_json(value: str) -> str:
 def contains(value: object, part: str) -> bool:
     """Say whether an escaped text contains another, whatever their case."""
     text = value if isinstance(value, str) else ""
-    return part.casefold() in text.replace("\1\2", "\0").replace("\1\3", "\1").casefold()
+    return part.casefold() in unescaped(text).casefold()
 
 
 def _escaped(value: Any) -> Any:

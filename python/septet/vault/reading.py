@@ -45,6 +45,19 @@ class Readable:
             found = entries.find(read, wanted)
         return [found[i].to_entry() for i in wanted if i in found]
 
+    def get_many(self, ids: Iterable[str]) -> list[Entry | None]:
+        """Return one entry for each id, None for ids that do not exist, so that positions stay.
+
+        `load` leaves out what does not exist.
+
+        Raises:
+            EntryError: an id is not text.
+            StoreError: the vault cannot be read.
+        """
+        wanted = ids_of([ids] if isinstance(ids, str) else ids)
+        found = {entry.id: entry for entry in self.load(wanted)}
+        return [found.get(i) for i in wanted]
+
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry.
 

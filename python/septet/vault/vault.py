@@ -19,6 +19,7 @@ from septet.storage.tables import feedback
 from septet.tiers import LocalTier
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
+from septet.vault.listed import Listed
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Vault"]
 
 
-class Vault(Readable, Embedded, Similar, Copied):
+class Vault(Readable, Listed, Embedded, Similar, Copied):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

@@ -15,7 +15,7 @@ from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
 
-__all__ = ["Condition", "chosen", "conditions", "conjunction", "validity"]
+__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "json_source", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Which members of a list are compared with texts, and which with numbers.
@@ -53,7 +53,12 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
 
 def chosen(plan: Plan) -> Condition | None:
     """Return the caller's own filters joined, without validity and kinds; None when there are none."""
-    return conjunction([_translate(f) for f in plan.filters.values()]) if plan.filters else None
+    return filtered(plan.filters) if plan.filters else None
+
+
+def filtered(filters: Mapping[str, Filter]) -> Condition:
+    """Return filters joined: an entry must pass all of them."""
+    return conjunction([_translate(f) for f in filters.values()])
 
 
 def validity(now: float) -> Condition:
@@ -156,7 +161,7 @@ def _every_json(item: Compare) -> Condition:
 
 def _compare_json(item: Compare) -> Condition:
     """Compare a JSON value: a list matches when one of its members does, a scalar counts as a list of one."""
-    source, path = _json_source(item.field)
+    source, path = json_source(item.field)
     if item.operator == "$exists":
         if item.field == "tags":
             return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
@@ -171,7 +176,7 @@ def _compare_json(item: Compare) -> Condition:
 
 def _of_members(field: str, sql: str, inside: Condition) -> Condition:
     """Ask for members ``j`` of a field that pass a condition, where the braces are in the SQL."""
-    source, path = _json_source(field)
+    source, path = json_source(field)
     asked = sql.format(f"FROM json_each({source}) j WHERE {inside.sql}")
     if field == "tags":
         return Condition(asked, inside.parameters)
@@ -179,8 +184,8 @@ def _of_members(field: str, sql: str, inside: Condition) -> Condition:
     return Condition(f"json_type({source}) <> 'object' AND {asked}", (*path, *path, *inside.parameters))
 
 
-def _json_source(field: str) -> tuple[str, tuple[object, ...]]:
-    """Return the arguments of a function of JSON that name a field, and their parameters."""
+def json_source(field: str) -> tuple[str, tuple[object, ...]]:
+    """Return the arguments of a function of JSON that name a field, and their parameters; its texts are escaped."""
     column = "tags" if field == "tags" else "attrs"
     # Only a text in which NUL may be takes the detour through Python.
     whole = f"CASE WHEN instr(e.{column}, '\\u000') THEN escaped_json(e.{column}) ELSE e.{column} END"

@@ -20,6 +20,7 @@ from septet.storage.tables import indexing, links, parts, texts
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 
 __all__ = [
+    "CANDIDATE",
     "EntryRow",
     "MissingRows",
     "any_searchable",
@@ -55,7 +56,7 @@ class MissingRows(StoreError):
 PAGE_ROWS = 5_000
 
 #: The columns of a `Candidate`, in its order.
-_CANDIDATE = (
+CANDIDATE = (
     "e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
@@ -104,7 +105,7 @@ _REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
 #: So many rows are read by a list of values, in half the time that `json_each` takes; a statement for each number.
 FEW_ROWS = 16
 _FEW = [
-    f"SELECT {_CANDIDATE} FROM (VALUES {', '.join(['(?)'] * rows)}) j "
+    f"SELECT {CANDIDATE} FROM (VALUES {', '.join(['(?)'] * rows)}) j "
     "CROSS JOIN entries e ON e.row = j.column1 WHERE e.live"
     for rows in range(1, FEW_ROWS + 1)
 ]
@@ -159,7 +160,7 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     """
     wanted = [utf8(i, "id") for i in ids]
     source, parameter = listed(wanted)
-    sql = f"SELECT {_CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
+    sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (parameter,))
     return {c.id: c for c in map(Candidate._make, rows)}
 
@@ -167,7 +168,7 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
 def live(read: Reading) -> Iterator[Candidate]:
     """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
     for condition in ("e.parent IS NULL OR e.parent = e.id", "e.parent <> e.id"):
-        sql = f"SELECT {_CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
+        sql = f"SELECT {CANDIDATE} FROM entries e WHERE e.live AND ({condition}) ORDER BY e.row"
         yield from map(Candidate._make, read.sql.execute(sql))
 
 
@@ -182,7 +183,7 @@ def read_rows(read: Reading, rows: Sequence[int]) -> list[Candidate]:
     if len(rows) <= FEW_ROWS:
         cursor = read.sql.execute(_FEW[len(rows) - 1], rows)
     else:
-        sql = f"SELECT {_CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
+        sql = f"SELECT {CANDIDATE} FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live"
         cursor = read.sql.execute(sql, (json.dumps(list(rows)),))
     # No function of Python is called for each row: a search reads ten.
     found = {candidate[0]: candidate for candidate in map(tuple.__new__, repeat(Candidate), cursor)}

@@ -1,0 +1,190 @@
+"""Reading a federation by filter, order and page: each id once, the copy of the highest tier that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from septet.entry import Entry
+from septet.errors import SeptetError
+from septet.federation.parts import Parts
+from septet.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.fields import Time
+    from septet.listing import Listing, View
+    from septet.listing.counting import Bucket
+    from septet.listing.request import OrderBy
+    from septet.listing.shadows import Shadows
+    from septet.pages import Facets, Page
+
+__all__ = ["ListedTiers"]
+
+_Answer = TypeVar("_Answer")
+
+
+class ListedTiers(Parts):
+    """Vaults whose entries are listed and counted as one."""
+
+    _known_shadows: Shadows | None = None
+
+    def entries(
+        self,
+        where: Mapping[str, Any] | None = None,
+        *,
+        order_by: OrderBy = "created_at",
+        limit: int | None = 100,
+        after: str | None = None,
+        as_of: Time | None = None,
+        tier: str | None = None,
+    ) -> Page:
+        """List entries without a query, page by page; see `Vault.entries`.
+
+        Each id comes once, with the copy of the highest tier that has it; with ``as_of``, of those that are valid then.
+        Whether that copy passes ``where`` decides, not whether a lower one does. Tiers that fail are skipped.
+
+        Args:
+            where: as for a vault.
+            order_by: as for a vault.
+            limit: as for a vault.
+            after: as for a vault.
+            as_of: as for a vault.
+            tier: only this tier; None for all.
+
+        Raises:
+            QueryError: an argument cannot be understood, or ``after`` belongs to another listing.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        from septet.listing import Request
+        from septet.listing.paging import in_order, placed, the_page
+
+        request = Request.of(where, as_of).paged(order_by, limit, after)
+        found = self._listed(tier, request.as_of, lambda view: placed(view, request))
+        return the_page(in_order([one for part in found for one in part], request), request)
+
+    def count(
+        self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None, tier: str | None = None
+    ) -> int:
+        """Return how many entries pass a filter, each id once; see `entries`.
+
+        Args:
+            where: as for a vault.
+            as_of: as for a vault.
+            tier: only this tier; None for all.
+
+        Raises:
+            QueryError: an argument cannot be understood.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        from septet.listing import Request
+        from septet.listing.counting import number_of
+
+        request = Request.of(where, as_of)
+        return sum(self._listed(tier, request.as_of, lambda view: number_of(view, request)))
+
+    def facets(
+        self,
+        field: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        by: Bucket | None = None,
+        limit: int | None = 100,
+        as_of: Time | None = None,
+        tier: str | None = None,
+    ) -> Facets:
+        """Return how many entries have each value of a field, each id once; see `Vault.facets`.
+
+        Args:
+            field: as for a vault.
+            where: as for a vault.
+            by: as for a vault.
+            limit: as for a vault.
+            as_of: as for a vault.
+            tier: only this tier; None for all.
+
+        Raises:
+            QueryError: an argument cannot be understood.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        from septet.listing import Request
+        from septet.listing.counting import Faceted, counted, facets_of
+        from septet.listing.request import limit_of
+
+        what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
+        # What is rare in each of several tiers may be frequent in all.
+        own = most if tier is not None or len(self._vaults) == 1 else None
+        parts = self._listed(tier, request.as_of, lambda view: counted(view, what, request, own))
+        return facets_of(what, parts, most)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Go through all entries, each id once, tier by tier from the highest down, some hundred in memory at a time.
+
+        See `Vault.__iter__`; tiers that fail are skipped.
+
+        Raises:
+            SeptetError: every tier failed; the first error.
+        """
+        vaults, failures = self._by_priority(), []
+        for place, vault in enumerate(vaults):
+            try:
+                for part in vault._parts():
+                    hidden = _held([entry.id for entry in part], vaults[:place])
+                    yield from (entry for entry in part if entry.id not in hidden)
+            except SeptetError as fault:
+                failures.append(fault)
+        if failures and len(failures) == len(vaults):
+            raise failures[0]
+
+    def __bool__(self) -> bool:
+        # An empty federation is a federation.
+        return True
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __contains__(self, id: object) -> bool:
+        return any(has for _, has in self._each(lambda vault: id in vault))
+
+    def _listed(self, tier: str | None, as_of: float | None, ask: Callable[[View], _Answer]) -> list[_Answer]:
+        """Ask the listing of one tier, or those of all from the highest down.
+
+        Args:
+            as_of: copies that are not valid then hide no others.
+            ask: gets what is read, without the entries that are hidden by those of higher tiers.
+        """
+        if tier is not None:
+            with self._named(tier)._listings.reading() as view:
+                return [ask(view)]
+        from septet.listing.shadows import Shadows
+
+        shadows = self._known_shadows = self._known_shadows or Shadows()
+        higher: list[Listing] = []
+        several = len(self._vaults) > 1
+
+        def asked(vault: Vault) -> tuple[_Answer, Listing]:
+            with vault._listings.reading() as view:
+                if several:
+                    # Those below are compared with them when this is no longer read.
+                    view.listing.ids(view.read)
+                hidden = shadows.hidden(view.listing, higher, as_of)
+                return ask(view._replace(hidden=hidden)), view.listing
+
+        answers = []
+        for _, (answer, listing) in self._each(asked):
+            answers.append(answer)
+            higher.append(listing)
+        return answers
+
+
+def _held(ids: list[str], vaults: list[Vault]) -> set[str]:
+    """Return those of the ids that one of the vaults has; those that fail have none."""
+    found: set[str] = set()
+    for vault in vaults:
+        try:
+            found |= vault._held(ids)
+        except SeptetError:
+            continue
+    return found

@@ -1,0 +1,82 @@
+"""Values by number, in order of first sight."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.entry import SEVERITIES, TRUSTS
+
+__all__ = ["Names", "Value", "sort_key"]
+
+Value: TypeAlias = "str | int | float | bool"
+
+
+#: The order of words that have one: the most severe and the most trusted are last.
+_RANKS: Mapping[str, Sequence[Value]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
+
+
+def sort_key(field: str) -> Callable[[Value], tuple[int, Value]]:
+    """Return what gives the key that values of a field are sorted by."""
+    ranks = {word: place for place, word in enumerate(_RANKS.get(field, ()))}
+    return (lambda value: (ranks.get(value, -1), value)) if ranks else _by_kind
+
+
+def _by_kind(value: Value) -> tuple[int, Value]:
+    """Order numbers, then texts by their characters, then False and True."""
+    return (2, value) if isinstance(value, bool) else (1 if isinstance(value, str) else 0, value)
+
+
+class Names:
+    """Values by number. It only grows, so successive listings share it."""
+
+    def __init__(self, field: str) -> None:
+        self.values: list[Value] = []
+        # Most are texts. True and 1 are equal to Python.
+        self._texts: dict[str, int] = {}
+        self._others: dict[tuple[bool, Value], int] = {}
+        self._key = sort_key(field)
+        self._order: list[int] = []
+        self._ordinals = np.empty(0)
+
+    def number(self, value: Value) -> int:
+        """Return the number of a value, a new one the first time."""
+        known = self.find(value)
+        if known is None:
+            known = len(self.values)
+            if isinstance(value, str):
+                self._texts[value] = known
+            else:
+                self._others[isinstance(value, bool), value] = known
+            self.values.append(value)
+        return known
+
+    def find(self, value: Value) -> int | None:
+        """Return the number of a value; None if no entry ever had it."""
+        return self._texts.get(value) if isinstance(value, str) else self._others.get((isinstance(value, bool), value))
+
+    def found(self, values: Iterable[Value]) -> list[int]:
+        """Return the numbers of those values that there are."""
+        return [number for value in values if (number := self.find(value)) is not None]
+
+    def ordinals(self) -> NDArray[np.float64]:
+        """Return the place of each number in the order of values ``(v,)``."""
+        if len(self._order) < len(self.values):
+            self._order = sorted(
+                (*self._order, *range(len(self._order), len(self.values))), key=lambda n: self._key(self.values[n])
+            )
+            ordinals = np.empty(len(self._order))
+            ordinals[self._order] = np.arange(len(self._order))
+            self._ordinals = ordinals
+        return self._ordinals
+
+    def place(self, value: Value) -> float:
+        """Return where a value stands among the ordinals; half a step before the next one, if it is not there."""
+        self.ordinals()
+        at = bisect_left(self._order, self._key(value), key=lambda n: self._key(self.values[n]))
+        there = at < len(self._order) and self._order[at] == self.find(value)
+        return float(at) if there else at - 0.5

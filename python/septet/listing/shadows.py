@@ -1,0 +1,53 @@
+"""Which entries of a listing are hidden by copies in listings of higher tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from septet.listing.columns import Positions
+from septet.listing.listing import Listing
+from septet.snapshot.arrays import Mask
+
+__all__ = ["Shadows"]
+
+#: So many pairs of listings are remembered.
+MOST_PAIRS = 64
+
+
+class Shadows:
+    """Remembers which entries two listings share, as long as neither changes. Threads may share it."""
+
+    def __init__(self) -> None:
+        # The rows of both, which are other arrays after a change: kept, so that no other array takes their place.
+        self._shared: dict[tuple[int, int], tuple[object, object, Positions, Positions]] = {}
+
+    def hidden(self, listing: Listing, higher: Sequence[Listing], as_of: float | None) -> Mask | None:
+        """Return the entries whose id a higher listing has ``(n,)``; None for none.
+
+        Both must know their ids.
+
+        Args:
+            as_of: a copy counts only if it is valid at this moment; None counts all.
+        """
+        if not higher:
+            return None
+        hidden = np.zeros(len(listing), dtype=bool)
+        for above in higher:
+            own, others = self._of(listing, above)
+            hidden[own if as_of is None else own[above.valid(as_of)[others]]] = True
+        return hidden
+
+    def _of(self, low: Listing, high: Listing) -> tuple[Positions, Positions]:
+        key = (id(low.rows), id(high.rows))
+        known = self._shared.pop(key, None)
+        if known is None or known[0] is not low.rows or known[1] is not high.rows:
+            at = {entry_id: place for place, entry_id in enumerate(high.known_ids.tolist())}
+            pairs = [(place, at[i]) for place, i in enumerate(low.known_ids.tolist()) if i in at]
+            both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            known = (low.rows, high.rows, both[:, 0], both[:, 1])
+        if len(self._shared) >= MOST_PAIRS:
+            self._shared.clear()
+        self._shared[key] = known
+        return known[2], known[3]

@@ -1,0 +1,152 @@
+"""Reading a vault by filter, order and page: entries, counts and facets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from septet.entry import Entry
+from septet.storage.store import Store
+from septet.storage.tables import listings
+
+if TYPE_CHECKING:
+    from septet.fields import Time
+    from septet.listing import Listings
+    from septet.listing.counting import Bucket
+    from septet.listing.request import OrderBy
+    from septet.pages import Facets, Page
+
+__all__ = ["Listed"]
+
+
+class Listed:
+    """A store whose entries can be listed and counted, at one state in each call.
+
+    Arrays that follow the store are made by the first call, in some tenths of a second for 100,000 entries.
+    """
+
+    _store: Store
+
+    @cached_property
+    def _listings(self) -> Listings:
+        # Searches do without.
+        from septet.listing import Listings
+
+        return Listings(self._store)
+
+    def entries(
+        self,
+        where: Mapping[str, Any] | None = None,
+        *,
+        order_by: OrderBy = "created_at",
+        limit: int | None = 100,
+        after: str | None = None,
+        as_of: Time | None = None,
+    ) -> Page:
+        """List entries without a query, page by page.
+
+        All live entries are listed, valid or not, memories too. Pages are stable: whatever is written in between, each
+        entry whose place in the order did not change comes once. They are found by what stands last on the page before,
+        so the last page costs no more than the first.
+
+        Args:
+            where: a filter, as for `search`.
+            order_by: a field, ``(field, "desc")``, or a list of these: ``id``, ``kind``, ``type``, ``domain``,
+                ``severity`` (the most severe last), ``trust`` (the most trusted last), ``source``, ``title``,
+                ``parent``, ``path``, ``first_line``, ``last_line``, the four times, or a path into attrs (numbers, then
+                texts, then False and True). Texts are compared by their characters. Equal entries come in the order
+                of their ids. Those without a value come last, those with a list in attrs too; a ``valid_from`` that is
+                not set stands before all, a ``valid_until`` behind all.
+            limit: how many entries a page has; None for all, which are in memory together then.
+            after: the ``next`` of the page before, with the same ``where``, ``order_by`` and ``as_of``.
+            as_of: only entries that are valid at this time.
+
+        Raises:
+            QueryError: an argument cannot be understood, or ``after`` belongs to another listing.
+            StoreError: the vault cannot be read.
+        """
+        from septet.listing import Request
+        from septet.listing.paging import placed, the_page
+
+        request = Request.of(where, as_of).paged(order_by, limit, after)
+        with self._listings.reading() as view:
+            return the_page(placed(view, request), request)
+
+    def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
+        """Return how many entries pass a filter, valid or not, memories too.
+
+        Args:
+            where: a filter, as for `search`; None counts all.
+            as_of: only entries that are valid at this time.
+
+        Raises:
+            QueryError: an argument cannot be understood.
+            StoreError: the vault cannot be read.
+        """
+        from septet.listing import Request
+        from septet.listing.counting import number_of
+
+        request = Request.of(where, as_of)
+        with self._listings.reading() as view:
+            return number_of(view, request)
+
+    def facets(
+        self,
+        field: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        by: Bucket | None = None,
+        limit: int | None = 100,
+        as_of: Time | None = None,
+    ) -> Facets:
+        """Return how many entries have each value of a field, the most frequent value first, equal ones by value.
+
+        Args:
+            field: ``domain``, ``type``, ``severity``, ``kind``, ``tags``, ``source``, ``trust``, ``parent``, ``path``,
+                a path into attrs (``attrs.team``), or one of the four times. Each value of a list counts, once for an
+                entry; objects count as no value, and so do times outside the years 1 to 9999.
+            where: count only entries that pass this filter, as for `search`.
+            by: gather times by ``"day"`` (the default), ``"month"`` or ``"year"``, UTC: ``2026-11-23``, ``2026-11``,
+                ``2026``.
+            limit: at most so many values; None for all.
+            as_of: only entries that are valid at this time.
+
+        Raises:
+            QueryError: an argument cannot be understood.
+            StoreError: the vault cannot be read.
+        """
+        from septet.listing import Request
+        from septet.listing.counting import Faceted, counted, facets_of
+        from septet.listing.request import limit_of
+
+        what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
+        with self._listings.reading() as view:
+            return facets_of(what, [counted(view, what, request, most)], most)
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Go through all entries in the order in which they were first stored, some hundred in memory at a time.
+
+        Each part is read by itself, so the vault may be written meanwhile: what is added is not visited, what is
+        deleted or changed is visited as it then is.
+        """
+        for part in self._parts():
+            yield from part
+
+    def _parts(self) -> Iterator[list[Entry]]:
+        """Yield all entries, some hundred at a time."""
+        with self._store.reading() as read:
+            last = listings.last_row(read)
+        row = 0
+        while True:
+            with self._store.reading() as read:
+                found = listings.run(read, row, last)
+            if not found:
+                return
+            row = found[-1].row
+            yield [candidate.to_entry() for candidate in found]
+
+    def _held(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return those of the ids that are live."""
+        with self._store.reading() as read:
+            return listings.held(read, ids)

@@ -1,0 +1,363 @@
+"""Reading without a query: pages that stay right while others write, counts, facets, many ids, iteration."""
+
+import sqlite3
+import threading
+from contextlib import closing
+from datetime import datetime, timezone
+
+import pytest
+
+from septet import Closed, EntryError, Federation, QueryError, StoreError, TierError, Vault
+
+NOW = 1_700_000_000.0
+
+
+@pytest.fixture
+def vault(tmp_path):
+    with Vault(tmp_path / "v.db", clock=lambda: NOW) as made:
+        yield made
+
+
+def fill(vault, count, **fields):
+    vault.add_many({"id": f"{n:03}", "title": f"entry {n}", "created_at": n % 7, **fields} for n in range(count))
+
+
+def pages(source, **asked):
+    """The ids of each page."""
+    after, found = None, []
+    while True:
+        page = source.entries(after=after, **asked)
+        found.append(page.ids)
+        after = page.next
+        if after is None:
+            return found
+
+
+def test_an_empty_vault_has_one_empty_page(vault):
+    assert pages(vault) == [[]]
+    assert vault.count() == 0
+    assert list(vault) == []
+    assert dict(vault.facets("tags")) == {}
+    assert vault.facets("created_at").total == 0
+
+
+@pytest.mark.parametrize(("count", "limit"), [(1, 1), (1, 2), (10, 3), (10, 5), (10, 10), (10, 11), (300, 100)])
+def test_pages_hold_each_entry_once_and_the_last_one_says_so(vault, count, limit):
+    fill(vault, count)
+    found = pages(vault, limit=limit)
+    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+    assert [i for page in found for i in page] == sorted(
+        (f"{n:03}" for n in range(count)), key=lambda i: (int(i) % 7, i)
+    )
+
+
+def test_a_page_is_a_sequence_of_entries(vault):
+    fill(vault, 5)
+    page = vault.entries(limit=2)
+    assert len(page) == 2
+    assert [entry.title for entry in page] == ["entry 0", "entry 1"]
+    assert page[-1].id == "001" and page[:1][0].id == "000"
+    assert page.to_dict()["next"] == page.next
+    assert "more follow" in repr(page)
+    assert "last" in repr(vault.entries())
+
+
+@pytest.mark.parametrize("order_by", ["created_at", ("created_at", "desc"), "title", ("severity", "desc"), "id"])
+def test_pages_are_stable_while_entries_are_added_deleted_and_changed(vault, order_by):
+    fill(vault, 60)
+    wanted = vault.entries(order_by=order_by, limit=None).ids
+    found, after = [], None
+    for turn in range(60):
+        page = vault.entries(order_by=order_by, limit=5, after=after)
+        found += page.ids
+        after = page.next
+        if after is None:
+            break
+        # Before what was seen and behind it, and the entry on which the page ended goes.
+        vault.add(id=f"000{turn}", title="entry 0", created_at=-1)
+        vault.update(page.ids[0], context=f"changed {turn}")
+        vault.delete(page.ids[-1])
+    assert [i for i in found if len(i) == 3] == wanted
+
+
+@pytest.mark.parametrize("order_by", ["title", ("title", "desc"), "attrs.n", ("attrs.n", "desc")])
+def test_a_page_begins_behind_an_entry_that_is_gone_with_its_value(tmp_path, order_by):
+    with Vault(tmp_path / "v.db") as vault:
+        for n in range(6):
+            vault.add(id=str(n), title=f"title {n}", attrs={"n": n})
+        page = vault.entries(order_by=order_by, limit=3)
+        rest = vault.entries(order_by=order_by, limit=None).ids[3:]
+        vault.delete(page.ids[-1])
+        vault.purge()
+    # A new process has never seen the value.
+    with Vault(tmp_path / "v.db") as vault:
+        assert vault.entries(order_by=order_by, after=page.next).ids == rest
+
+
+def test_a_cursor_of_another_listing_is_refused(vault):
+    fill(vault, 10)
+    cursor = vault.entries({"domain": "general"}, order_by="title", limit=2).next
+    assert vault.entries({"domain": "general"}, order_by=("title", "asc"), after=cursor).ids
+    for asked in (
+        {"where": {"domain": "general"}, "order_by": ("title", "desc")},
+        {"where": {"domain": "general"}, "order_by": "created_at"},
+        {"where": {"domain": "other"}, "order_by": "title"},
+        {"where": {"domain": "general"}, "order_by": "title", "as_of": 5},
+        {"order_by": "title"},
+    ):
+        with pytest.raises(QueryError, match="another where, order_by or as_of"):
+            vault.entries(**asked, after=cursor)
+    true, one = (vault.entries({"attrs.n": {"$ne": v}}, limit=2).next for v in (True, 1))
+    assert true != one
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "é", "AAAA", "W10", "WzFd", "bnVsbA", "a" * 10_000, 3, b"x"])
+def test_what_is_no_cursor_is_refused(vault, cursor):
+    with pytest.raises(QueryError, match="after"):
+        vault.entries(after=cursor)
+
+
+@pytest.mark.parametrize(
+    ("order_by", "said"),
+    [
+        ("nothing", "wanted one of id, kind"),
+        ("description", "wanted one of"),
+        ("tags", "wanted one of"),
+        ("attrs.", "wanted one of"),
+        (("title", "down"), "'asc'"),
+        (("title",), "'asc'"),
+        ([], "1 to 8"),
+        (["id"] * 9, "1 to 8"),
+        (["title", ("title", "desc")], "twice"),
+        (None, "wanted one of"),
+    ],
+)
+def test_an_order_that_does_not_exist_is_refused(vault, order_by, said):
+    with pytest.raises(QueryError, match=said):
+        vault.entries(order_by=order_by)
+
+
+def test_memories_and_expired_and_split_entries_are_listed_as_len_counts_them(vault):
+    vault.add(id="long", title="long", description="word " * 400, split="auto")
+    vault.remember("a memory", id="m")
+    vault.add(id="old", title="old", valid_until=NOW - 1)
+    vault.add(id="later", title="later", valid_from=NOW + 1)
+    everything = vault.entries(limit=None).ids
+    assert len(everything) == len(vault) == vault.count() == len(list(vault))
+    assert {"long", "long#1", "m", "old", "later"} <= {*everything}
+    now = vault.entries(as_of=NOW, limit=None).ids
+    assert sorted({*everything} - {*now}) == ["later", "old"]
+    assert vault.count(as_of=NOW) == len(now)
+    parts = vault.facets("parent")
+    assert parts["long"] == len(everything) - 3
+    assert parts.missing == 3
+
+
+def test_facets_say_what_the_limit_left_out(vault):
+    for n, domain in enumerate("aaabbcddddd"):
+        vault.add(id=str(n), title="x", domain=domain, attrs={"n": [n % 2, True, "t"] if n else {}})
+    facets = vault.facets("domain", limit=2)
+    assert list(facets.items()) == [("d", 5), ("a", 3)]
+    assert (facets.distinct, facets.other, facets.total, facets.missing) == (4, 3, 11, 0)
+    assert "2 values more" in repr(facets)
+    mixed = vault.facets("attrs.n")
+    assert mixed.counts == (("t", 10), (True, 10), (0, 5), (1, 5))
+    assert mixed[True] == 10 and mixed[1] == 5 and mixed.missing == 1
+    assert 2 not in mixed and [] not in mixed
+    with pytest.raises(KeyError):
+        mixed["x"]
+    assert mixed.to_dict()["values"][0]["count"] == 10
+
+
+def test_dates_are_counted_by_day_month_and_year_in_utc(vault):
+    for n, day in enumerate(
+        ["2023-12-31T23:59:59", "2024-01-01T00:00:00", "2024-01-01T12:00:00", "2024-02-29T00:00:00"]
+    ):
+        vault.add(id=str(n), title="x", created_at=seconds(day), valid_from=seconds(day) if n else None)
+    assert dict(vault.facets("created_at")) == {"2024-01-01": 2, "2023-12-31": 1, "2024-02-29": 1}
+    assert list(vault.facets("created_at", by="month").items()) == [("2024-01", 2), ("2023-12", 1), ("2024-02", 1)]
+    assert dict(vault.facets("created_at", by="year")) == {"2024": 3, "2023": 1}
+    assert vault.facets("valid_from", by="year").missing == 1
+    for field, by in (("created_at", "week"), ("domain", "day"), ("created_at", 3)):
+        with pytest.raises(QueryError, match="by is"):
+            vault.facets(field, by=by)
+    with pytest.raises(QueryError, match="wanted one of domain"):
+        vault.facets("title")
+
+
+def seconds(text):
+    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
+
+
+def test_times_beyond_any_calendar_count_as_missing(vault):
+    vault.add(id="far", title="x", valid_until=1e300)
+    vault.add(id="near", title="x", valid_until=1e9)
+    facets = vault.facets("valid_until", by="year")
+    assert dict(facets) == {"2001": 1}
+    assert facets.missing == 1
+    assert vault.entries(order_by="valid_until").ids == ["near", "far"]
+
+
+def test_get_many_keeps_positions_where_load_leaves_out(vault):
+    fill(vault, 3)
+    assert [e and e.id for e in vault.get_many(["002", "no", "000", "002"])] == ["002", None, "000", "002"]
+    assert [e.id for e in vault.load(["002", "no", "000"])] == ["002", "000"]
+    assert vault.get_many([]) == []
+    with pytest.raises(EntryError):
+        vault.get_many([3])
+
+
+def test_iteration_goes_in_the_order_of_storing_and_survives_writes(vault):
+    fill(vault, 600)
+    seen = []
+    for entry in vault:
+        seen.append(entry.id)
+        if len(seen) == 1:
+            # In a part that was not read yet; what is added is not visited, so that the loop ends.
+            vault.delete("599")
+            vault.update("598", title="other")
+        vault.add(id=f"new{len(seen)}", title="new") if len(seen) < 5 else None
+    assert seen == [f"{n:03}" for n in range(599)]
+    assert [entry.title for entry in vault if entry.id == "598"] == ["other"]
+
+
+def test_writes_of_other_processes_restores_and_purges_are_seen(vault, tmp_path):
+    fill(vault, 20)
+    copy = tmp_path / "copy.db"
+    vault.backup(copy)
+
+    def agrees():
+        with closing(sqlite3.connect(vault.path)) as sql:
+            wanted = sql.execute("SELECT id FROM entries WHERE live ORDER BY created_at, id").fetchall()
+            domains = sql.execute("SELECT domain, count(*) FROM entries WHERE live GROUP BY domain").fetchall()
+            few = sql.execute("SELECT count(*) FROM entries WHERE live AND domain = 'new'").fetchone()[0]
+        assert vault.entries(limit=None).ids == [i for (i,) in wanted]
+        assert dict(vault.facets("domain")) == dict(domains)
+        assert vault.count({"domain": "new"}) == few
+        assert len(list(vault)) == len(wanted)
+
+    agrees()
+    with Vault(vault.path) as other:
+        other.add(id="x", title="x", domain="new")
+        agrees()
+        other.delete("x", "003")
+        other.purge()
+        agrees()
+        other.update("004", domain="new")
+        agrees()
+    with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(vault.path)) as target:
+        source.backup(target)
+    agrees()
+    vault.add(id="y", title="y", domain="new")
+    agrees()
+
+
+def test_large_writes_are_followed_too(vault):
+    fill(vault, 3_000)
+    where = {"created_at": {"$lt": 3}}
+    assert vault.count(where) == sum(n % 7 < 3 for n in range(3_000))
+    vault.add_many({"id": f"more{n}", "title": "more", "created_at": n % 5} for n in range(2_500))
+    wanted = sum(n % 7 < 3 for n in range(3_000)) + sum(n % 5 < 3 for n in range(2_500))
+    assert vault.count(where) == wanted
+    assert vault.count() == 5_500
+
+
+def test_threads_read_while_one_writes(vault):
+    fill(vault, 50)
+    faults = []
+
+    def read():
+        try:
+            for _ in range(30):
+                assert vault.count({"domain": "general"}) >= 50
+                assert len(vault.entries(limit=None)) >= 50
+                assert sum(vault.facets("domain").values()) >= 50
+        except BaseException as fault:  # noqa: BLE001 - reported below
+            faults.append(fault)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for n in range(30):
+        vault.add(id=f"new{n}", title="new")
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_a_closed_vault_says_so(vault):
+    vault.close()
+    for ask in (vault.entries, vault.count, lambda: vault.facets("domain"), lambda: next(iter(vault))):
+        with pytest.raises(Closed):
+            ask()
+
+
+@pytest.fixture
+def tiers(tmp_path):
+    with Vault(tmp_path / "low.db", clock=lambda: NOW) as low, Vault(tmp_path / "high.db", clock=lambda: NOW) as high:
+        yield low, high, Federation({"team": low, "agent": high})
+
+
+def test_a_federation_counts_and_lists_each_id_once(tiers):
+    low, high, both = tiers
+    fill(low, 10, domain="low")
+    fill(high, 4, domain="high")
+    assert len(both) == both.count() == len(list(both)) == 10
+    assert dict(both.facets("domain")) == {"low": 6, "high": 4}
+    # The higher copy decides, also when it does not pass.
+    assert both.count({"domain": "low"}) == 6
+    assert both.count({"domain": "low"}, tier="team") == 10
+    assert sorted(i for page in pages(both, limit=3) for i in page) == [f"{n:03}" for n in range(10)]
+    assert "003" in both and "x" not in both
+    assert both.get_many(["003", "x", "009"])[0].domain == "high"
+    assert both.get_many(["003"], tier="team")[0].domain == "low"
+    assert both.get("003", tier="team").domain == "low"
+    with pytest.raises(TierError, match="known are 'team', 'agent'"):
+        both.entries(tier="nobody")
+
+
+def test_a_higher_copy_that_is_not_valid_then_hides_nothing(tiers):
+    low, high, both = tiers
+    low.add(id="a", title="low")
+    high.add(id="a", title="high", valid_until=NOW - 10)
+    assert [e.title for e in both.entries()] == ["high"]
+    assert [e.title for e in both.entries(as_of=NOW)] == ["low"]
+    assert [e.title for e in both.entries(as_of=NOW - 20)] == ["high"]
+    assert both.count({"title": "low"}, as_of=NOW) == 1
+
+
+def test_pages_of_a_federation_are_stable_while_its_tiers_are_written(tiers):
+    low, high, both = tiers
+    fill(low, 30)
+    high.add_many({"id": f"{n:03}", "title": "high", "created_at": n % 7} for n in range(0, 30, 3))
+    wanted = both.entries(limit=None).ids
+    found, after = [], None
+    while True:
+        page = both.entries(limit=4, after=after)
+        found += page.ids
+        after = page.next
+        if after is None:
+            break
+        low.add(id=f"0{len(found)}x", title="new", created_at=-1)
+        high.delete(page.ids[0])
+        low.delete(page.ids[0])
+    assert found == wanted
+
+
+def test_a_tier_that_fails_is_skipped_unless_all_fail(tiers):
+    low, high, both = tiers
+    fill(low, 5)
+    fill(high, 2)
+    high.close()
+    assert both.count() == len(both.entries()) == len(list(both)) == 5
+    low.close()
+    for ask in (both.count, both.entries, lambda: list(both)):
+        with pytest.raises(StoreError):
+            ask()
+
+
+def test_a_federation_without_tiers_is_empty_and_true():
+    empty = Federation({})
+    assert len(empty) == 0 and list(empty) == [] and bool(empty)
+    assert len(empty.entries()) == 0
+    assert "a" not in empty
