@@ -165,7 +165,7 @@ def test_import_reads_a_file_and_says_what_it_stored(septet):
     ("stdin", "said"),
     [
         ('{"title": ""}', "title is empty"),
-        ("{bad", "line 1 is not JSON"),
+        ("{bad", "line 1: it is not JSON"),
         (b'{"title": "\xff"}', "UTF-8"),
         ('{"title": "x", "severity": "huge"}', "severity"),
     ],

@@ -16,6 +16,7 @@ import typer
 
 from septet.cli.embedding import doctor, embed, models
 from septet.cli.evaluation import evaluate
+from septet.cli.importing import import_
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
 from septet.cli.terminal import guarded, print_json, say
@@ -68,6 +69,7 @@ app = typer.Typer(
 
 for command in (embed, models, doctor):
     app.command()(command)
+app.command("import")(import_)
 app.command("eval")(evaluate)
 
 
@@ -190,25 +192,6 @@ def add(
     _say_notes(status.notes)
     if status.activity == "running":
         say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (`septet embed` makes it, `septet doctor` checks)")
-
-
-@app.command("import")
-def import_(
-    file: Annotated[str, typer.Argument(metavar="FILE.jsonl", help="One JSON object a line; - is standard input.")],
-    vault: VaultPath = None,
-) -> None:
-    """Store the entries of a JSON-lines file, or of an export."""
-    from septet.cli import render
-
-    source: Any = sys.stdin if file == "-" else file
-    if file != "-" and not Path(file).exists():
-        raise EntryError(f"{file} cannot be read: there is no such file")
-    with writable(vault) as opened, render.progress("importing") as step:
-        try:
-            done = opened.import_(source, progress=step)
-        except UnicodeDecodeError as fault:
-            raise EntryError(f"{file} is not UTF-8 (at byte {fault.start} of a block): convert it first") from None
-    say(f"stored {done.entries} entries, {done.links} links, {done.feedback} feedback rows in {opened.path}")
 
 
 @app.command()

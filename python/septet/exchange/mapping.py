@@ -253,5 +253,5 @@ def _title(text: Any) -> str:
 def _no_title(record: Mapping[Any, Any]) -> str:
     likely = next((name for name in _LIKELY if isinstance(record.get(name), str)), None)
     cure = f"map={{{likely!r}: 'description'}}" if likely else "map={'NAME': 'title'}"
-    seen = ", ".join(shown(name) for name in list(record)[:5]) or "no field"
+    seen = ", ".join(shown(name) for name in list(record)[:5]) or "no fields"
     return f"title and description are missing: it has {seen}; name one, for example with {cure}"
