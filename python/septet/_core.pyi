@@ -454,6 +454,14 @@ def bm25_at(
 
 # -- search ----------------------------------------------------------------------------------------------------------
 
+def spans(texts: Sequence[str], terms: Sequence[str], prefixes: int, grams: bool) -> list[list[tuple[int, int, int]]]:
+    """Return by text where terms stand in it as FTS5 finds them: start, end (characters), number of the term.
+
+    Args:
+        prefixes: the terms from this number on match words that begin with them.
+        grams: look for the grams of the texts too.
+    """
+
 def query_terms(text: str, drop_stop_words: bool, grams: bool, most: int) -> tuple[tuple[str, ...], int, bool]:
     """Cut a query into the terms of a full-text search by the documented steps; see `septet.query.parse`.
 
@@ -573,6 +581,16 @@ class Corpus:
 
     def term_counts(self, terms: Sequence[str], grams: bool) -> tuple[int, list[int]] | None:
         """Return the entries and how many hold each term, in grams too if asked; None if no full text is given."""
+
+    def words_near(self, word: str, edits: int, most: int) -> list[tuple[str, int, int]] | None:
+        """Return words at most so many edits from another: word, edits, entries that hold it; None without full text.
+
+        An edit leaves out, adds or replaces a letter, or exchanges two neighbours. Words are folded; nearest first,
+        of those the most frequent first.
+        """
+
+    def words_from(self, prefix: str, most: int) -> list[tuple[str, int, int]] | None:
+        """Return the words that begin with letters, the most frequent first, as `words_near`."""
 
     def candidates_at(
         self,

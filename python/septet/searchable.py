@@ -66,6 +66,14 @@ class Searchable(ABC):
             offset: leave out so many of the best results. Pages of the same limit fit together: none repeats or leaves
                 out a result of another, and the first is the search without an offset. Later pages take more
                 candidates, so their scores need not be lower than those of the page before.
+            must: words, or a list of texts: only entries that hold all of them, in any field and any order. Like
+                ``must_not``, ``phrase`` and ``prefix`` a filter for words and vectors alike, matched by FTS5 (stems,
+                without accents; in scripts without blanks by pairs of characters); the words also count as words of the
+                query. No character has a special meaning. At most 100 words in all four.
+            must_not: likewise: no entry that holds any of them.
+            phrase: likewise: only entries that hold the words one after the other in one field; of a list, all phrases.
+            prefix: only entries with a word that begins so; True takes the last word of the query, for a search as one
+                types. The 32 most frequent of the words that begin so count as words of the query.
             mode: ``full`` returns whole entries, ``scan`` light results to choose from; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
             type: only this type.
@@ -169,6 +177,9 @@ class Searchable(ABC):
         if not texts:
             return []
         workers = min(thread_count(threads), len(texts))
+        if options.get("prefix") is True:
+            # Each query has a filter of its own.
+            return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
         embeds = self._embeds()

@@ -1,6 +1,7 @@
 //! FTS5's full-text ranking from memory: its tokens, its document frequencies, its `bm25()` to the last bit.
 //!
-//! - [`index_terms`]: the terms that FTS5 with `porter unicode61 remove_diacritics 2` makes of a text;
+//! - [`index_terms`]: the terms that FTS5 with `porter unicode61 remove_diacritics 2` makes of a text; [`tokens`]: with their
+//!   places;
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`];
 //! - [`matched_at`]: how much of a query slots hold; [`feedback_at`]: how like the best slots they are.
@@ -32,4 +33,4 @@ pub use index::TextIndex;
 pub use matched::{Matched, matched_at, matched_in};
 pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k, rows_holding};
 pub use statistics::{MOST, Statistics};
-pub use tokens::index_terms;
+pub use tokens::{Token, index_terms, tokens};

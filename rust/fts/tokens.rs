@@ -1,5 +1,7 @@
 //! FTS5's `porter unicode61 remove_diacritics 2`: from text to index terms.
 
+use std::ops::Range;
+
 use super::{porter, unicode61};
 
 /// FTS5 keeps so many bytes of a token (`FTS5_MAX_TOKEN_SIZE`), be it in the middle of a letter.
@@ -26,6 +28,28 @@ pub fn index_terms(text: &str) -> Vec<Vec<u8>> {
         terms.push(word.clone());
     });
     terms
+}
+
+/// A token of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The folded word.
+    pub word: Vec<u8>,
+    /// Its index term.
+    pub term: Vec<u8>,
+    /// The bytes of the text that it takes.
+    pub place: Range<usize>,
+}
+
+/// Return the tokens of a text in order, as FTS5 makes them.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    unicode61::split_at(text, |token, start, end| {
+        let word = token.clone();
+        word_to_term(token);
+        found.push(Token { word, term: token.clone(), place: start..end });
+    });
+    found
 }
 
 #[cfg(test)]

@@ -106,6 +106,27 @@ pub(super) fn split(text: &str, token: &mut Vec<u8>, mut each: impl FnMut(&mut V
     finish(token, &mut each);
 }
 
+/// As [`split`], with the bytes of the text that each token takes.
+pub(super) fn split_at(text: &str, mut each: impl FnMut(&mut Vec<u8>, usize, usize)) {
+    let (mut token, mut start, mut end) = (Vec::new(), 0, 0);
+    for (at, letter) in text.char_indices() {
+        let shift = PAGES.shift(letter as usize);
+        if shift == SEPARATOR {
+            finish(&mut token, &mut |token: &mut Vec<u8>| each(token, start, end));
+            continue;
+        }
+        if shift != MARK {
+            if token.is_empty() {
+                start = at;
+            }
+            let folded = char::from_u32((letter as u32).wrapping_add_signed(shift)).unwrap_or(letter);
+            token.extend_from_slice(folded.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        end = at + letter.len_utf8();
+    }
+    finish(&mut token, &mut |token: &mut Vec<u8>| each(token, start, end));
+}
+
 fn finish(token: &mut Vec<u8>, each: &mut impl FnMut(&mut Vec<u8>)) {
     if !token.is_empty() {
         each(token);
@@ -130,6 +151,15 @@ mod tests {
         assert_eq!(tokens("ПРИВЕТ Ёлка ΑΒΓ"), ["привет", "ёлка", "αβγ"]);
         assert_eq!(tokens("東京都の、トークン。"), ["東京都の", "トークン"]);
         assert_eq!(tokens(" \0,"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn tokens_come_with_their_places() {
+        let text = " \u{301}Crème, 😀 BRÛLE\u{301}! हिन्दी 東京 x";
+        let mut found = Vec::new();
+        split_at(text, |token, start, end| found.push((String::from_utf8(token.clone()).unwrap(), &text[start..end])));
+        assert_eq!(found.iter().map(|(token, _)| token.clone()).collect::<Vec<_>>(), tokens(text));
+        assert_eq!(found[..2], [("creme".into(), "Crème"), ("brule".into(), "BRÛLE\u{301}")]);
     }
 
     #[test]

@@ -33,6 +33,23 @@ pub(super) fn query_terms<'py>(
     Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
 }
 
+/// Return by text where terms stand in it: start, end (characters) and number of the term; the terms from the number
+/// `prefixes` on match words that begin with them.
+#[pyfunction]
+pub(super) fn spans(
+    py: Python<'_>,
+    texts: Vec<PyBackedStr>,
+    terms: Vec<String>,
+    prefixes: usize,
+    grams: bool,
+) -> Vec<Vec<(usize, usize, usize)>> {
+    let found = |text: &PyBackedStr| {
+        let spans = search::spans(text, &terms, prefixes, grams);
+        spans.into_iter().map(|span| (span.start, span.end, span.term)).collect()
+    };
+    py.detach(|| texts.iter().map(found).collect())
+}
+
 /// Names by number, append-only.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct NameTable(Arc<search::NameTable>);
@@ -177,6 +194,28 @@ impl Corpus {
         guarded(self.sources(None), || self.with(py, count))
     }
 
+    /// Return words near another one: each with its edits and how many entries hold it; None without full text.
+    fn words_near(
+        &self,
+        py: Python<'_>,
+        word: &str,
+        edits: usize,
+        most: usize,
+    ) -> PyResult<Option<Vec<(String, usize, u32)>>> {
+        let find = |corpus: search::Corpus<'_>| {
+            Ok(py.detach(|| corpus.text.map(|text| listed(text.words_near(word, edits, most)))))
+        };
+        guarded(self.sources(None), || self.with(py, find))
+    }
+
+    /// Return words that begin with letters, as `words_near`.
+    fn words_from(&self, py: Python<'_>, prefix: &str, most: usize) -> PyResult<Option<Vec<(String, usize, u32)>>> {
+        let find = |corpus: search::Corpus<'_>| {
+            Ok(py.detach(|| corpus.text.map(|text| listed(text.words_from(prefix, most)))))
+        };
+        guarded(self.sources(None), || self.with(py, find))
+    }
+
     /// Return given slots as candidates of a query, every column filled.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     #[pyo3(signature = (query, slots, *, tier, weights, columns, space=None))]
@@ -206,6 +245,10 @@ impl Corpus {
         };
         guarded(self.sources(space.as_ref()), || self.with(py, find))
     }
+}
+
+fn listed(words: Vec<search::Word>) -> Vec<(String, usize, u32)> {
+    words.into_iter().map(|found| (found.word, found.edits, found.rows)).collect()
 }
 
 impl Corpus {

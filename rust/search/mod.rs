@@ -3,6 +3,7 @@
 //! - [`Corpus`]: the arrays of a snapshot, borrowed; [`Selection`]: which of its slots a search may return;
 //! - [`recall()`]: both legs, their union, and every column that needs the corpus, for one query or many;
 //! - [`Pool`]: candidates as parallel arrays, also those of several tiers, united;
+//! - [`spans()`]: where the terms of a query stand in a text; [`FullText::words_near`]: words that may be meant;
 //! - [`rank()`]: facts, signals, weights and order of a pool; [`Balance`] of two weights, [`Smoothing`] of signals, [`Confidence`].
 
 mod balance;
@@ -15,6 +16,8 @@ mod rank;
 mod recall;
 mod selection;
 mod smoothing;
+mod spans;
+mod vocabulary;
 
 pub use balance::Balance;
 pub use confidence::Confidence;
@@ -26,3 +29,5 @@ pub use rank::{FactRules, Fixed, Least, Placed, QueryFacts, Ranking, Rules, rank
 pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
 pub use selection::Selection;
 pub use smoothing::{Smoothing, Unless};
+pub use spans::{Span, spans};
+pub use vocabulary::Word;

@@ -34,6 +34,19 @@ pub fn gram_text<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     found.join(" ")
 }
 
+/// Call `each` with the place of every run of a text that has grams, the run as it stands, and its grams.
+pub fn runs_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String])) {
+    let mut found = Vec::new();
+    split(text, false, |run| {
+        found.clear();
+        of_run(run, Side::Index, &mut found);
+        if !found.is_empty() {
+            // A run is a part of the text.
+            each(run.raw().as_ptr() as usize - text.as_ptr() as usize, run.raw(), &found);
+        }
+    });
+}
+
 /// Whether a text holds anything but ASCII words without capitals or digits inside them.
 fn may_have_grams(text: &str) -> bool {
     // Without branches, so that many bytes are looked at at once.

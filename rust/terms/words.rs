@@ -15,6 +15,11 @@ pub(super) struct Run<'t> {
 }
 
 impl<'t> Run<'t> {
+    /// The run as it stands in its text.
+    pub(super) fn raw(self) -> &'t str {
+        self.raw
+    }
+
     /// The run without joiners.
     pub(super) fn text(self) -> Cow<'t, str> {
         if self.joined { Cow::Owned(self.raw.chars().filter(|&c| !is_joiner(c)).collect()) } else { self.raw.into() }

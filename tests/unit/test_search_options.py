@@ -56,7 +56,7 @@ def test_an_unknown_option_is_a_type_error_that_names_the_nearest(method):
         }
         with pytest.raises(TypeError, match=rf"{method}\(\) got .*'limt'. Did you mean 'limit'\?"):
             call[method](limt=3)
-        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, offset, mode"):
+        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, offset, must,"):
             call[method](limit=1, zzz=1)
 
 

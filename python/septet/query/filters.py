@@ -15,7 +15,18 @@ from septet.arguments import as_epoch, exact, listed, shown, utf8
 from septet.entry import SEVERITIES, TRUSTS
 from septet.errors import QueryError
 
-__all__ = ["FILTER_FIELDS", "AllOf", "AnyOf", "Compare", "Filter", "Not", "compare_text", "names", "parse_where"]
+__all__ = [
+    "FILTER_FIELDS",
+    "AllOf",
+    "AnyOf",
+    "Compare",
+    "Filter",
+    "Holds",
+    "Not",
+    "compare_text",
+    "names",
+    "parse_where",
+]
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 
@@ -75,7 +86,15 @@ class Not:
     part: Filter
 
 
-Filter: TypeAlias = "Compare | AllOf | AnyOf | Not"
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """The full text matches an expression of FTS5 (quoted words), or holds all of some grams."""
+
+    match: str
+    grams: tuple[str, ...]
+
+
+Filter: TypeAlias = "Compare | AllOf | AnyOf | Not | Holds"
 
 
 def parse_where(where: Mapping[str, Any]) -> dict[str, Filter]:
@@ -126,7 +145,7 @@ def names(item: Filter, field: str, value: str, *, negated: bool = False) -> boo
         wanted = ("$ne", "$nin") if negated else ("$eq", "$in", "$all")
         values = item.value if isinstance(item.value, tuple) else (item.value,)
         return item.field == field and item.operator in wanted and value in values
-    return any(names(part, field, value, negated=negated) for part in item.parts)
+    return not isinstance(item, Holds) and any(names(part, field, value, negated=negated) for part in item.parts)
 
 
 def _checked_text(field: str, value: str) -> str:

@@ -53,6 +53,13 @@ class RecallOptions(TypedDict, total=False):
     """The keyword arguments of `septet.Vault.recall` beside the limit; `septet.Vault.search` documents them."""
 
     offset: Annotated[int, Option(0, "Leave out so many of the best results.")]
+    must: Annotated["str | Sequence[str] | None", Option(None, "Only entries that hold all these words.")]
+    must_not: Annotated["str | Sequence[str] | None", Option(None, "No entry that holds any of these words.")]
+    phrase: Annotated["str | Sequence[str] | None", Option(None, "Only entries with these words in a row.")]
+    prefix: Annotated[
+        "bool | str | Sequence[str]",
+        Option(False, "Only entries with a word that begins so; True: as the query's last."),
+    ]
 
     mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet._core import query_terms
 
 if TYPE_CHECKING:
+    from septet.query.words import AskedWords
     from septet.ranking.profile import TextRules
 
-__all__ = ["TextQuery", "parse"]
+__all__ = ["TextQuery", "parse", "with_words"]
 
 
 class TextQuery(NamedTuple):
@@ -20,6 +21,8 @@ class TextQuery(NamedTuple):
         cut: how many terms were dropped because the query is too long.
         grams: whether the table of grams is searched as well.
         has_phrase: whether FTS5 cuts a term into several tokens; only FTS5 ranks such a query.
+        begun: beginnings of words, any of which counts as a term.
+        cuts_last: the last word of the query is one of them.
     """
 
     text: str
@@ -27,11 +30,13 @@ class TextQuery(NamedTuple):
     cut: int
     grams: bool
     has_phrase: bool
+    begun: tuple[str, ...] = ()
+    cuts_last: bool = False
 
     @property
     def match(self) -> str:
         """The FTS5 expression: every term quoted, joined by OR. Operators and column filters cannot form."""
-        return " OR ".join(f'"{t}"' for t in self.terms)
+        return " OR ".join([*(f'"{t}"' for t in self.terms), *(f'"{t}" *' for t in self.begun)])
 
 
 def parse(text: str, rules: TextRules) -> TextQuery:
@@ -44,3 +49,12 @@ def parse(text: str, rules: TextRules) -> TextQuery:
         text = text.encode("utf-8", "replace").decode("utf-8")
     terms, cut, phrase = query_terms(text, rules.stop_words == "drop", rules.grams, rules.max_terms)
     return TextQuery(text, terms, cut, rules.grams, phrase)
+
+
+def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQuery:
+    """Return a query whose full text also counts the words that are asked for beside it."""
+    more = parse(asked.text, rules)
+    terms = (*query.terms, *(term for term in more.terms if term not in query.terms))
+    cut = query.cut + max(len(terms) - rules.max_terms, 0)
+    phrase = query.has_phrase or more.has_phrase
+    return TextQuery(query.text, terms[: rules.max_terms], cut, query.grams, phrase, asked.begun, asked.cut)

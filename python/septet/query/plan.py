@@ -14,7 +14,7 @@ from septet.arguments import exact, listed, real, shown, utf8, whole
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import GroupBy, Leg, Mode
-from septet.query.parse import TextQuery, parse
+from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 from septet.results import Note
 from septet.spaces import Space
@@ -23,6 +23,7 @@ from septet.vector import QueryVector, query_vector
 if TYPE_CHECKING:
     from septet.query.deadline import Deadline
     from septet.query.filters import Filter
+    from septet.query.words import AskedWords
 
 __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
 
@@ -70,6 +71,7 @@ class Plan(NamedTuple):
         deadline: when the search answers with what it has; None waits for everything.
         scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
         offset: how many results are left out before the first that is returned.
+        asked: the words that are asked for beside the query.
     """
 
     query: TextQuery
@@ -100,6 +102,7 @@ class Plan(NamedTuple):
     deadline: Deadline | None = None
     scans_words: bool = False
     offset: int = 0
+    asked: AskedWords | None = None
 
     @property
     def alone(self) -> bool:
@@ -137,6 +140,8 @@ class Plan(NamedTuple):
         if vector is None and "text" not in self.legs and not embeds:
             raise QueryError(NO_VECTOR)
         parsed = parse(query, self.profile.text)
+        if self.asked is not None:
+            parsed = with_words(parsed, self.asked, self.profile.text)
         return self._replace(query=parsed, vector=None if vector is None else query_vector(vector))
 
     @property
@@ -164,9 +169,8 @@ def make_plan(
     limit, max_tokens = options["limit"], options["max_tokens"]
     if limit is not None and not (type(limit) is int and 0 < limit <= MOST):
         limit = _count("limit", limit)
-    offset = options["offset"]
-    if type(offset) is not int or offset:
-        offset = min(whole(offset, "offset", QueryError, 0), MOST - 1)
+    if type(offset := options["offset"]) is not int or offset:
+        offset = _offset(offset)
         # The small-corpus guard makes one page of all; who turns pages has pages of one length.
         limit = cuts.limit if limit is None and offset else limit
     mode, group_by, domain = options["mode"], options["group_by"], options["domain"]
@@ -214,7 +218,22 @@ def make_plan(
         group_by=group_by,  # type: ignore[arg-type]
         offset=offset,
     )
+    if not (options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False):
+        plan = _with_words(plan, options)
     return plan if options["timeout_s"] is None else plan._replace(**_refinements(options))
+
+
+def _with_words(plan: Plan, options: Mapping[str, Any]) -> Plan:
+    # Most searches name no words beside the query.
+    from septet.query.words import asked_words
+
+    asked = asked_words(options, plan.query.text)
+    query = with_words(plan.query, asked, plan.profile.text)
+    return plan._replace(query=query, filters={**plan.filters, **asked.filters}, asked=asked)
+
+
+def _offset(offset: object) -> int:
+    return min(whole(offset, "offset", QueryError, 0), MOST - 1)
 
 
 def _refinements(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,13 @@ def _scales(search: FederatedSearch, query: int) -> Sequence[float] | None:
     """Return what brings each answering tier's BM25 to the scale that all share; None when they have none."""
     counts = [answer.recalled[query].counts for answer in search.answers]
     known = [c for c in counts if c is not None]
-    return factors(known, search.plans[query].query.terms) if len(known) == len(counts) else None
+    if len(known) < len(counts):
+        return None
+    query_terms = search.plans[query].query.terms
+    if search.plans[query].query.begun:
+        # Each tier has its own words that begin so.
+        query_terms = tuple(dict.fromkeys([*query_terms, *(term for counted in known for term in counted.holding)]))
+    return factors(known, query_terms)
 
 
 def _scaled(scales: Sequence[float] | None, tier: int, pool: Pool) -> Pool:

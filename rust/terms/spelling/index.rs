@@ -116,6 +116,14 @@ impl SpellingIndex {
         Ok(scores)
     }
 
+    /// Call `each` with every word that any slot holds or held: folded, in order of first sight.
+    pub fn for_each_word(&self, mut each: impl FnMut(&[u8])) {
+        let contents = self.read();
+        for words in contents.words() {
+            words.for_each(&mut each);
+        }
+    }
+
     // A lock is poisoned only by a panic, and neither reading nor appending has one to give.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Arc<Contents>> {
         self.contents.read().unwrap_or_else(PoisonError::into_inner)

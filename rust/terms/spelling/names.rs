@@ -72,6 +72,17 @@ impl Names {
 }
 
 impl<'n> Words<'n> {
+    /// Call `each` with every word, without its blanks.
+    pub(super) fn for_each(self, each: &mut impl FnMut(&[u8])) {
+        for &record in self.records {
+            let bytes = record.to_le_bytes();
+            let word = if is_short(record) { Some(letters(&bytes, record)) } else { self.long(record) };
+            if let Some([_, word @ .., _]) = word {
+                each(word);
+            }
+        }
+    }
+
     /// The long word of a record, between two blanks; None for a short one.
     pub(super) fn long(self, record: Record) -> Option<&'n [u8]> {
         let (len, place) = place_of_long(record)?;

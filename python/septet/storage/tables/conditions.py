@@ -13,7 +13,7 @@ from septet.storage.nul import among, escaped
 from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 
 if TYPE_CHECKING:
-    from septet.query.filters import Compare, Filter, Scalar
+    from septet.query.filters import Compare, Filter, Holds, Scalar
 
 __all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "json_source", "validity"]
 
@@ -80,14 +80,32 @@ def _translate(item: Filter, *, negated: bool = False) -> Condition:
     Negations go down to the comparisons: around groups they would be deeper than SQLite's parser, however few.
     """
     # Here, because most searches have no filter.
-    from septet.query.filters import AllOf, AnyOf, Not
+    from septet.query.filters import AllOf, AnyOf, Holds, Not
 
     if isinstance(item, Not):
         return _translate(item.part, negated=not negated)
     if isinstance(item, (AllOf, AnyOf)):
         parts = (_translate(part, negated=negated) for part in item.parts)
         return _joined(parts, " AND ", "1") if isinstance(item, AllOf) != negated else _joined(parts, " OR ", "0")
-    return _negated(_compare(item)) if negated else _compare(item)
+    found = _holds(item) if isinstance(item, Holds) else _compare(item)
+    return _negated(found) if negated else found
+
+
+#: Parts of identifiers are among the grams, those of memories in their own table.
+_FULL_TEXT = ("entries_fts", "grams_fts", "memories_fts")
+
+
+def _holds(item: Holds) -> Condition:
+    """The full text of the entry, or of the memory, matches, or its grams do."""
+    plain = _matching(item.match)
+    if not item.grams:
+        return plain
+    return _joined([plain, _joined([_matching(f'"{gram}"') for gram in item.grams], " AND ", "1")], " OR ", "0")
+
+
+def _matching(match: str) -> Condition:
+    rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in _FULL_TEXT)
+    return Condition(f"e.row IN ({rows})", (match,) * len(_FULL_TEXT))
 
 
 def _negated(inner: Condition) -> Condition:

@@ -292,6 +292,10 @@ def open_read_view(store: Store, manager: SnapshotManager, *plans: Plan) -> Read
                     store.identity.saw(read.sql, read[1:])
                 if asks_text:
                     manager.schedule(store)
+                if plan.query.begun:
+                    from septet.tiers.local.beginnings import completed
+
+                    plans = tuple(completed(plans, snapshot))
                 return ReadView(plans, transaction, manager, snapshot, space, mismatch)
         except BaseException as fault:
             transaction.end()

@@ -1,0 +1,135 @@
+//! The words of a corpus as they are written: those near a misspelt one, and those that begin with letters.
+
+use super::corpus::FullText;
+use crate::fts::index_terms;
+use crate::terms::fold;
+
+/// A word that entries hold, folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word.
+    pub word: String,
+    /// Edits that lead to it: letters left out, added, replaced, or two neighbours exchanged.
+    pub edits: usize,
+    /// How many entries hold it, in any form.
+    pub rows: u32,
+}
+
+impl FullText<'_> {
+    /// Return the words at most so many edits from a word, nearest first, of those the most frequent first.
+    pub fn words_near(&self, word: &str, edits: usize, most: usize) -> Vec<Word> {
+        let wanted: Vec<char> = fold(word).chars().collect();
+        let (letters, mut rows, mut other) =
+            (mask(wanted.iter().copied()), [Vec::new(), Vec::new(), Vec::new()], Vec::new());
+        let mut near: Vec<(usize, String)> = Vec::new();
+        self.spelling.0.for_each_word(|name| {
+            if name.len() > 4 * (wanted.len() + edits) || name.len() + edits < wanted.len() {
+                return;
+            }
+            let Ok(name) = std::str::from_utf8(name) else { return };
+            other.clear();
+            other.extend(name.chars());
+            let own = mask(other.iter().copied());
+            // An edit brings at most one letter, and takes away at most one.
+            let few = |letters: u64| letters.count_ones() as usize <= edits;
+            if other.len().abs_diff(wanted.len()) > edits || !few(letters & !own) || !few(own & !letters) {
+                return;
+            }
+            if let Some(distance) = distance(&wanted, &other, edits, &mut rows) {
+                near.push((distance, name.to_owned()));
+            }
+        });
+        near.sort_unstable();
+        let mut found = self.counted(near.into_iter());
+        found.sort_by(|a, b| a.edits.cmp(&b.edits).then(b.rows.cmp(&a.rows)));
+        found.truncate(most);
+        found
+    }
+
+    /// Return the words that begin with letters, the most frequent first.
+    pub fn words_from(&self, prefix: &str, most: usize) -> Vec<Word> {
+        let prefix = fold(prefix);
+        let mut begun: Vec<(usize, String)> = Vec::new();
+        self.spelling.0.for_each_word(|name| {
+            if name.starts_with(prefix.as_bytes()) {
+                begun.extend(std::str::from_utf8(name).map(|name| (0, name.to_owned())));
+            }
+        });
+        begun.sort_unstable();
+        let mut found = self.counted(begun.into_iter());
+        found.sort_by_key(|found| std::cmp::Reverse(found.rows));
+        found.truncate(most);
+        found
+    }
+
+    /// The words that rows hold, with their number; others were of entries that are gone.
+    fn counted(&self, words: impl Iterator<Item = (usize, String)>) -> Vec<Word> {
+        words
+            .filter_map(|(edits, word)| {
+                let [term] = &index_terms(&word)[..] else { return None };
+                let rows = self.entries.1.document_frequency(term).max(self.grams.1.document_frequency(term));
+                (rows > 0).then_some(Word { word, edits, rows })
+            })
+            .collect()
+    }
+}
+
+/// The letters of a word as a set, of 64 classes.
+fn mask(letters: impl Iterator<Item = char>) -> u64 {
+    letters.fold(0, |mask, letter| mask | 1 << (letter as u32 % 64))
+}
+
+/// The edits from one word to another, if there are at most so many (restricted Damerau-Levenshtein: no letter is edited
+/// twice). `rows` is scratch.
+fn distance(a: &[char], b: &[char], most: usize, rows: &mut [Vec<usize>; 3]) -> Option<usize> {
+    let [before, last, now] = rows;
+    last.clear();
+    last.extend(0..=b.len());
+    before.clone_from(last);
+    for (i, &x) in a.iter().enumerate() {
+        now.clear();
+        now.push(i + 1);
+        let mut least = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let mut edits = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(now[j] + 1);
+            if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
+                edits = edits.min(before[j - 1] + 1);
+            }
+            least = least.min(edits);
+            now.push(edits);
+        }
+        // An exchange looks back two rows.
+        if least > most + 1 {
+            return None;
+        }
+        std::mem::swap(before, last);
+        std::mem::swap(last, now);
+    }
+    last.last().copied().filter(|&edits| edits <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edits(a: &str, b: &str) -> Option<usize> {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        distance(&a, &b, 2, &mut [Vec::new(), Vec::new(), Vec::new()])
+    }
+
+    #[test]
+    fn edits_are_counted_up_to_a_bound() {
+        for (a, b, wanted) in [
+            ("lightwieght", "lightweight", Some(1)),
+            ("sqlite", "sqlite", Some(0)),
+            ("sqllite", "sqlite", Some(1)),
+            ("", "ab", Some(2)),
+            ("abcd", "badc", Some(2)),
+            ("abc", "xyz", None),
+            ("größe", "große", Some(1)),
+            ("ca", "abc", None),
+        ] {
+            assert_eq!((edits(a, b), edits(b, a)), (wanted, wanted), "{a} {b}");
+        }
+    }
+}
