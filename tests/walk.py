@@ -91,6 +91,10 @@ class World:
     def evaluation(self) -> septet.Evaluation:
         return septet.evaluate(self.vault, {"1": "ducks"}, {"1": ["a"]})
 
+    @property
+    def tuning(self) -> septet.Tuning:
+        return septet.tune(self.vault, {"1": "ducks"}, {"1": ["a"]})
+
     def filled(self, name: str) -> septet.Vault:
         made = septet.Vault(self.folder / f"{name}.db", sidecar=False, clock=lambda: 1_000.0)
         made.add(id="a", title="ducks swim", description="in ponds", tags=["bird"], attrs={"n": 1}, vector=[1, 0, 0])
@@ -108,6 +112,11 @@ class World:
     def path(self) -> Path:
         self.count += 1
         return self.folder / f"file{self.count}"
+
+    def tuned(self) -> Path:
+        made = self.path().with_suffix(".json")
+        made.with_name(f"{made.name}.before").write_text("{}")
+        return made
 
     def backup(self) -> Path:
         made = self.path()
@@ -134,6 +143,7 @@ class World:
             "FallbackEmbedder": septet.FallbackEmbedder([self.embedder]),
             "EmbeddingCache": self.cache,
             "Evaluation": self.evaluation,
+            "Tuning": self.tuning,
             "Results": self.vault.search("ducks"),
         }[name]
 
@@ -181,6 +191,8 @@ VALID: dict[str, Callable[[World], Any]] = {
     "tag": lambda w: "run",
     "measure": lambda w: "MRR@10",
     "baseline": lambda w: w.evaluation,
+    "tune.queries": lambda w: {"1": "ducks"},
+    "undo_tuning.path": World.tuned,
     "evaluate.queries": lambda w: {"1": "ducks"},
     "qrels": lambda w: {"1": ["a"]},
     "Vault.export.target": World.path,
@@ -247,6 +259,7 @@ BESIDE = {
     "EmbeddingConfig": ["provider"],
     "Vault.weights": [],
     "evaluate": ["qrels"],
+    "tune": ["queries", "qrels"],
 }
 #: Positional arguments without a number.
 STARRED = {"ids"}
@@ -283,9 +296,15 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
     return call
 
 
+#: What says all of itself.
+TOLD = (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison, septet.Tuning)
+
+
 def used(made: Any) -> None:
     """Close what was made, and read what was found."""
-    if isinstance(made, (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison)):
+    if isinstance(
+        made, (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison, septet.Tuning)
+    ):
         json.dumps(made.to_dict())
         repr(made)
     elif isinstance(made, septet.Vault):

@@ -73,12 +73,14 @@ if TYPE_CHECKING:
         VectorError as VectorError,
     )
     from septet.evaluation.evaluator import evaluate as evaluate
+    from septet.evaluation.feedback import feedback_judgements as feedback_judgements
     from septet.evaluation.judgements import Qrels as Qrels, Queries as Queries
     from septet.evaluation.outcomes import (
         Comparison as Comparison,
         Difference as Difference,
         Evaluation as Evaluation,
     )
+    from septet.evaluation.tuning import Tuning as Tuning, tune as tune, undo_tuning as undo_tuning
     from septet.exchange.imported import (
         Format as Format,
         Imported as Imported,
@@ -168,8 +170,10 @@ else:
             "SeptetError StoreBusy StoreError TierError VaultReplaced VectorError"
         ),
         "evaluation.evaluator": "evaluate",
+        "evaluation.feedback": "feedback_judgements",
         "evaluation.judgements": "Qrels Queries",
         "evaluation.outcomes": "Comparison Difference Evaluation",
+        "evaluation.tuning": "Tuning tune undo_tuning",
         "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
         "federation": "Federation",

@@ -92,7 +92,8 @@ def test_options_of_a_search_are_those_of_the_command(septet):
         (["judged.jsonl", "--against", "none"], 2, "unknown profile 'none'"),
         (["judged.jsonl", "--vault", "missing.db"], 3, "there is no vault at"),
         (["v.db"], 2, "v.db, line 1"),
-        ([], 2, "FILE"),
+        ([], 2, "none of 0 queries is judged"),
+        (["--qrels", "judged.jsonl"], 2, "--qrels needs the queries"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -103,3 +104,23 @@ def test_what_cannot_be_measured_is_refused_in_one_line(septet, arguments, code,
 def test_a_bad_line_of_standard_input_is_named_with_its_number(septet):
     refused(septet("-", stdin='{"query": "a", "relevant": ["a"]}\n{"relevant": []}\n'), 2, "standard input, line 2")
     refused(septet("-"), 2, "none of 0 queries is judged")
+
+
+def test_weights_are_tuned_to_a_profile_file_or_refused_with_an_exit_code(septet, tmp_path):
+    refused_ = septet("judged.jsonl", "--tune", "mine.json")
+    assert refused_.returncode == 1
+    assert "3 queries with a relevant entry are too few" in refused_.stdout
+    with Vault(tmp_path / "v.db") as vault:
+        for topic in range(12):
+            for at in range(5):
+                vault.add(id=f"{topic}-{at}", title=f"topic{topic} and more topic{topic}")
+            rule = f"The rule of topic{topic} that must hold at all times"
+            vault.add(id=f"{topic}-5", title=rule, severity="critical")
+            vault.feedback(f"topic{topic}", f"{topic}-5", "accepted")
+    (tmp_path / "mine.json").write_text('{"extends": "six-signals"}')
+    done = septet("--tune", "mine.json", "-m", "MRR")
+    assert done.returncode == 0, done.stderr
+    assert "accepted: MRR" in done.stdout
+    assert "mine.json.before" in done.stderr
+    assert (tmp_path / "mine.json.before").read_text() == '{"extends": "six-signals"}'
+    assert septet("-m", "MRR", "--profile", "mine.json").stdout == "MRR        1.0000\n"

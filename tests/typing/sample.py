@@ -62,12 +62,16 @@ from septet import (
     Stats,
     TfidfVectorizer,
     TierReport,
+    Tuning,
     Vault,
     VectorIndex,
     Weights,
     embedder_from,
     evaluate,
+    feedback_judgements,
     top_k,
+    tune,
+    undo_tuning,
 )
 
 PROFILE = {
@@ -255,6 +259,13 @@ def judge(vault: Vault) -> None:
     change: Difference = compared["nDCG@10"]
     assert change.wins + change.ties + change.losses == len(found.per_query)
     assert found.means["MRR"] == found["MRR"] and other.profile == "six-signals"
+    tuned: Tuning = tune(vault, queries, qrels, measure="MRR", folds=2)
+    assert not tuned.accepted and tuned.profile.name == vault.search("jwt", profile=tuned.profile).profile
+    assert [judged["query"] for judged in feedback_judgements(vault)] == ["jwt"]
+    try:
+        undo_tuning("tuned.json")
+    except septet.errors.QueryError as fault:
+        print(fault)
     assert vault.search("jwt").to_trec("1", tag="mine").startswith("1 Q0 ")
 
 

@@ -11,17 +11,23 @@ import typer
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing
 from septet.cli.terminal import print_json, say
+from septet.errors import QueryError
 
 if TYPE_CHECKING:
     from septet.evaluation import Evaluation
+    from septet.vault import Vault
 
 __all__ = ["evaluate"]
 
+#: The exit code of a tuning that is refused.
+_NOTHING = 1
+
 Judged = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="FILE",
-        help='Queries as JSON lines, {"query": "...", "relevant": ["id"]} or {"id": grade}; - for standard input.',
+        help='Queries as JSON lines, {"query": "...", "relevant": ["id"]} or {"id": grade}; - for standard input. '
+        "Without it, the feedback of the vault.",
     ),
 ]
 Qrels = Annotated[
@@ -38,16 +44,25 @@ Against = Annotated[
 Worst = Annotated[
     int, typer.Option(metavar="N", min=0, help="Also list the N queries with the least of the first measure.")
 ]
+Tune = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.json",
+        help="Fit the profile's weights to the judgements, for the first measure, and write a profile if the gain on "
+        "queries not fitted on is above noise. A profile that was there is kept as FILE.json.before.",
+    ),
+]
 
 
 @takes_search_options("mode")
 def evaluate(
-    file: Judged,
+    file: Judged = None,
     *,
     qrels: Qrels = None,
     measures: Measures = None,
     against: Against = None,
     worst: Worst = 0,
+    tune: Tune = None,
     as_json: AsJson = False,
     embedding: Embedding = None,
     vault: VaultPath = None,
@@ -64,9 +79,14 @@ def evaluate(
 
     names = MEASURES if measures is None else [name.strip() for name in measures.split(",")]
     measures_of(names)
-    queries = [query.to_dict() for query in judged(_given(file), qrels)]
+    given = _given(file)
+    queries = None if given is None else [query.to_dict() for query in judged(given, qrels)]
     asked = search_options(options)
     with existing(vault, **settings.find(embedding).embedder) as opened:
+        queries = _feedback(opened, qrels) if queries is None else queries
+        if tune is not None:
+            _tuned(opened, queries, names[0], tune, asked, as_json)
+            return
         found = measured(opened, queries, None, names, **asked)
         before = None if against is None else measured(opened, queries, None, names, **{**asked, "profile": against})
     change = None if before is None else found.compare(before)
@@ -81,7 +101,30 @@ def evaluate(
         print(f"{value:.4f}  {id}  {next(query['query'] for query in queries if query['id'] == id)}")
 
 
-def _given(file: str) -> Any:
+def _tuned(vault: Vault, queries: list[dict[str, Any]], measure: str, path: Path, options: Any, as_json: bool) -> None:
+    from septet.evaluation import tune
+
+    tuned = tune(vault, queries, measure=measure, **options)
+    if as_json:
+        print_json(tuned.to_dict())
+    else:
+        print(tuned)
+    if not tuned.accepted:
+        raise typer.Exit(_NOTHING)
+    was = path.is_file()
+    tuned.save(path)
+    say(f"written to {path}: use it with --profile {path}" + (f"; the one before is {path}.before" if was else ""))
+
+
+def _feedback(vault: Vault, qrels: Path | None) -> list[dict[str, Any]]:
+    from septet.evaluation.feedback import feedback_judgements
+
+    if qrels is not None:
+        raise QueryError("--qrels needs the queries: name FILE")
+    return feedback_judgements(vault)
+
+
+def _given(file: str | None) -> Any:
     if file != "-":
         return file
     from septet.evaluation.judgements import queries_in

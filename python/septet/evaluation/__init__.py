@@ -2,5 +2,6 @@
 
 from septet.evaluation.evaluator import evaluate
 from septet.evaluation.outcomes import Comparison, Difference, Evaluation
+from septet.evaluation.tuning import Tuning, tune
 
-__all__ = ["Comparison", "Difference", "Evaluation", "evaluate"]
+__all__ = ["Comparison", "Difference", "Evaluation", "Tuning", "evaluate", "tune"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from septet.results import Results
     from septet.vault import Vault
 
-__all__ = ["depth_of", "evaluate", "evaluated", "searchable"]
+__all__ = ["depth_of", "evaluate", "evaluated", "searchable", "vectors_by_query"]
 
 #: So many queries are in memory with their results.
 AT_ONCE = 256
@@ -68,7 +68,7 @@ def evaluate(
         StoreError: the vault cannot be read.
     """
     found, taken = judged(queries, qrels), measures_of(measures)
-    return evaluated(searchable(vault), found, taken, _vectors(query_vectors, found), options)
+    return evaluated(searchable(vault), found, taken, vectors_by_query(query_vectors, found), options)
 
 
 def evaluated(
@@ -141,7 +141,8 @@ def _ids(results: Results, options: Mapping[str, Any]) -> list[str]:
     return [hit.parent or hit.id for hit in results]
 
 
-def _vectors(given: object, queries: Sequence[Query]) -> Mapping[str, Any]:
+def vectors_by_query(given: object, queries: Sequence[Query]) -> Mapping[str, Any]:
+    """Return vectors by query id, from a mapping or from one for each query."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
