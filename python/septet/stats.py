@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from septet.notes import Note
@@ -26,6 +26,7 @@ class Stats:
         generation: the state of the vault; each write transaction adds 1.
         size_bytes: the size of the file; 0 in memory, and of a file that was deleted.
         notes: what there is to say of the folder that the vault lies in.
+        tiers: of a federation, what each tier holds.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Stats:
     generation: int
     size_bytes: int
     notes: Sequence[Note] = ()
+    tiers: Mapping[str, Stats] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
@@ -50,6 +52,7 @@ class Stats:
             "generation": self.generation,
             "size_bytes": self.size_bytes,
             "notes": [note.to_dict() for note in self.notes],
+            **({"tiers": {name: stats.to_dict() for name, stats in self.tiers.items()}} if self.tiers else {}),
         }
 
 

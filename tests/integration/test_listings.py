@@ -5,9 +5,17 @@ import threading
 from contextlib import closing
 from datetime import datetime, timezone
 
+import numpy as np
 import pytest
 
-from septet import Closed, EntryError, Federation, QueryError, StoreError, TierError, Vault
+from septet import (
+    CallableEmbedder,
+    Closed,
+    EntryError,
+    QueryError,
+    Vault,
+    VectorError,
+)
 
 NOW = 1_700_000_000.0
 
@@ -292,72 +300,42 @@ def test_a_closed_vault_says_so(vault):
             ask()
 
 
-@pytest.fixture
-def tiers(tmp_path):
-    with Vault(tmp_path / "low.db", clock=lambda: NOW) as low, Vault(tmp_path / "high.db", clock=lambda: NOW) as high:
-        yield low, high, Federation({"team": low, "agent": high})
+def test_vectors_come_back_as_they_were_given_and_nan_where_there_are_none(vault):
+    vault.add(id="a", title="a", vector=[3, 4, 0])
+    vault.add(id="b", title="b")
+    vault.add(id="c", title="c", vector=[0.1, 0.2, 0.3])
+    vault.add(id="d", title="d", vector={"other": [1, 2]})
+    found = vault.vectors(["c", "b", "a", "nobody", "c", "d"])
+    assert found.dtype == np.float32 and found.shape == (6, 3)
+    assert found[[0, 2, 4]].tolist() == np.float32([[0.1, 0.2, 0.3], [3, 4, 0], [0.1, 0.2, 0.3]]).tolist()
+    assert np.isnan(found[[1, 3, 5]]).all()
+    assert vault.vectors([]).shape == (0, 3)
+    assert vault.vectors(["d", "a"], "other")[0].tolist() == [1, 2]
+    with pytest.raises(VectorError, match=r"'x'.*known are 'given' \(3\), 'other' \(2\)"):
+        vault.vectors(["a"], model="x")
 
 
-def test_a_federation_counts_and_lists_each_id_once(tiers):
-    low, high, both = tiers
-    fill(low, 10, domain="low")
-    fill(high, 4, domain="high")
-    assert len(both) == both.count() == len(list(both)) == 10
-    assert dict(both.facets("domain")) == {"low": 6, "high": 4}
-    # The higher copy decides, also when it does not pass.
-    assert both.count({"domain": "low"}) == 6
-    assert both.count({"domain": "low"}, tier="team") == 10
-    assert sorted(i for page in pages(both, limit=3) for i in page) == [f"{n:03}" for n in range(10)]
-    assert "003" in both and "x" not in both
-    assert both.get_many(["003", "x", "009"])[0].domain == "high"
-    assert both.get_many(["003"], tier="team")[0].domain == "low"
-    assert both.get("003", tier="team").domain == "low"
-    with pytest.raises(TierError, match="known are 'team', 'agent'"):
-        both.entries(tier="nobody")
+def test_a_vault_without_vectors_has_none_to_give(vault):
+    fill(vault, 1)
+    with pytest.raises(VectorError, match="no vectors"):
+        vault.vectors(["000"])
 
 
-def test_a_higher_copy_that_is_not_valid_then_hides_nothing(tiers):
-    low, high, both = tiers
-    low.add(id="a", title="low")
-    high.add(id="a", title="high", valid_until=NOW - 10)
-    assert [e.title for e in both.entries()] == ["high"]
-    assert [e.title for e in both.entries(as_of=NOW)] == ["low"]
-    assert [e.title for e in both.entries(as_of=NOW - 20)] == ["high"]
-    assert both.count({"title": "low"}, as_of=NOW) == 1
+def test_a_providers_vectors_come_back_and_a_given_one_of_the_same_model_goes_before(tmp_path):
+    def embed(texts):
+        return [[len(text), 1, 2] for text in texts]
 
-
-def test_pages_of_a_federation_are_stable_while_its_tiers_are_written(tiers):
-    low, high, both = tiers
-    fill(low, 30)
-    high.add_many({"id": f"{n:03}", "title": "high", "created_at": n % 7} for n in range(0, 30, 3))
-    wanted = both.entries(limit=None).ids
-    found, after = [], None
-    while True:
-        page = both.entries(limit=4, after=after)
-        found += page.ids
-        after = page.next
-        if after is None:
-            break
-        low.add(id=f"0{len(found)}x", title="new", created_at=-1)
-        high.delete(page.ids[0])
-        low.delete(page.ids[0])
-    assert found == wanted
-
-
-def test_a_tier_that_fails_is_skipped_unless_all_fail(tiers):
-    low, high, both = tiers
-    fill(low, 5)
-    fill(high, 2)
-    high.close()
-    assert both.count() == len(both.entries()) == len(list(both)) == 5
-    low.close()
-    for ask in (both.count, both.entries, lambda: list(both)):
-        with pytest.raises(StoreError):
-            ask()
-
-
-def test_a_federation_without_tiers_is_empty_and_true():
-    empty = Federation({})
-    assert len(empty) == 0 and list(empty) == [] and bool(empty)
-    assert len(empty.entries()) == 0
-    assert "a" not in empty
+    embedder = CallableEmbedder(embed, model="lengths", dimensions=3)
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add(id="a", title="a title")
+        vault.add(id="b", title="another title", vector=[9, 9, 9], model=f"{embedder.provider}/lengths")
+        vault.add(id="long", title="long", description="word " * 400, split="auto")
+        vault.embed()
+        found = vault.vectors(["a", "b", "long", "long#1"])
+        model = vault.stats().spaces[0].model
+    assert model == "function/lengths"
+    # A provider's are stored as unit rows.
+    assert found[0] == pytest.approx(np.array([7, 1, 2]) / np.sqrt(54), rel=1e-6)
+    assert found[1].tolist() == [9, 9, 9]
+    assert np.isnan(found[2]).all()
+    assert found[3, 2] / found[3, 1] == pytest.approx(2)

@@ -13,7 +13,6 @@ from septet.arguments import called, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
-from septet.federation.listed import ListedTiers
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
@@ -31,7 +30,7 @@ __all__ = ["Federation"]
 MAX_PRIORITY = 2.0
 
 
-class Federation(ReadableTiers, ListedTiers, WritableTiers, CopiedTiers, SimilarInTiers):
+class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from septet.arguments import utf8
 from septet.entry import Entry
-from septet.federation.parts import Parts
+from septet.federation.listed import ListedTiers
+from septet.spaces import Space
+from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
+from septet.vault.vault import Vault
+from septet.vault.vectors import asked_model, fullest, rows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from septet.stats import Stats
 
 __all__ = ["ReadableTiers"]
 
 
-class ReadableTiers(Parts):
+class ReadableTiers(ListedTiers):
     """Vaults that are read as one."""
 
     def load(self, ids: Iterable[str], *, tier: str | None = None) -> list[Entry]:
@@ -65,3 +77,94 @@ class ReadableTiers(Parts):
         wanted = ids_of([ids] if isinstance(ids, str) else ids)
         found = {entry.id: entry for entry in self.load(wanted, tier=tier)}
         return [found.get(i) for i in wanted]
+
+    def vectors(self, ids: Iterable[str], model: str | None = None, *, tier: str | None = None) -> NDArray[np.float32]:
+        """Return the vectors of entries, a row for each id, from the highest tier that has the entry.
+
+        See `Vault.vectors`. Without a model it is the one that most entries of all tiers have a vector of. A row is NaN
+        where the highest copy has no vector, whatever a lower one has.
+
+        Args:
+            ids: what is wanted.
+            model: as for a vault.
+            tier: only this tier; None for all.
+
+        Raises:
+            EntryError: an id is not text.
+            VectorError: no tier has vectors, or none of this model.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        if tier is not None:
+            return self._named(tier).vectors(ids, model)
+        wanted, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
+        layout = fullest([found for _, found in self._each(lambda vault: vault._layouts())], name, "the federation")
+        found: dict[str, bytes] = {}
+        left = [*dict.fromkeys(wanted)]
+
+        def asked(vault: Vault) -> tuple[dict[str, bytes], frozenset[str]]:
+            return vault._vectors_of(left, layout), vault._held(left)
+
+        for _, (own, held) in self._each(asked):
+            found.update(own)
+            left = [i for i in left if i not in held]
+        return rows_of(wanted, layout, found)
+
+    def links(self, id: str, *, tier: str | None = None) -> list[Link]:
+        """Return the links from and to an entry, in all tiers; of one that several tiers have, that of the highest.
+
+        Args:
+            id: the entry.
+            tier: only this tier; None for all.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        if tier is not None:
+            return self._named(tier).links(id)
+        found: dict[tuple[str, str], Link] = {}
+        for _, links in self._each(lambda vault: vault.links(id)):
+            for link in links:
+                found.setdefault((link.source, link.target), link)
+        return [found[ends] for ends in sorted(found)]
+
+    def stats(self, *, tier: str | None = None) -> Stats:
+        """Count what the tiers hold.
+
+        Entries and kinds count each id once. Links, feedback, spaces, sizes and generations are sums over the tiers;
+        ``tiers`` has the figures of each. Tiers that fail are left out.
+
+        Args:
+            tier: only this tier; None for all.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        if tier is not None:
+            return self._named(tier).stats()
+        from septet.stats import Stats
+
+        every = dict(self._each(lambda vault: vault.stats()))
+        named = sorted(self._vaults.items(), key=lambda item: -item[1][1])
+        tiers = {name: every[vault] for name, (vault, _) in named if vault in every}
+        kinds = self.facets("kind", limit=None)
+        feedback: Counter[str] = Counter()
+        spaces: Counter[tuple[str, int, str]] = Counter()
+        for stats in tiers.values():
+            feedback.update(stats.feedback)
+            for space in stats.spaces:
+                spaces[space.model, space.dimensions, space.keyed_by] += space.entries
+        return Stats(
+            path="",
+            entries=kinds.total,
+            kinds={str(kind): kinds[kind] for kind in sorted(kinds, key=str)},
+            links=sum(stats.links for stats in tiers.values()),
+            feedback=dict(feedback),
+            spaces=[Space(number, *its, entries) for number, (its, entries) in enumerate(spaces.most_common(), 1)],
+            generation=sum(stats.generation for stats in tiers.values()),
+            size_bytes=sum(stats.size_bytes for stats in tiers.values()),
+            notes=tuple(note for stats in tiers.values() for note in stats.notes),
+            tiers=tiers,
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.listing.columns import Column, is_json
-from septet.query.filters import AllOf, Compare, Filter, Not
+from septet.query.filters import AllOf, AnyOf, Compare, Filter, Not
 from septet.snapshot.arrays import Mask
 
 __all__ = ["Arrays", "passing"]
@@ -42,6 +42,8 @@ def passing(arrays: Arrays, item: Filter) -> Mask | None:
     if isinstance(item, Not):
         inner = passing(arrays, item.part)
         return None if inner is None else ~inner
+    if not isinstance(item, (AllOf, AnyOf)):
+        return None
     every = isinstance(item, AllOf)
     mask: Mask = np.full(arrays.entries, every)
     for part in item.parts:

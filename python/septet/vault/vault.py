@@ -22,6 +22,7 @@ from septet.vault.embedded import Embedded
 from septet.vault.listed import Listed
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
+from septet.vault.vectors import Vectors
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Vault"]
 
 
-class Vault(Readable, Listed, Embedded, Similar, Copied):
+class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from septet.arguments import utf8
 from septet.errors import EntryError, VectorError
 from septet.spaces import Space
+from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import vector_key
 from septet.vector import entry_vector
@@ -29,6 +30,7 @@ __all__ = [
     "drop_stale",
     "given",
     "models_of",
+    "of_ids",
     "of_rows",
     "put",
     "spaces",
@@ -165,6 +167,21 @@ def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVect
         f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? ORDER BY j.key"
     )
     return [*map(StoredVector._make, read.sql.execute(sql, (json.dumps(list(rows)), space.space)))]
+
+
+def of_ids(read: Reading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
+    """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
+    source, parameter = listed(list(ids))
+    found: dict[str, bytes] = {}
+    # Those that were given come last, and stay.
+    for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
+        if (space.model, space.dimensions) == (model, dimensions):
+            sql = (
+                f"SELECT e.id, v.vector FROM {source} j CROSS JOIN entries e ON e.id = j.value "
+                f"JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE e.live"
+            )
+            found.update(read.sql.execute(sql, (parameter, space.space)))
+    return found
 
 
 def given(read: Reading) -> Iterator[tuple[str, str, bytes]]:
