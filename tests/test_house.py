@@ -37,6 +37,7 @@ FLOORS = (
         "vector",
         "notes",
         "results",
+        "matches",
         "trec",
         "prompt",
         "pages",

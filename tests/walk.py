@@ -145,6 +145,7 @@ class World:
             "Evaluation": self.evaluation,
             "Tuning": self.tuning,
             "Results": self.vault.search("ducks"),
+            "Hit": self.vault.search("ducks")[0],
         }[name]
 
 

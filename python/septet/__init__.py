@@ -132,6 +132,7 @@ if TYPE_CHECKING:
         Profile as Profile,
         Smoothing as Smoothing,
     )
+    from septet.matches import Match as Match
     from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
@@ -190,6 +191,7 @@ else:
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
+        "matches": "Match",
         "results": "Hit Results TierReport",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",

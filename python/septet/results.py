@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -11,8 +11,12 @@ from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
     from septet.fields import Severity
+    from septet.matches import Match
 
 __all__ = ["Hit", "Note", "Results", "TierReport", "hits_of"]
+
+#: The parts of a `septet.matches.Sought`, a module that most searches do without.
+SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,9 @@ class Hit:
         entry: the whole entry in mode ``full``, None in mode ``scan``.
         parent: the id of the entry that this one is a part of; None for none.
         parts: with ``group_by``, the other hits with the same parent, best first.
+        snippet: 120 characters around the best match in the description or the context, ``...`` where more stands
+            before or behind; the first 120 of the description where nothing matches, and in the documented profiles.
+            See `excerpt`.
     """
 
     id: str
@@ -50,6 +57,59 @@ class Hit:
     entry: Entry | None = field(default=None, repr=False)
     parent: str | None = None
     parts: tuple[Hit, ...] = ()
+    _origin: tuple[Entry, SoughtParts] | None = field(default=None, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Whoever does not look at the passage does not wait for it.
+            if name != "snippet" or self._origin is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            from septet.matches import Sought, passage_of
+
+            entry, parts = self._origin
+            object.__setattr__(self, "snippet", passage_of(entry, Sought(*parts)))
+            return self.snippet
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """Where the words of the query stand in the entry, by field and position; computed when it is asked for.
+
+        Words match as in the full text: in any form (stems), without accents, parts of identifiers, in scripts without
+        blanks pairs of characters. Empty for an entry that only its vector found.
+        """
+        if self._origin is None:
+            return ()
+        from septet.matches import Sought, matches_of
+
+        entry, parts = self._origin
+        return matches_of(entry, Sought(*parts))
+
+    def excerpt(
+        self,
+        chars: int = 160,
+        *,
+        marks: tuple[str, str] | None = None,
+        escape: Callable[[str], str] | None = None,
+    ) -> str:
+        """Return the passage of the description, or the context, that holds most of the query's words.
+
+        Args:
+            chars: how many characters of the text at most; ``...`` and marks come on top.
+            marks: what stands before and behind each match, such as ``("<b>", "</b>")``; None for nothing.
+            escape: called with each piece of text between marks, such as `html.escape`.
+
+        Raises:
+            QueryError: an argument that cannot be understood.
+        """
+        if self._origin is None:
+            from septet.errors import QueryError
+
+            raise QueryError(f"hit {self.id!r} comes from no search: it knows no query")
+        from septet.matches import Sought, excerpt_of
+
+        entry, parts = self._origin
+        return excerpt_of(entry, Sought(*parts), chars, marks, escape)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
@@ -96,17 +156,32 @@ Scored: TypeAlias = tuple[
 ]
 
 
-def hits_of(entries: Sequence[Entry], scored: Iterable[Scored], *, full: bool) -> tuple[Hit, ...]:
-    """Return ranked entries as hits, with the whole entries if they are wanted."""
+def hits_of(
+    entries: Sequence[Entry],
+    scored: Iterable[Scored],
+    *,
+    full: bool,
+    sought: SoughtParts | None = None,
+    around: bool = False,
+) -> tuple[Hit, ...]:
+    """Return ranked entries as hits, with the whole entries if they are wanted.
+
+    Args:
+        sought: what the query looks for in them.
+        around: their snippets are around the best match.
+    """
     hits = []
     for entry, found, (snippet, tokens) in zip(entries, scored, previews(entries)):
         score, tier, breakdown, signals, confidence, raw = found
         hit: Any = _Filling()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
-        hit.snippet, hit.token_estimate, hit.tier = snippet, tokens, tier
+        hit.token_estimate, hit.tier = tokens, tier
+        if not around:
+            hit.snippet = snippet
         hit.breakdown, hit.signals, hit.confidence, hit.raw = breakdown, signals, confidence, raw
         hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
+        hit._origin = None if sought is None else (entry, sought)
         hit.__class__ = Hit
         hits.append(hit)
     return tuple(hits)

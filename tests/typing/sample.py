@@ -43,6 +43,7 @@ from septet import (
     ImportFault,
     Kind,
     Link,
+    Match,
     Note,
     NoteCode,
     OnError,
@@ -183,6 +184,8 @@ def ask(vault: Vault) -> Iterator[str]:
     for hit in results:
         yield f"{hit.score:.3f} {hit.title} {sorted(hit.tags)} {hit.breakdown.get('semantic', 0.0):.3f}"
     best: Hit = results[0]
+    places: tuple[Match, ...] = best.matches
+    yield best.excerpt(80, marks=("<b>", "</b>"), escape=str.upper) + f" {len(places)} of {results.total or 0}"
     several: Sequence[Hit] = results[:2]
     assert best in several
     notes: tuple[Note, ...] = results.notes

@@ -93,12 +93,14 @@ class TextRules(Checked):
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`).
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
+        snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
     """
 
     stop_words: Literal["keep", "drop"] = "keep"
     grams: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
+    snippet: Literal["match", "start"] = "match"
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
 
 

@@ -322,7 +322,10 @@ def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: S
             tier = one.tier(placed)
             breakdown, signals = parts(one, placed)
         scored.append((score, tiers[tier].name, breakdown, signals, confidence, raw or NO_VALUES))
-    return hits_of(entries_of(whole), scored, full=one.plan.mode == "full")
+    query, rules = one.plan.query, one.plan.profile.text
+    sought = (query.terms, query.begun, query.grams)
+    around = rules.snippet == "match"
+    return hits_of(entries_of(whole), scored, full=one.plan.mode == "full", sought=sought, around=around)
 
 
 def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:

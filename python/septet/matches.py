@@ -1,0 +1,189 @@
+"""Where the words of a query stand in an entry, and the passage around the best of them: made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from septet._core import spans, stop_words
+from septet.arguments import called, listed, shown, utf8, whole
+from septet.entry import SNIPPET_CHARS, Entry
+from septet.errors import QueryError
+
+__all__ = ["Match", "Sought", "excerpt_of", "marks_of", "matches_of", "passage_of"]
+
+#: What stands where a passage leaves text out.
+CUT = "..."
+#: A stop word counts so much beside another word.
+STOP_WORD = 0.1
+#: A passage has at most so many characters.
+MOST_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A place in an entry where a word of the query stands, in any of its forms.
+
+    Attributes:
+        field: ``title``, ``description``, ``context``, ``tags`` or ``id``.
+        start: the first character of the place in the text of the field, as Python counts them.
+        end: the position behind the last character.
+        term: the word of the query: lower case; parts of words where these were searched.
+        item: which of the tags it is in, from 0; None in other fields.
+    """
+
+    field: str
+    start: int
+    end: int
+    term: str
+    item: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a dict, without an ``item`` that is None."""
+        told = {"field": self.field, "start": self.start, "end": self.end, "term": self.term}
+        return told if self.item is None else {**told, "item": self.item}
+
+
+class Sought(NamedTuple):
+    """What a query looks for in texts: its terms, beginnings of words, and whether grams count."""
+
+    terms: tuple[str, ...]
+    begun: tuple[str, ...]
+    grams: bool
+
+    def places(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+        """Return start, end and number of the term of each match, by text."""
+        return spans(texts, self.all, len(self.terms), self.grams)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Terms, then beginnings."""
+        return self.terms + self.begun
+
+
+def matches_of(entry: Entry, sought: Sought) -> tuple[Match, ...]:
+    """Return every place where an entry holds a term, by field and position."""
+    fields = ["title", "description", "context", *["tags"] * len(entry.tags), "id"]
+    texts = [entry.title, entry.description, entry.context, *entry.tags, entry.id]
+    items = [None, None, None, *range(len(entry.tags)), None]
+    terms = sought.all
+    return tuple(
+        Match(field, start, end, terms[term], item)
+        for field, item, places in zip(fields, items, sought.places(texts))
+        for start, end, term in places
+    )
+
+
+def marks_of(value: object) -> tuple[str, str] | None:
+    """Return what stands before and behind each match of a passage.
+
+    Raises:
+        QueryError: neither None nor two texts.
+    """
+    if value is None:
+        return None
+    wanted = "two texts, such as ('<b>', '</b>'), or None"
+    given = () if isinstance(value, str) else listed(value, "marks", QueryError, wanted, 2, of=str)
+    if len(given) != 2:
+        raise QueryError(f"marks is {shown(value)}: wanted {wanted}")
+    return utf8(given[0], "marks", QueryError), utf8(given[1], "marks", QueryError)
+
+
+def excerpt_of(entry: Entry, sought: Sought, chars: object, marks: object, escape: Callable[[str], str] | None) -> str:
+    """Return `passage_of` an entry, its arguments checked; see `septet.Hit.excerpt`."""
+    escaped = called(escape, "escape", QueryError)
+    return passage_of(entry, sought, whole(chars, "chars", QueryError, 1, MOST_CHARS), marks_of(marks), escaped)
+
+
+def passage_of(
+    entry: Entry,
+    sought: Sought,
+    chars: int = SNIPPET_CHARS,
+    marks: tuple[str, str] | None = None,
+    escape: Callable[[str], str] | None = None,
+) -> str:
+    """Return the passage of description or context that holds most of the query's terms; the beginning without any."""
+    texts = (entry.description, entry.context)
+    of_description, of_context = sought.places(texts)
+    weights = _weights(sought.all)
+    first, second = (_best(places, weights, chars) for places in (of_description, of_context))
+    text, places, best = texts[0], of_description, first
+    if second[0] > first[0]:
+        text, places, best = texts[1], of_context, second
+    start, end = _around(text, best[1], best[2], chars)
+    return _written(text, start, end, places if marks else (), marks or ("", ""), escape)
+
+
+def _weights(terms: Sequence[str]) -> Mapping[int, float]:
+    common = frozenset(stop_words())
+    return {number: STOP_WORD if term in common else 1.0 for number, term in enumerate(terms)}
+
+
+def _best(
+    places: Sequence[tuple[int, int, int]], weights: Mapping[int, float], chars: int
+) -> tuple[tuple[float, int], int, int]:
+    """Return the matches that fit into a passage: the weight of their terms and their number, start and end.
+
+    Of equals the first.
+    """
+    best = (0.0, 0), 0, 0
+    held: dict[int, int] = {}
+    weight, last = 0.0, 0
+    for first, (start, end, term) in enumerate(places):
+        while last < len(places) and (places[last][1] - start <= chars or last == first):
+            other = places[last][2]
+            weight += 0.0 if held.get(other) else weights[other]
+            held[other] = held.get(other, 0) + 1
+            last += 1
+        if (round(weight, 6), last - first) > best[0]:
+            best = (round(weight, 6), last - first), start, max(end, places[last - 1][1])
+        held[term] -= 1
+        weight -= 0.0 if held[term] else weights[term]
+    return best
+
+
+def _around(text: str, start: int, end: int, chars: int) -> tuple[int, int]:
+    """Return a passage around matches, the same before as behind, that ends between words where it can."""
+    if len(text) <= chars:
+        return 0, len(text)
+    first = max(0, min(start - max(chars - (end - start), 0) // 2, len(text) - chars))
+    last = first + chars
+    if first and not (text[first - 1].isspace() or text[first].isspace()):
+        # Behind the next blank, unless a match begins before it.
+        blank = next((at for at in range(first, min(start, first + chars // 4)) if text[at].isspace()), None)
+        first = first if blank is None else blank + 1
+    if start > 0 and last < len(text) and not (text[last].isspace() or text[last - 1].isspace()):
+        blank = next((at for at in range(last - 1, max(end, last - chars // 4) - 1, -1) if text[at].isspace()), None)
+        last = last if blank is None else blank
+    return first, last
+
+
+def _written(
+    text: str,
+    start: int,
+    end: int,
+    places: Sequence[tuple[int, int, int]],
+    marks: tuple[str, str],
+    escape: Callable[[str], str] | None,
+) -> str:
+    made, at = [CUT if start else ""], start
+    written = escape or str
+    for first, last in _merged(places, start, end):
+        made += (written(text[at:first]), marks[0], written(text[first:last]), marks[1])
+        at = last
+    return "".join((*made, written(text[at:end]), CUT if end < len(text) else ""))
+
+
+def _merged(places: Sequence[tuple[int, int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the matches inside a passage, those that overlap as one."""
+    merged: list[tuple[int, int]] = []
+    for first, last, _ in places:
+        own = max(first, start), min(last, end)
+        if own[0] >= own[1]:
+            continue
+        if merged and own[0] < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], own[1])
+        else:
+            merged.append(own)
+    return merged
