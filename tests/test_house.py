@@ -47,6 +47,7 @@ FLOORS = (
         "filesystem",
         "target",
         "documents",
+        "watch",
         "_core",
     },
     {"ranking"},

@@ -99,5 +99,13 @@ def overloads_for_type_checkers(twin, name):
     return found
 
 
+@pytest.mark.parametrize("kind", PAIRS)
+def test_what_python_asks_without_a_name_has_its_twin(kind):
+    assert {name for name in ("__iter__", "__getitem__", "__next__") if hasattr(kind, name)} == {"__iter__"}
+    assert hasattr(PAIRS[kind], "__aiter__")
+    # Counting would run on the loop's thread.
+    assert not [name for name in ("__len__", "__contains__", "__iter__") if hasattr(PAIRS[kind], name)]
+
+
 def test_the_async_classes_are_public():
     assert {"AsyncVault", "AsyncFederation"} <= set(septet.__all__)

@@ -140,6 +140,11 @@ if TYPE_CHECKING:
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
     from septet.vault.writing import Progress as Progress
+    from septet.watch.events import (
+        SearchEvent as SearchEvent,
+        SearchMethod as SearchMethod,
+        WriteEvent as WriteEvent,
+    )
 
     __version__: str
 else:
@@ -199,6 +204,7 @@ else:
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
         "vault.writing": "Progress",
+        "watch.events": "SearchEvent SearchMethod WriteEvent",
     }
     #: Modules that are there as attributes without an import of their own.
     _MODULES = frozenset("embedding entry errors federation index notes profiles results vault".split())

@@ -26,6 +26,8 @@ from septet.search.federated import FederatedSearch
 from septet.search.run import recalled, results_of, run
 from septet.tiers import Tier
 from septet.tiers.protocol import SearchAgain
+from septet.watch import log
+from septet.watch.stages import SLOW_MS, STAGES
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
     from septet.explanation import Explanation
     from septet.search.tier_threads import TierThreads
+    from septet.watch.hooks import Watch
 
 __all__ = ["Searchable"]
 
@@ -52,6 +55,8 @@ class Searchable(ABC):
     """Something that can be searched: one vault, or several as tiers."""
 
     _profile: ProfileLike
+    #: Hooks and spans; None for none.
+    _watch: Watch | None = None
 
     @takes_options
     def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
@@ -111,8 +116,18 @@ class Searchable(ABC):
             VectorError: the query vector fits no vectors of the vault.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
+        if (self._watch is not None or log.searches_heard(log.DEBUG)) and STAGES.get() is None:
+            # Most searches are watched by nobody.
+            from septet.watch.watching import searched
+
+            return cast("Results", searched(self, "search", Searchable.search, (query,), options))
         plan = self._plan(query, options)
-        return run(self._tiers(), [self._asked(plan)], self._tier_threads())[0]
+        results = run(self._tiers(), [self._asked(plan)], self._tier_threads())[0]
+        if (results.notes or results.took_ms > SLOW_MS) and STAGES.get() is None:
+            from septet.watch.watching import tell_results
+
+            tell_results(self, results)
+        return results
 
     @takes_recall_options
     def recall(self, query: str, limit: int | None = None, **options: Unpack[RecallOptions]) -> Results:
@@ -292,7 +307,10 @@ class Searchable(ABC):
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
         now = self._clock()
-        return make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
+        plan = make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
+        if (stages := STAGES.get()) is not None:
+            stages.mark("plan")
+        return plan
 
     def _asked(self, plan: Plan) -> Plan:
         """Return the plan with the query embedded for every tier that has vectors."""
@@ -301,7 +319,10 @@ class Searchable(ABC):
         from septet.embedding.attach import with_query_vectors
 
         threads = self._tier_threads()
-        return with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
+        embedded = with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
+        if (stages := STAGES.get()) is not None:
+            stages.mark("embed")
+        return embedded
 
 
 def _parts(plans: Sequence[Plan], workers: int) -> list[list[int]]:

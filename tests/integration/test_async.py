@@ -187,6 +187,25 @@ def test_items_may_come_from_an_async_iterable(tmp_path, n):
     assert told == [(min(n, end), None) for end in (5_000, 10_000, 15_000) if n and end - 5_000 < n]
 
 
+@pytest.mark.parametrize("n", [0, 1, 600])
+def test_entries_are_iterated_and_listed_page_by_page(n):
+    async def ask():
+        async with AsyncVault(":memory:", clock=lambda: 1_000.0) as vault, AsyncFederation({"a": vault}) as both:
+            await vault.add_many([{"id": f"{i:04}", "title": f"ducks {i}"} for i in range(n)])
+            paged, after = [], None
+            while page := await vault.entries(order_by="id", limit=250, after=after):
+                paged += [entry.id for entry in page]
+                after = page.next
+                if after is None:
+                    break
+            one_by_one = [entry.id async for entry in vault]
+            of_tiers = [entry.id async for entry in both]
+            assert await vault.count() == await both.count() == n
+            return paged, one_by_one, of_tiers
+
+    assert asyncio.run(ask()) == ([f"{i:04}" for i in range(n)],) * 3
+
+
 def test_a_source_may_ask_the_vault_that_it_feeds():
     async def ask():
         async with AsyncVault(":memory:", max_workers=1) as vault:

@@ -53,6 +53,7 @@ from septet import (
     RecallOptions,
     Rest,
     Results,
+    SearchEvent,
     SearchOptions,
     Severity,
     Smoothing,
@@ -67,6 +68,7 @@ from septet import (
     Vault,
     VectorIndex,
     Weights,
+    WriteEvent,
     embedder_from,
     evaluate,
     feedback_judgements,
@@ -297,6 +299,16 @@ def scan() -> None:
     assert sparse.indptr.tolist() == [0, 2]
 
 
+def watch(folder: Path) -> None:
+    searches: list[SearchEvent] = []
+    writes: list[WriteEvent] = []
+    with Vault(folder / "watched.db", on_search=searches.append, on_write=writes.append) as vault:
+        vault.add(title="Rotate keys")
+        vault.search("keys")
+    slowest: str = max(searches[0].stages, key=lambda stage: searches[0].stages[stage])
+    assert slowest and searches[0].error is None and writes[0].count == 1
+
+
 async def later(folder: Path) -> None:
     async with AsyncVault(folder / "later.db", max_workers=2) as vault:
         first: str = await vault.add(title="Rotate keys", tags=["security"])
@@ -320,6 +332,7 @@ def main(folder: Path) -> None:
         judge(vault)
     embed(folder)
     scan()
+    watch(folder)
     asyncio.run(later(folder))
     try:
         Vault(folder / "none.db", read_only=True)

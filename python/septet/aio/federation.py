@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from septet.aio.mirror import Mirror, mirrored
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
 from septet.arguments import shown
+from septet.entry import Entry
 from septet.errors import TierError
 from septet.federation.federation import Federation
 from septet.profiles import ProfileLike
@@ -18,6 +19,8 @@ from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncFederation"]
 
@@ -28,7 +31,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     Args:
         tiers: vaults by tier name, each of them a `Vault` or an `AsyncVault` that is open. They stay open: they belong
             to the caller.
-        weights: as for `Federation`, as are the next two.
+        weights: as for `Federation`, as are all but the last.
         max_workers: as for `AsyncVault`; threads of its own.
 
     Raises:
@@ -42,10 +45,14 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         *,
         clock: Callable[[], float] | None = None,
         profile: ProfileLike = "septet",
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
         max_workers: int | None = None,
     ) -> None:
         super().__init__(workers_of(max_workers))
-        self._make_federation = partial(_federation, tiers, weights, clock=clock, profile=profile)
+        self._make_federation = partial(
+            _federation, tiers, weights, clock=clock, profile=profile, on_search=on_search, on_write=on_write
+        )
 
     @classmethod
     def of(cls, federation: Federation, *, max_workers: int | None = None) -> Self:
@@ -98,6 +105,14 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
     get = mirrored(Federation.get)
     load = mirrored(Federation.load)
+    get_many = mirrored(Federation.get_many)
+    entries = mirrored(Federation.entries)
+    count = mirrored(Federation.count)
+    facets = mirrored(Federation.facets)
+
+    def __aiter__(self) -> AsyncIterator[Entry]:
+        return self._iterated(iter)
+
     feedback = mirrored(Federation.feedback)
     import_ = mirrored(Federation.import_)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.fields import EntryFields, EntryItem, EntryOverrides, Split, VectorLike
+    from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncVault"]
 
@@ -32,10 +33,10 @@ class AsyncVault(Mirror[Vault], of=Vault):
     """A `Vault` for asyncio: the same methods with the same arguments, awaited. Nothing is done on the loop's thread.
 
     Open it by ``async with AsyncVault(path) as vault`` or ``vault = await AsyncVault.open(path)``. Tasks, threads and
-    loops may share it. Instead of ``id in vault`` ask `get`, instead of ``len(vault)`` see `stats`.
+    loops may share it. ``async for entry in vault`` iterates; `count` and `get` stand for ``len`` and ``in``.
 
-    Functions that you pass (``progress``, ``clock``, an embedder), and iterables, are called on a thread without a
-    loop. A call that is cancelled ends at once. It is dropped if no thread has begun it; otherwise it goes on to its
+    Functions that you pass (``progress``, ``clock``, hooks, an embedder), and iterables, are called on a thread without
+    a loop. A call that is cancelled ends at once. It is dropped if no thread has begun it; otherwise it goes on to its
     end, so that a transaction is stored whole or not at all. Which of the two, the caller cannot know.
 
     Args:
@@ -60,6 +61,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
         embedding_options: EmbeddingOptions | None = None,
         sidecar: bool = True,
         mapped: bool = True,
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
         max_workers: int | None = None,
     ) -> None:
         super().__init__(workers_of(max_workers))
@@ -76,6 +79,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
             embedding_options=embedding_options,
             sidecar=sidecar,
             mapped=mapped,
+            on_search=on_search,
+            on_write=on_write,
         )
 
     @classmethod
@@ -119,6 +124,14 @@ class AsyncVault(Mirror[Vault], of=Vault):
 
     get = mirrored(Vault.get)
     load = mirrored(Vault.load)
+    get_many = mirrored(Vault.get_many)
+    entries = mirrored(Vault.entries)
+    count = mirrored(Vault.count)
+    facets = mirrored(Vault.facets)
+
+    def __aiter__(self) -> AsyncIterator[Entry]:
+        return self._iterated(iter)
+
     links = mirrored(Vault.links)
     stats = mirrored(Vault.stats)
 

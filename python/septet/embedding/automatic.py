@@ -10,11 +10,12 @@ from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 from septet.embedding.pipeline import Pipeline
-from septet.embedding.report import EmbedReport
+from septet.embedding.report import EmbedReport, log_report
 from septet.errors import Closed, SeptetError
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.tables.claims import new_owner
+from septet.watch import log
 
 __all__ = ["Activity", "Automatic"]
 
@@ -146,8 +147,10 @@ class Automatic:
         except Closed:
             return False
         except SeptetError as fault:
+            log.say("embedding", log.WARNING, "automatic embedding stopped: %s", type(fault).__name__)
             self.notes = (Note("embedding_stopped", str(fault), "it is tried again automatically"),)
             return True
+        log_report(self.report, self._pipeline.store.path)
         self.notes = self.report.notes
         self._refused |= tally.refused
         if tally.embedded:

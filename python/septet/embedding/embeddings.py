@@ -16,7 +16,7 @@ from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
-from septet.embedding.report import EmbedReport, Tally
+from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError
 from septet.results import Note
 from septet.storage.store import Store
@@ -139,6 +139,7 @@ class Embeddings:
             self._run_batch_jobs(tally, progress, wait)
         with self._automatic.lock:
             report, tally = self._pipeline.run(progress=progress, tally=tally)
+        log_report(report, self._store.path)
         if tally.embedded:
             self.query_embedders[report.model].recover()
         return report

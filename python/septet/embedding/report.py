@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from septet.notes import Note, NoteCode
+from septet.watch import log
 
-__all__ = ["EmbedReport", "Tally"]
+__all__ = ["EmbedReport", "Tally", "log_report"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,18 @@ class EmbedReport:
         """Return everything as a JSON-ready dict."""
         counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests")
         return {**{name: getattr(self, name) for name in counts}, "notes": [n.to_dict() for n in self.notes]}
+
+
+def log_report(report: EmbedReport, path: str) -> None:
+    """Log what a run did; a provider's words may repeat a text, so of what went wrong the codes alone."""
+    if not (report.embedded or report.cached or report.failed):
+        return
+    counts = report.embedded, report.cached, report.failed, report.missing, report.requests
+    said = "%s: %d texts embedded by %s, %d from the cache, %d failed, %d missing, %d requests"
+    log.say("embedding", log.INFO, said, path, counts[0], report.model, *counts[1:])
+    if report.failed:
+        codes = sorted({note.code for note in report.notes})
+        log.say("embedding", log.WARNING, "%s: %d texts failed: %s", path, report.failed, ", ".join(codes))
 
 
 @dataclass(slots=True)

@@ -21,15 +21,19 @@ from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.tiers import LocalTier
 from septet.vault.vault import Vault
+from septet.watch.hooks import watch_of
+from septet.watch.watched import watched
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import Embeddings
+    from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["Federation"]
 
 MAX_PRIORITY = 2.0
 
 
+@watched
 class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
@@ -43,6 +47,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
         weights: priorities by tier name, 0 to 2; the defaults are agent 1.0, project 0.8, team 0.6, others 0.5.
         clock: returns the current time in epoch seconds; None uses the clock of the highest tier.
         profile: how searches rank unless they name another profile.
+        on_search: as for `Vault`; hooks of the tiers are not told of searches of the federation.
+        on_write: as for `Vault`; hooks of the tier that is written are told as well.
 
     Raises:
         TierError: no dict of vaults, a priority out of range, or one for an unknown tier.
@@ -56,8 +62,11 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
         *,
         clock: Callable[[], float] | None = None,
         profile: ProfileLike = "septet",
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
     ) -> None:
         self._given_clock = called(clock, "clock", TierError)
+        self._watch = watch_of(on_search, on_write, TierError)
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
         self._threads = TierThreads()

@@ -10,6 +10,7 @@ from septet.errors import SeptetError
 from septet.query.plan import MOST, Plan
 from septet.results import Note, TierReport
 from septet.tiers.protocol import Recalled, Session, Standing, Tier
+from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
     from septet.query.deadline import Deadline
@@ -92,6 +93,9 @@ class FederatedSearch:
         self._errors: dict[int, str] = {}
         #: The places of tiers that did not answer in time.
         self.late: list[int] = []
+        stages = STAGES.get()
+        #: Of a search that somebody watches.
+        self.stages = stages if stages is not None and stages.single else None
         if self.plan.deadline is not None:
             # Opening a tier takes its share of the time: it is part of `recall`.
             return
@@ -104,6 +108,8 @@ class FederatedSearch:
         except BaseException:
             self.close()
             raise
+        if self.stages is not None:
+            self.stages.mark("open")
 
     def close(self) -> None:
         """End the search in every tier."""
@@ -122,6 +128,8 @@ class FederatedSearch:
         """
         if (deadline := self.plan.deadline) is not None:
             self._recall_until(deadline)
+            if self.stages is not None:
+                self.stages.mark("recall")
             return
         sessions = self._sessions
 
@@ -146,6 +154,8 @@ class FederatedSearch:
             else:
                 self._take(place, outcome)
         self._recalled = len(self._events)
+        if self.stages is not None:
+            self.stages.mark("recall")
         if not self.answers:
             raise self._failures[0]
 

@@ -172,9 +172,13 @@ def results_of(search: FederatedSearch) -> list[Results]:
     try:
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
         candidates = read(search, all_ranked)
+        if search.stages is not None:
+            search.stages.mark("read")
         return [_results(search, one, candidates) for one in all_ranked]
     finally:
         search.close()
+        if search.stages is not None:
+            search.stages.mark("hits")
 
 
 def ranked(search: FederatedSearch, query: int) -> Ranked:
@@ -190,7 +194,11 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     pool = recalled[0].pool
     if len(recalled) > 1:
         pool = merged(search, query, [found.pool for found in recalled])
+        if search.stages is not None:
+            search.stages.mark("merge")
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
+    if search.stages is not None:
+        search.stages.mark("rank")
     late = NOTHING
     if search.linked and "graph" in plan.profile.columns and len(pool):
         if _late(plan):
@@ -200,6 +208,8 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
             from septet.search.graph import with_graph
 
             ranking = with_graph(search, query, ranking, weights)
+            if search.stages is not None:
+                search.stages.mark("graph")
     memories = _memories(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -13,6 +14,7 @@ from septet.snapshot.postings import PostingsBuffers
 from septet.snapshot.sidecar import Sidecar, Stamp
 from septet.snapshot.snapshot import Snapshot
 from septet.storage.store import Store, store_id
+from septet.watch import log
 
 __all__ = ["Build", "Save", "Verify", "save"]
 
@@ -96,8 +98,10 @@ class Save:
                 self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
             except _core.Damaged as fault:
                 # The sidecar in use was changed while it was copied, or the new one at once.
+                log.say("sidecar", log.WARNING, "%s was damaged; it is made anew", self.sidecar.folder)
                 self.give_up(fault)
             except (OSError, ValueError) as fault:
+                log.say("sidecar", log.WARNING, "%s cannot be written: %s", self.sidecar.folder, fault)
                 self.fail(fault)
         return False
 
@@ -129,4 +133,9 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
 
         checkpoint.write(to, step)
 
-    return sidecar.write(stamp, fill, needed, wait=wait)
+    started = time.perf_counter()
+    made = sidecar.write(stamp, fill, needed, wait=wait)
+    if made is not None:
+        took_ms = (time.perf_counter() - started) * 1e3
+        log.say("sidecar", log.INFO, "%s written, generation %d, in %.0f ms", sidecar.folder, stamp.generation, took_ms)
+    return made

@@ -125,6 +125,11 @@ class Store:
         self._writer = None
 
     @property
+    def last_generation(self) -> int:
+        """The generation that was written last by way of this object; 0 if none was."""
+        return max(self._last_written[0], 0)
+
+    @property
     def closed(self) -> bool:
         """Whether `close` was called."""
         return self._closed

@@ -23,15 +23,19 @@ from septet.vault.listed import Listed
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
 from septet.vault.vectors import Vectors
+from septet.watch.hooks import watch_of
+from septet.watch.watched import watched
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
     from septet.embedding.options import EmbeddingOptions
     from septet.stats import Optimized
+    from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["Vault"]
 
 
+@watched
 class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
     """One SQLite file of knowledge. Threads and processes may share it.
 
@@ -51,6 +55,8 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
             may be deleted at any time. False keeps everything in memory.
         mapped: map the files in that folder, so that processes share their pages. False reads them into memory, as is
             done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
+        on_search: called with a `SearchEvent` after each search, on the thread that searched.
+        on_write: called with a `WriteEvent` after each call that writes. What hooks raise is logged, and harms nothing.
 
     Raises:
         StoreError: the file cannot be used; the subclass says why.
@@ -72,10 +78,13 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
         embedding_options: EmbeddingOptions | None = None,
         sidecar: bool = True,
         mapped: bool = True,
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
     ) -> None:
         file = file_path(path, "path", StoreError)
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped}, StoreError)
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
+        self._watch = watch_of(on_search, on_write, StoreError)
         self._profile = resolve(profile)
         self._store = Store(file, read_only=read_only)
         beside = (

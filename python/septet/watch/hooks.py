@@ -1,0 +1,60 @@
+"""Who watches a vault or a federation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import called
+from septet.errors import SeptetError
+from septet.watch import log
+
+if TYPE_CHECKING:
+    from septet.watch.events import SearchEvent, WriteEvent
+
+__all__ = ["Watch", "watch_of"]
+
+
+class Watch:
+    """The hooks of a vault or a federation.
+
+    Attributes:
+        tracer: makes spans; None for none.
+    """
+
+    def __init__(
+        self, on_search: Callable[[SearchEvent], object] | None, on_write: Callable[[WriteEvent], object] | None
+    ) -> None:
+        self.on_search, self.on_write = on_search, on_write
+        self.tracer: Any = None
+        self._failed: set[int] = set()
+
+    def tell(self, hook: Callable[[Any], object], event: SearchEvent | WriteEvent) -> None:
+        """Call a hook; what it raises is logged, the first time, and harms nothing."""
+        try:
+            hook(event)
+        except Exception as fault:  # noqa: BLE001 - code of the caller's, which may raise anything
+            if id(hook) in self._failed:
+                return
+            self._failed.add(id(hook))
+            listener = log.logger("hooks")
+            if listener is not None:
+                # Without its words, which may repeat a query.
+                said = (getattr(hook, "__qualname__", type(hook).__name__), type(fault).__name__)
+                listener.error("the hook %s raised %s; this is said once, and harms no search and no write", *said)
+                listener.debug("what it raised", exc_info=fault)
+
+
+def watch_of(
+    on_search: Callable[[SearchEvent], object] | None,
+    on_write: Callable[[WriteEvent], object] | None,
+    error: type[SeptetError],
+) -> Watch | None:
+    """Return who watches; None if nobody does.
+
+    Raises:
+        error: a hook is no plain function.
+    """
+    called(on_search, "on_search", error)
+    called(on_write, "on_write", error)
+    return None if on_search is None and on_write is None else Watch(on_search, on_write)

@@ -1,0 +1,56 @@
+"""The methods that tell of themselves when somebody listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from septet.watch import log
+from septet.watch.stages import STAGES
+
+__all__ = ["SEARCHES", "WRITES", "watched"]
+
+_Kind = TypeVar("_Kind", bound=type)
+
+#: Methods that search, beside `search`, which every program waits for and which asks by itself.
+SEARCHES = frozenset({"recall", "search_many", "similar", "explain"})
+#: Methods that write.
+WRITES = frozenset(
+    "add add_many update remember forget delete purge link link_many unlink feedback reset_feedback import_".split()
+)
+
+
+def watched(kind: _Kind) -> _Kind:
+    """Let the methods of a class that search or write tell of themselves; a decorator of the class."""
+    for name in SEARCHES:
+        if hasattr(kind, name):
+            setattr(kind, name, _search(name, getattr(kind, name)))
+    for name in WRITES:
+        if hasattr(kind, name):
+            setattr(kind, name, _write(name, getattr(kind, name)))
+    return kind
+
+
+def _search(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        if (self._watch is None and not log.searches_heard(log.DEBUG)) or STAGES.get() is not None:
+            return method(self, *args, **options)
+        from septet.watch.watching import searched
+
+        return searched(self, name, method, args, options)  # type: ignore[arg-type]
+
+    return call
+
+
+def _write(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        if self._watch is None and not log.writes_heard(log.INFO):
+            return method(self, *args, **options)
+        from septet.watch.watching import written
+
+        return written(self, name, method, args, options)
+
+    return call
