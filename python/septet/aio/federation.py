@@ -105,6 +105,9 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
     get = mirrored(Federation.get)
     load = mirrored(Federation.load)
+    links = mirrored(Federation.links)
+    stats = mirrored(Federation.stats)
+    vectors = mirrored(Federation.vectors)
     get_many = mirrored(Federation.get_many)
     entries = mirrored(Federation.entries)
     count = mirrored(Federation.count)

@@ -124,6 +124,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
 
     get = mirrored(Vault.get)
     load = mirrored(Vault.load)
+    vectors = mirrored(Vault.vectors)
     get_many = mirrored(Vault.get_many)
     entries = mirrored(Vault.entries)
     count = mirrored(Vault.count)
