@@ -47,11 +47,12 @@ def test_a_program_that_uses_the_whole_public_api_has_no_error(errors):
     assert [one for one in errors if one[0] == SAMPLE.name] == []
 
 
-def test_each_of_ten_typical_mistakes_is_one_error_and_nothing_else_is(errors):
+def test_each_typical_mistake_is_an_error_and_nothing_else_is(errors):
     lines = MISTAKES.read_text(encoding="utf-8").splitlines()
     marked = [number for number, line in enumerate(lines, start=1) if line.endswith("# error")]
-    assert len(marked) == 10
-    assert [line for name, line, _ in errors if name == MISTAKES.name] == marked
+    assert len(marked) == 21
+    # mypy says some things twice.
+    assert sorted({line for name, line, _ in errors if name == MISTAKES.name}) == marked
 
 
 def test_the_program_does_what_its_types_say(tmp_path):
