@@ -69,5 +69,5 @@ def test_the_program_uses_every_class_and_function_that_is_public():
     assert {name for name in unused if not issubclass(getattr(septet, name), Exception)} == {
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
         *("OpenAIEmbedder", "VoyageEmbedder", "LegReport"),
-        *("EntryChanges", "EntryFields", "EntryOverrides", "MemoryFields", "SpanFields", "Strings"),
+        *("EntryChanges", "EntryFields", "EntryOverrides", "FrameLike", "MemoryFields", "SpanFields", "Strings"),
     }

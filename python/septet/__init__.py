@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         EntryFields as EntryFields,
         EntryItem as EntryItem,
         EntryOverrides as EntryOverrides,
+        FrameLike as FrameLike,
         MemoryFields as MemoryFields,
         Severity as Severity,
         Span as Span,
@@ -184,8 +185,8 @@ else:
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (
-            "Action EntryChanges EntryFields EntryItem EntryOverrides MemoryFields Severity Span SpanFields Split "
-            "Strings Time Trust VectorLike"
+            "Action EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields Severity Span SpanFields "
+            "Split Strings Time Trust VectorLike"
         ),
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",

@@ -19,6 +19,7 @@ __all__ = [
     "EntryFields",
     "EntryItem",
     "EntryOverrides",
+    "FrameLike",
     "MemoryFields",
     "Severity",
     "Span",
@@ -55,6 +56,16 @@ class Strings(Protocol):
     def __iter__(self) -> Iterator[str]: ...
 
     def __len__(self) -> int: ...
+
+
+class FrameLike(Protocol):
+    """A data frame: ``pandas.DataFrame``, ``polars.DataFrame``, ``pyarrow.Table`` or ``pyarrow.RecordBatch``."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from septet import _core
 from septet.arguments import shown
 from septet.errors import VectorError
 
-__all__ = ["MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
+__all__ = ["MOST", "MOST_DIMENSIONS", "QueryVector", "entry_vector", "numbers", "query_vector"]
 
 #: A vector has 1 to so many components.
 MOST_DIMENSIONS = 65_536

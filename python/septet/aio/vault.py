@@ -19,11 +19,12 @@ from septet.vault.vault import Vault
 from septet.vault.writing import Progress
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from typing_extensions import Self, Unpack
 
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.fields import EntryFields, EntryItem, EntryOverrides, Split, VectorLike
+    from septet.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, Split, VectorLike
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncVault"]
@@ -166,8 +167,11 @@ class AsyncVault(Mirror[Vault], of=Vault):
     async def add_many(
         self,
         items: Iterable[Entry | EntryItem | Mapping[str, object]]
-        | AsyncIterable[Entry | EntryItem | Mapping[str, object]],
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
+        | FrameLike,
         *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
     ) -> list[str]:
@@ -175,12 +179,14 @@ class AsyncVault(Mirror[Vault], of=Vault):
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            EntryError: ``progress`` is no plain function.
+            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
         """
         if isinstance(items, AsyncIterable):
             called(progress, "progress", EntryError)
+            if vectors is not None or model is not None:
+                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             return await add_many_from(items, self._add_many, progress, split=split)
-        return await self._add_many(items, split=split, progress=progress)
+        return await self._add_many(items, vectors=vectors, model=model, split=split, progress=progress)
 
     _add_many = mirrored(Vault.add_many)
     update = mirrored(Vault.update)

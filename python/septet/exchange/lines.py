@@ -30,6 +30,8 @@ class JsonLines(Source):
 class Records(Source):
     """Dicts, entries or lines of JSON of a collection or iterator. ``line`` counts them."""
 
+    counted = True
+
     def __init__(self, source: Any) -> None:
         super().__init__(length=len(source) if isinstance(source, (list, tuple)) else None)
         self._source = source

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet.arguments import called, cut, exact, shown
 from septet.entry import Entry
-from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError
+from septet.errors import BatchError, EntryError, EntryNotFound, SeptetError, VectorError
 from septet.exchange.imported import Imported, ImportFault, OnError
 from septet.exchange.mapping import Mapper
 from septet.exchange.source import LeftOut, Source
@@ -18,6 +19,7 @@ from septet.profiles import resolve
 from septet.storage.tables import unchanged
 from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
+from septet.vault.blocks import checked_matrix
 from septet.vault.writing import Progress, Writable
 
 __all__ = ["import_from"]
@@ -36,6 +38,8 @@ def import_from(
     map: object,
     rest: object,
     on_error: OnError,
+    vectors: object,
+    model: str | None,
     split: object,
     progress: Progress | None,
 ) -> Imported:
@@ -44,7 +48,11 @@ def import_from(
     loading = _Loading(
         vault, Mapper(map, rest), _checked_on_error(on_error), words, called(progress, "progress", EntryError)
     )
+    if model is not None and vectors is None:
+        raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
     with opened(source, form) as found:
+        if vectors is not None:
+            loading.beside(vectors, model, found.length if found.counted else None)
         return loading.run(found)
 
 
@@ -73,6 +81,8 @@ class _Loading:
         self.stored = self.unchanged = self.skipped = self.seen = 0
         self.faults: list[ImportFault] = []
         self.others: list[tuple[ImportFault, str, Mapping[str, Any]]] = []
+        self.matrix: NDArray[np.generic] | None = None
+        self.model: str | None = None
         self._renew()
 
     def _renew(self) -> None:
@@ -80,6 +90,17 @@ class _Loading:
         #: Of each row: where it came from, and whether its times were given.
         self.places: list[ImportFault] = []
         self.timed: list[bool] = []
+
+    def beside(self, vectors: object, model: str | None, count: int | None) -> None:
+        """Take a matrix with a vector for each record.
+
+        Raises:
+            EntryError: the number of records is not known.
+            VectorError: another shape, or no numbers.
+        """
+        if count is None:
+            raise EntryError("vectors= is for a list or a frame of records, whose number is known: make a list first")
+        self.matrix, self.model = checked_matrix(vectors, count), model
 
     def run(self, source: Source) -> Imported:
         """Store all records of a source.
@@ -146,6 +167,10 @@ class _Loading:
         else:
             fields = self._stamped(self.mapper.fields(record))
         vector, model = fields.pop("vector", None), fields.pop("model", None)
+        if self.matrix is not None:
+            if vector is not None or model is not None:
+                raise VectorError("it has a vector or a model of its own beside vectors=: leave one out")
+            vector, model = self.matrix[self.source.line - 1], self.model
         words = words_a_part(fields.pop("split")) if "split" in fields else self.words
         # What was split comes with its parts.
         words = words if fields.get("parent") is None else None

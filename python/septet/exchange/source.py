@@ -32,10 +32,12 @@ class Source(ABC):
         origin: `Entry.source` of what does not say its own.
         unit: what ``line`` counts.
         length: how many records there are, if that is known.
+        counted: whether each record of ``length`` is an entry, numbered by ``line``.
         json: whether records are JSON, where an export marks links and feedback.
         notes: what there is to say about the source.
     """
 
+    counted = False
     json = True
     unit = "line"
 

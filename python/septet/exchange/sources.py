@@ -96,10 +96,12 @@ def _checked_file(path: Path) -> BinaryIO:
 
 
 def _given(source: Any, format: Format | None) -> Source:
+    from septet.exchange.frames import Frame, frame_rows
+
+    if format is None and (rows := frame_rows(source)) is not None:
+        return Frame(rows)
     if isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(source, Iterable):
-        raise EntryError(
-            f"source is {shown(source)}: wanted the path of a file or folder, an open stream, lines of JSON, or dicts"
-        )
+        raise EntryError(f"source is {shown(source)}: wanted a path, an open stream, lines of JSON, dicts, or a frame")
     if format == "text":
         raise EntryError("format='text' wants the path of a file or folder")
     readline, read = getattr(source, "readline", None), getattr(source, "read", None)

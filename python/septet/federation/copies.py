@@ -10,8 +10,10 @@ from septet.federation.parts import Parts
 from septet.vault.writing import Progress
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from septet.exchange.imported import Format, Imported, OnError, Rest
-    from septet.fields import Split
+    from septet.fields import FrameLike, Split
 
 __all__ = ["CopiedTiers"]
 
@@ -21,12 +23,14 @@ class CopiedTiers(Parts):
 
     def import_(
         self,
-        source: str | os.PathLike[str] | Iterable[Any],
+        source: str | os.PathLike[str] | Iterable[Any] | FrameLike,
         *,
         format: Format | None = None,
         map: Mapping[str, str | None] | None = None,
         rest: Rest = "attrs",
         on_error: OnError = "stop",
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
         tier: str | None = None,
@@ -39,6 +43,8 @@ class CopiedTiers(Parts):
             map: fields of the source to those of an entry.
             rest: what becomes of fields that an entry does not have.
             on_error: what happens at a record that cannot be stored.
+            vectors: a row for each record of a list or a frame.
+            model: the model that made ``vectors``.
             split: how long texts become parts.
             progress: called with the number of entries stored and the total.
             tier: the tier to store it in; None takes the highest.
@@ -52,6 +58,5 @@ class CopiedTiers(Parts):
             TierError: there is no such tier, or none at all.
         """
         vault = self._first() if tier is None else self._named(tier)
-        return vault.import_(
-            source, format=format, map=map, rest=rest, on_error=on_error, split=split, progress=progress
-        )
+        options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}
+        return vault.import_(source, **options, vectors=vectors, model=model, split=split, progress=progress)

@@ -107,6 +107,29 @@ class Batch:
             self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
             self.size_bytes += sum(v.nbytes for v in vectors.values())
 
+    def take_block(
+        self, items: Sequence[object], vectors: NDArray[np.float32] | None, model: str | None, *, now: float
+    ) -> bool:
+        """Take in dicts of plain fields, with rows of a checked matrix beside them; False if one wants other checks."""
+        rows = entries.plain_rows(items, now=now)
+        if not rows or any(row.parent == row.id for row in rows if row.parent is not None):
+            return False
+        size = sum(len(r[5]) + len(r[6]) + len(r[7]) + len(r[10]) for r in rows)
+        if size > BATCH_BYTES:
+            return False
+        if vectors is not None:
+            try:
+                (named,) = stored_vectors.checked(vectors[0], model, rows[0].id)
+            except EntryError:
+                return False
+            self.vectors += [GivenVectors(row.id, row.text_hash, {named: one}) for row, one in zip(rows, vectors)]
+            size += vectors.nbytes
+        for row in rows if self.parts else ():
+            self.parts.pop(row.id, None)
+        self.rows += rows
+        self.size_bytes += size
+        return True
+
     def store(self, write: Writing, *, one_per_entry: bool, now: float) -> None:
         """Store everything; parts that an entry had before, and has no more, are deleted.
 

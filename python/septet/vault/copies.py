@@ -11,8 +11,10 @@ from septet.errors import StoreError
 from septet.vault.writing import Progress, Writable
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from septet.exchange.imported import Format, Imported, OnError, Rest
-    from septet.fields import Split
+    from septet.fields import FrameLike, Split
 
 __all__ = ["Copied"]
 
@@ -80,12 +82,14 @@ class Copied(Writable):
 
     def import_(
         self,
-        source: str | os.PathLike[str] | Iterable[Any],
+        source: str | os.PathLike[str] | Iterable[Any] | FrameLike,
         *,
         format: Format | None = None,
         map: Mapping[str, str | None] | None = None,
         rest: Rest = "attrs",
         on_error: OnError = "stop",
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
     ) -> Imported:
@@ -103,7 +107,7 @@ class Copied(Writable):
 
         Args:
             source: a file; a folder of texts (each file an entry, its path in the folder the id); an open stream; lines
-                of JSON; or dicts and entries, also from an iterator.
+                of JSON; dicts and entries, also from an iterator; or a data frame of pandas, polars or Arrow.
             format: ``jsonl`` (an object a line), ``json`` (an array, or objects one behind the other, read piece by
                 piece), ``csv`` (with a header; the delimiter is found), ``tsv``, or ``text``; None goes by the name of
                 the file, else by its beginning. All are UTF-8.
@@ -112,6 +116,8 @@ class Copied(Writable):
             rest: fields that an entry does not have go to ``attrs``, are left out (``drop``), or are an ``error``.
             on_error: what happens at a record that cannot be stored: ``stop``, ``skip``, or a function that is called
                 with the `ImportFault`, after which it is skipped.
+            vectors: numbers of shape ``(n, d)``, a row for each record of a list or a frame, in turn.
+            model: the model that made ``vectors``.
             split: as for `add_many`.
             progress: called after each transaction with the number of entries stored and the total, which is estimated
                 from the part of a file that was read, or None.
@@ -126,4 +132,4 @@ class Copied(Writable):
         from septet.exchange.run import import_from
 
         options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}
-        return import_from(self, source, **options, split=split, progress=progress)
+        return import_from(self, source, **options, vectors=vectors, model=model, split=split, progress=progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -18,6 +18,7 @@ from septet.storage.tables.links import Link
 from septet.vault.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, stopped, words_a_part
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
     from septet.fields import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         EntryFields,
         EntryItem,
         EntryOverrides,
+        FrameLike,
         MemoryFields,
         Split,
         Strings,
@@ -111,31 +113,54 @@ class Writable(ABC):
 
     def add_many(
         self,
-        items: Iterable[Entry | EntryItem | Mapping[str, object]],
+        items: Iterable[Entry | EntryItem | Mapping[str, object]] | FrameLike,
         *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
     ) -> list[str]:
         """Store many entries and return their ids, in transactions of 5,000 entries or 32 MB.
 
         Args:
-            items: entries, or dicts with the arguments of `add`.
+            items: entries, or dicts with the arguments of `add`; or a data frame of pandas, polars or Arrow whose
+                columns are these arguments (`import_` maps others). What is missing in a frame is left out.
+            vectors: numbers of shape ``(n, d)``, a row for each of the items in turn; they are a list or a frame then,
+                and have no vectors of their own.
+            model: the model that made ``vectors``.
             split: as for `add`, for items that do not say it themselves.
             progress: called after each transaction with the number stored so far and the total, None if unknown.
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
                 ``index`` which item failed, ``__cause__`` why.
+            VectorError: ``vectors`` has another shape.
         """
-        return self._add_many(items, split, progress)
-
-    def _add_many(
-        self, items: Iterable[Any], split: Split | None, progress: Progress | None, *, again: bool = True
-    ) -> list[str]:
         words, progress = words_a_part(split), called(progress, "progress", EntryError)
-        total = len(items) if isinstance(items, (list, tuple)) else None
+        rows: Any = items if type(items) in (list, tuple) else None
+        if rows is None:
+            from septet.exchange.frames import frame_rows
+
+            rows = frame_rows(items)
+        if model is not None and vectors is None:
+            raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
+        if rows is None:
+            if vectors is not None:
+                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+            return self._add_each(items_of(items), words, progress)
+        from septet.vault.blocks import add_blocks, checked_matrix
+
+        matrix = None if vectors is None else checked_matrix(vectors, len(rows))
         ids: list[str] = []
-        source = items_of(items)
+        for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=self._write):
+            ids += stored
+            if progress is not None:
+                progress(len(ids), len(rows))
+        return ids
+
+    def _add_each(self, source: Iterator[Any], words: int | None, progress: Progress | None) -> list[str]:
+        """Store the items of an iterator, whose number is unknown."""
+        ids: list[str] = []
         while True:
             batch = Batch()
             try:
@@ -143,7 +168,7 @@ class Writable(ABC):
                     fields = item_fields(item)
                     vector, model = fields.pop("vector", None), fields.pop("model", None)
                     own = words_a_part(fields.pop("split")) if "split" in fields else words
-                    batch.gather(fields, vector, model, now=self._clock(), words=own, again=again)
+                    batch.gather(fields, vector, model, now=self._clock(), words=own)
                     if batch.full:
                         break
             except Exception as fault:
@@ -157,7 +182,7 @@ class Writable(ABC):
                 raise stopped(len(ids), len(ids), fault) from fault
             ids += [row.id for row in batch.rows]
             if progress is not None:
-                progress(len(ids), total)
+                progress(len(ids), None)
 
     def update(
         self,

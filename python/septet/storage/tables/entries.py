@@ -36,6 +36,7 @@ __all__ = [
     "ids_at",
     "kinds",
     "live",
+    "plain_rows",
     "purge",
     "purged_at",
     "read_rows",
@@ -130,6 +131,14 @@ def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
     """
     row = plain_row(fields, now, _attrs_json, _span_columns)
     return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
+
+
+def plain_rows(items: Sequence[object], *, now: float) -> list[EntryRow] | None:
+    """Return the rows of dicts of plain fields, as `checked_row` makes them; None if one of them wants more checks."""
+    rows = [plain_row(fields, now, _attrs_json, _span_columns) for fields in items]
+    # No function of Python is called for each row.
+    made: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
+    return None if None in rows else list(made)
 
 
 def row_of(draft: Draft) -> EntryRow:

@@ -1,0 +1,110 @@
+"""Entries in blocks: lists and frames of plain rows, with a matrix of vectors beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet._core import unit_rows
+from septet.errors import SeptetError, VectorError
+from septet.vault.batch import Batch, item_fields, stopped, words_a_part
+from septet.vector import MOST, MOST_DIMENSIONS, numbers
+
+__all__ = ["add_blocks", "checked_matrix"]
+
+#: A transaction is a whole number of blocks.
+BLOCK = 500
+
+
+def checked_matrix(vectors: object, count: int) -> NDArray[np.generic]:
+    """Return vectors as a matrix of numbers, one row for each of so many entries; its values are not looked at.
+
+    Raises:
+        VectorError: another shape, or no numbers.
+    """
+    wanted = f"an array of shape ({count}, d), a vector for each entry"
+    matrix = numbers(vectors, "vectors", wanted)  # type: ignore[arg-type]
+    if matrix.ndim != 2 or len(matrix) != count or not 0 < matrix.shape[1] <= MOST_DIMENSIONS:
+        raise VectorError(f"vectors has shape {matrix.shape}: wanted {wanted}, of at most {MOST_DIMENSIONS:,} numbers")
+    return matrix
+
+
+def add_blocks(
+    items: Any,
+    matrix: NDArray[np.generic] | None,
+    model: str | None,
+    *,
+    words: int | None,
+    clock: Callable[[], float],
+    write: Callable[[Batch], None],
+) -> Iterator[list[str]]:
+    """Store items with the vectors beside them; yield the ids of each transaction.
+
+    A block whose every row is plain is checked by one native call a row and nothing else; any other one goes through
+    the same checks as single entries.
+
+    Args:
+        items: a list, or what else gives slices of known length.
+
+    Raises:
+        BatchError: as `septet.Vault.add_many`.
+    """
+    written = 0
+    batch = Batch()
+
+    def flush(batch: Batch) -> list[str]:
+        try:
+            write(batch)
+        except SeptetError as fault:
+            raise stopped(written, written, fault) from fault
+        return [row.id for row in batch.rows]
+
+    for start in range(0, len(items), BLOCK):
+        block = items[start : start + BLOCK]
+        rows = None if matrix is None else matrix[start : start + BLOCK]
+        vectors = None if rows is None else _float32(rows)
+        plain = words is None and (rows is None or vectors is not None)
+        if not plain or not batch.take_block(block, vectors, model, now=clock()):
+            for number, item in enumerate(block):
+                try:
+                    _gather(batch, item, None if rows is None else rows[number], model, words, clock())
+                except Exception as fault:
+                    # An item may raise anything; the caller must learn how many are stored.
+                    raise stopped(written, start + number, fault) from fault
+                if batch.full:
+                    ids, batch = flush(batch), Batch()
+                    written += len(ids)
+                    yield ids
+        if batch.full:
+            ids, batch = flush(batch), Batch()
+            written += len(ids)
+            yield ids
+    if batch.rows:
+        yield flush(batch)
+
+
+def _gather(batch: Batch, item: object, row: Any, model: Any, words: int | None, now: float) -> None:
+    fields = item_fields(item)
+    vector, own_model = fields.pop("vector", None), fields.pop("model", None)
+    if row is not None and (vector is not None or own_model is not None):
+        raise VectorError("it has a vector or a model of its own beside vectors=: leave one out")
+    if row is not None:
+        vector, own_model = row, model
+    own = words_a_part(fields.pop("split")) if "split" in fields else words
+    batch.gather(fields, vector, own_model, now=now, words=own)
+
+
+def _float32(rows: NDArray[np.generic]) -> NDArray[np.float32] | None:
+    """Return rows of numbers as float32; None if one of them is no vector, which the checks of a single one name."""
+    with np.errstate(all="ignore"):
+        if not np.abs(rows).max() <= MOST:
+            return None
+        values = np.array(rows, dtype=np.float32, order="C")
+    try:
+        unit_rows(values)
+    except ValueError:
+        return None
+    return values
