@@ -6,7 +6,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use septet::facts::{self, Fading, Times};
 use septet::formula::{self, Candidates, Expression, Missing};
-use septet::fts::{self, Part, TextIndex, Wanted};
+use septet::fts::{self, Constants, Part, TextIndex, Wanted};
 use septet::terms::{self, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, Tokens};
 use septet::vectors::{self, Level, Rows};
 use septet::{fuse, terms::Frequencies};
@@ -144,7 +144,8 @@ fn full_text(criterion: &mut Criterion) {
     let slots: Vec<i64> = (0..50_000).collect();
     let Ok(_) = index.append(&rows) else { return };
     let Ok(statistics) = index.statistics(&slots) else { return };
-    let parts = [Part { index: &index, statistics: &statistics, weights: &[10.0, 1.0] }];
+    let parts =
+        [Part { index: &index, statistics: &statistics, weights: &[10.0, 1.0], constants: Constants::default() }];
     let queries = [("natural", Numbers(8).text(5)), ("stop words", "the of and is to".to_owned())];
     let tenth: Vec<u8> = (0..50_000).map(|_| u8::from(numbers.unit() < 0.1)).collect();
     for (name, query) in &queries {

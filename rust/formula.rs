@@ -15,6 +15,12 @@ pub enum Expression {
     Only(String, Box<Self>),
     /// `(x + shift) / max(x + shift)`, at least 0; 0 where nothing is positive; unknown stays unknown.
     Scale(Box<Self>, f64),
+    /// A value cut to a range.
+    Clamp(Box<Self>, f64, f64),
+    /// `ln(1 + x)`, of less than 0 that of 0.
+    Log(Box<Self>),
+    /// `2^(-x / half)`, of less than 0 that of 0: 1 for what is new, one half after each half-life.
+    Decay(Box<Self>, f64),
     /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
     Estimate(Box<Self>, Box<Self>, Estimator),
     /// The weighted mean of terms.
@@ -86,6 +92,9 @@ impl Expression {
                 Ok(values.map(|(i, x)| if of.is_kind(i, kind) { x } else { f64::NAN }).collect())
             }
             Self::Scale(inner, shift) => Ok(scaled(inner.values(of)?, *shift)),
+            Self::Clamp(inner, least, most) => Ok(each(inner.values(of)?, |x| x.max(*least).min(*most))),
+            Self::Log(inner) => Ok(each(inner.values(of)?, |x| x.max(0.0).ln_1p())),
+            Self::Decay(inner, half) => Ok(each(inner.values(of)?, |x| (-x.max(0.0) / half).exp2())),
             Self::Estimate(inner, by, how) => Ok(estimated(inner.values(of)?, &by.values(of)?, *how, of)),
             Self::Sum(terms, missing) => mean(terms, *missing, of),
             Self::Ranks(terms, k, first_rank) => ranks(terms, *k, *first_rank, of),
@@ -158,6 +167,12 @@ fn sums(matrix: &[f64], m: usize) -> Vec<f64> {
         }
     }
     sums
+}
+
+/// Known values changed one by one; what is unknown stays so.
+fn each(mut values: Vec<f64>, change: impl Fn(f64) -> f64) -> Vec<f64> {
+    values.iter_mut().filter(|x| !x.is_nan()).for_each(|x| *x = change(*x));
+    values
 }
 
 fn scaled(mut values: Vec<f64>, shift: f64) -> Vec<f64> {
@@ -252,6 +267,15 @@ mod tests {
         gives(&Expression::Sum(vec![term(3.0, "nobody's")], Missing::Zero), [NAN, NAN]);
         gives(&Expression::Ranks(vec![term(1.0, "a"), term(2.0, "partly")], 1.0, 1), [0.5, 1.0 / 3.0 + 1.0]);
         assert!(matches!(column("short").values(&Two), Err(Error::Length { got: 1, wanted: 2, .. })));
+    }
+
+    #[test]
+    fn values_are_cut_logarithms_are_taken_and_ages_fade() {
+        gives(&Expression::Clamp(Box::new(column("a")), 2.0, 3.0), [3.0, 2.0]);
+        gives(&Expression::Clamp(Box::new(column("partly")), 0.0, 1.0), [NAN, 0.0]);
+        gives(&Expression::Log(Box::new(column("mixed"))), [5.0_f64.ln(), 0.0]);
+        gives(&Expression::Decay(Box::new(column("a")), 2.0), [0.25, 0.5_f64.sqrt()]);
+        gives(&Expression::Decay(Box::new(column("partly")), 2.0), [NAN, 1.0]);
     }
 
     #[test]

@@ -350,8 +350,8 @@ def test_ranking_numbers_live_in_profiles_only(path):
         return
     numbers = [n.value for n in ast.walk(tree_of(path)) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
     # Documented constants of the model: defaults of a node, the half in the adaptive formula, units, "nothing",
-    # FTS5's k1 and least IDF.
-    assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 1e-6)]
+    # FTS5's k1, b and least IDF.
+    assert not [n for n in numbers if n not in (0.0, 0.5, 1.0, 60.0, 1e3, 10.0, 0.01, 86_400.0, 1.2, 0.75, 1e-6)]
 
 
 def test_the_architecture_has_at_most_300_lines():

@@ -417,6 +417,7 @@ def bm25_top_k(
     mask: NDArray[np.bool_] | None = None,
     *,
     ties: NDArray[np.int64] | None = None,
+    constants: tuple[float, float] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
     """Find the ``k`` best slots for the FTS5 expression ``"a" OR "b" OR ...`` by FTS5's ``bm25()``, to the last bit.
 
@@ -429,6 +430,7 @@ def bm25_top_k(
             their slots; a slot's scores in them are added in the order given.
         k: how many, at least 0; fewer come back when fewer rows match.
         mask: shape ``(n,)``, True where a row may be returned, False for slots beyond its end; None allows all.
+        constants: k1, above 0, and b, 0 to 1; None for FTS5's.
         ties: by slot a key; of equal scores the smaller key comes first. None takes the slot.
 
     Returns:
@@ -448,7 +450,11 @@ def matched_in(
     """
 
 def bm25_at(
-    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]], terms: Sequence[str], slots: NDArray[np.int64]
+    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
+    terms: Sequence[str],
+    slots: NDArray[np.int64],
+    *,
+    constants: tuple[float, float] | None = None,
 ) -> NDArray[np.float64]:
     """Return the scores ``(m,)`` that `bm25_top_k` gives slots; NaN for those that hold no term or do not count."""
 
@@ -554,6 +560,7 @@ class Corpus:
         space: _SpaceParts | None = None,
         selection: Selection | None = None,
         feedback: tuple[int, int, int, float] | None = None,
+        constants: tuple[float, float] | None = None,
     ) -> list[tuple[Pool, int, int]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
@@ -568,6 +575,7 @@ class Corpus:
             feedback: rows, terms, agreeing and covered of `Feedback`; None leaves the column out.
             space: the vectors that query vectors are compared with.
             selection: which slots may be returned; None allows all.
+            constants: k1 and b of BM25; None for FTS5's.
 
         Returns:
             By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
@@ -601,6 +609,7 @@ class Corpus:
         weights: NDArray[np.float64],
         columns: Set[str],
         space: _SpaceParts | None = None,
+        constants: tuple[float, float] | None = None,
     ) -> Pool:
         """Return slots ``(m,)`` as candidates of a query, with every column filled as `recall` fills it."""
 
@@ -795,6 +804,7 @@ class Formula:
 
     A signal is nested tuples, as `septet.ranking.fusion` documents each: ``("col", name)``, ``("const", value)``,
     ``("only", kind, signal)``, ``("scale", signal, shift)``, ``("sum", [(weight, signal), ...], missing)``,
+    ``("clamp", signal, least, most)``, ``("log1p", signal)``, ``("halve", signal, half)``,
     ``("estimate", signal, signal, (intercept, slope, doubt))``, ``("rrf", [(weight, signal), ...], k, first_rank)``.
     `septet.ranking.fusion.formula` documents the other arguments.
     """

@@ -8,6 +8,7 @@ Codes, with what each means:
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
 ``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank stood in
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
+``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
 ``deadline``                something did not answer within ``timeout_s``; the search went on without it
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
@@ -56,6 +57,7 @@ NoteCode: TypeAlias = Literal[
     "batches_given_up",
     "bm25_unavailable",
     "cache_unusable",
+    "constants_of_fts5",
     "deadline",
     "embedding_refused",
     "embedding_stopped",

@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use super::list::Scorer;
 use super::rank::{Part, single_terms, with_scorers};
-use super::statistics::K1;
 use crate::error::Result;
 
 /// So many times the terms wanted are looked up in the best rows.
@@ -41,7 +40,7 @@ pub fn feedback_at<T: AsRef<str>>(
         let query: Vec<u32> = query.iter().filter_map(|term| scorer.contents.term(term)).collect();
         let mut terms = told(scorer, &best[..best.len().min(how.rows)], &query, how)?;
         terms.sort_unstable_by_key(|term| term.number);
-        let most: f64 = terms.iter().map(|term| term.told * term.idf * (K1 + 1.0)).sum();
+        let most: f64 = terms.iter().map(|term| term.told * term.idf * scorer.constants.most()).sum();
         let score = |&slot: &i64| {
             let slot = scorer.contents.check_slot(slot)?;
             // Both ascend: a row's terms are read once, and only what it has is looked up.
@@ -108,6 +107,7 @@ fn weight(scorer: &Scorer<'_>, term: &Term, slot: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::index::TextIndex;
+    use super::super::statistics::Constants;
     use super::*;
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             .append(&[["fox den earth"], ["fox den"], ["den earth"], ["owl tree"], ["yak"], ["gnu"], ["emu"]])
             .unwrap();
         let all = index.statistics(&[0, 1, 2, 3, 4, 5, 6]).unwrap();
-        let part = Part { index: &index, statistics: &all, weights: &[1.0] };
+        let part = Part { index: &index, statistics: &all, weights: &[1.0], constants: Constants::default() };
         let ask = |rows, terms| {
             feedback_at(part, &["fox"], &[0, 1], &[0, 1, 2, 3], Feedback { rows, terms, agreeing: 1 }).unwrap()
         };

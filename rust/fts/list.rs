@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::contents::Contents;
 use super::postings::{Posting, Run};
-use super::statistics::{K1, LEAST_IDF, Statistics};
+use super::statistics::{Constants, LEAST_IDF, Statistics};
 use crate::collections::BitMask;
 
 /// Tuples whose frequency is kept during a query. Those seen first are the common ones; the table must be quick to make.
@@ -15,14 +15,23 @@ pub(super) struct Scorer<'a> {
     pub(super) contents: &'a Contents,
     pub(super) statistics: &'a Statistics,
     weights: &'a [f64],
+    pub(super) constants: Constants,
+    /// By number of tokens the part of the formula that depends on it, as far as it is known.
+    lengths: &'a [f64],
     /// The weighted frequency by common tuple, NaN until it is first asked for.
     frequencies: Vec<Cell<f64>>,
 }
 
 impl<'a> Scorer<'a> {
-    pub(super) fn new(contents: &'a Contents, statistics: &'a Statistics, weights: &'a [f64]) -> Self {
+    pub(super) fn new(
+        contents: &'a Contents,
+        statistics: &'a Statistics,
+        weights: &'a [f64],
+        constants: Constants,
+    ) -> Self {
         let common = contents.details.column_counts.len().min(COMMON_TUPLES);
-        Self { contents, statistics, weights, frequencies: vec![Cell::new(f64::NAN); common] }
+        let (lengths, frequencies) = (statistics.lengths(constants), vec![Cell::new(f64::NAN); common]);
+        Self { contents, statistics, weights, constants, lengths, frequencies }
     }
 
     /// What a term's posting adds to the score of its row.
@@ -35,7 +44,7 @@ impl<'a> Scorer<'a> {
     fn bound(&self, idf: f64, term: u32, runs: &[Run<'_>; 2]) -> f64 {
         if idf == LEAST_IDF {
             // The frequency divided by itself and more is under 1; nothing is gained by being more precise.
-            return idf * (K1 + 1.0);
+            return idf * self.constants.most();
         }
         let most = |run: &Run<'_>| {
             if run.peaks.is_empty() {
@@ -48,7 +57,9 @@ impl<'a> Scorer<'a> {
 
     fn formula(&self, idf: f64, tuple: u32, tokens: u32) -> f64 {
         let frequency = self.frequency(tuple);
-        idf * ((frequency * (K1 + 1.0)) / (frequency + self.statistics.length(tokens)))
+        let length = self.lengths.get(tokens as usize).copied();
+        let length = length.unwrap_or_else(|| self.statistics.length(tokens, self.constants));
+        idf * ((frequency * self.constants.most()) / (frequency + length))
     }
 
     fn frequency(&self, tuple: u32) -> f64 {
@@ -187,7 +198,7 @@ mod tests {
         index.append(&rows).unwrap();
         let statistics = index.statistics(&(0..1_000).collect::<Vec<i64>>()).unwrap();
         let contents = index.read();
-        let scorer = Scorer::new(&contents, &statistics, &[1.0]);
+        let scorer = Scorer::new(&contents, &statistics, &[1.0], Constants::default());
         let red = contents.term(b"red").unwrap();
         let mut list = List::new(0, red, statistics.count(red), &scorer);
         for slot in [0, 1, 6, 7, 7, 8, 700, 903, 904, 999] {

@@ -127,6 +127,7 @@ fn information(rows: u64, count: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::index::TextIndex;
+    use super::super::statistics::Constants;
     use super::*;
 
     #[test]
@@ -138,8 +139,8 @@ mod tests {
         grams.append(&[[""], [""], ["blue"]]).unwrap();
         let (all, other) = (entries.statistics(&[0, 1, 2]).unwrap(), grams.statistics(&[2]).unwrap());
         let parts = [
-            Part { index: &entries, statistics: &all, weights: &[1.0; 5] },
-            Part { index: &grams, statistics: &other, weights: &[1.0] },
+            Part { index: &entries, statistics: &all, weights: &[1.0; 5], constants: Constants::default() },
+            Part { index: &grams, statistics: &other, weights: &[1.0], constants: Constants::default() },
         ];
         let (found, all) = matched_at(&parts, &["fox", "foxes", "blue", "yak"], &[0, 1, 2]).unwrap();
         let (fox, blue, yak) = (information(1_000, 2), information(1_000, 1), information(1_000, 0));

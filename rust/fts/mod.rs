@@ -32,5 +32,5 @@ pub use feedback::{Feedback, feedback_at};
 pub use index::TextIndex;
 pub use matched::{Matched, matched_at, matched_in};
 pub use rank::{Hits, Part, Wanted, bm25_at, bm25_top_k, rows_holding};
-pub use statistics::{MOST, Statistics};
+pub use statistics::{Constants, FTS5, Statistics};
 pub use tokens::{Token, index_terms, tokens};

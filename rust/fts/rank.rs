@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::index::TextIndex;
 use super::list::Scorer;
 use super::query::Query;
-use super::statistics::Statistics;
+use super::statistics::{Constants, Statistics};
 use super::tokens::index_terms;
 use super::top_candidates::TopCandidates;
 use crate::collections::BitMask;
@@ -24,6 +24,8 @@ pub struct Part<'a> {
     pub statistics: &'a Statistics,
     /// A weight for each column, finite and not negative.
     pub weights: &'a [f64],
+    /// The constants of the formula; FTS5's score is that of its own.
+    pub constants: Constants,
 }
 
 /// Which rows a query wants.
@@ -147,7 +149,7 @@ pub(super) fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_
     let mut scorers = Vec::with_capacity(parts.len());
     for part in parts {
         if let Some((_, contents)) = guards.iter().find(|(of, _)| *of == address(part)) {
-            scorers.push(Scorer::new(contents, part.statistics, part.weights));
+            scorers.push(Scorer::new(contents, part.statistics, part.weights, part.constants));
         }
     }
     go_on(&scorers)
@@ -211,7 +213,7 @@ mod tests {
         index.append(&[["red", "fox"], ["owl", ""], ["red", ""]]).unwrap();
         let statistics = index.statistics(&[0, 1, 2]).unwrap();
         let ask = |weights: &[f64], ties: Option<&[i64]>| {
-            let part = Part { index: &index, statistics: &statistics, weights };
+            let part = Part { index: &index, statistics: &statistics, weights, constants: Constants::default() };
             bm25_top_k(&[part], &["red"], Wanted { k: 3, mask: None, ties })
         };
         // A weight may be 0, and there may be a tie for each row and no more.
@@ -222,7 +224,8 @@ mod tests {
             let fault = ask(&[1.0, bad], None).unwrap_err();
             assert!(matches!(fault, Error::Parameter { what: "a weight", got, .. } if got.to_bits() == bad.to_bits()));
         }
-        let part = |index| [Part { index, statistics: &statistics, weights: &[1.0, 1.0] }];
+        let part =
+            |index| [Part { index, statistics: &statistics, weights: &[1.0, 1.0], constants: Constants::default() }];
         let phrase = bm25_at(&part(&index), &["red-fox"], &[0]).unwrap_err();
         assert_eq!(phrase, Error::Phrase { term: "red-fox".to_owned() });
         let other = TextIndex::new(2).unwrap();
@@ -234,7 +237,8 @@ mod tests {
         let index = TextIndex::new(2).unwrap();
         index.append(&[["red", "fox"], ["owl", ""]]).unwrap();
         let statistics = index.statistics(&[0, 1]).unwrap();
-        let part = Part { index: &index, statistics: &statistics, weights: &[1.0, 2.0] };
+        let part =
+            Part { index: &index, statistics: &statistics, weights: &[1.0, 2.0], constants: Constants::default() };
         let one = bm25_at(&[part], &["red", "fox"], &[0]).unwrap();
         let two = bm25_at(&[part, part], &["red", "fox"], &[0]).unwrap();
         assert_eq!(two, [2.0 * one[0]]);
@@ -260,7 +264,7 @@ mod tests {
             let counted: Vec<i64> = slots.iter().copied().filter(|&slot| live[slot as usize]).collect();
             let statistics = index.statistics(&counted).unwrap();
             let weights = [2.5, 0.1];
-            let part = Part { index: &index, statistics: &statistics, weights: &weights };
+            let part = Part { index: &index, statistics: &statistics, weights: &weights, constants: Constants::default() };
             let all = slow(&rows, &live, weights, &terms);
             let at = bm25_at(&[part], &terms, &slots).unwrap();
             prop_assert!(at.iter().zip(&all).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));

@@ -8,12 +8,31 @@ use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::collections::{BitMask, SharedCounts};
 use crate::error::{Error, Result};
 
-/// FTS5's k1.
-pub(super) const K1: f64 = 1.2;
-/// What a term adds to a score at most, in its inverse document frequencies.
-pub const MOST: f64 = K1 + 1.0;
-/// FTS5's b.
-const B: f64 = 0.75;
+/// The constants of BM25.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constants {
+    /// How slowly more occurrences tell more, above 0.
+    pub k1: f64,
+    /// How much the length of a row counts, 0 to 1.
+    pub b: f64,
+}
+
+/// Those of FTS5.
+pub const FTS5: Constants = Constants { k1: 1.2, b: 0.75 };
+
+impl Constants {
+    /// What a term adds to a score at most, in its inverse document frequencies.
+    pub fn most(self) -> f64 {
+        self.k1 + 1.0
+    }
+}
+
+impl Default for Constants {
+    fn default() -> Self {
+        FTS5
+    }
+}
+
 /// What FTS5 takes for an inverse document frequency that is not above 0.
 pub(super) const LEAST_IDF: f64 = 1e-6;
 /// Lengths whose part of the formula is kept.
@@ -159,21 +178,19 @@ impl Statistics {
         if idf <= 0.0 { LEAST_IDF } else { idf }
     }
 
-    /// `k1 * (1 - b + b * tokens / average)`, in FTS5's order of operations.
-    pub(super) fn length(&self, tokens: u32) -> f64 {
-        match self.lengths.get(tokens as usize) {
-            Some(&length) => length,
-            None => self.length_part(tokens),
-        }
+    /// [`Self::length`] of the usual numbers of tokens, if it is known for the constants.
+    pub(super) fn lengths(&self, constants: Constants) -> &[f64] {
+        if constants == FTS5 { &self.lengths } else { &[] }
     }
 
     fn common_lengths(&self) -> Vec<f64> {
-        (0..COMMON_LENGTHS).map(|tokens| self.length_part(tokens)).collect()
+        (0..COMMON_LENGTHS).map(|tokens| self.length(tokens, FTS5)).collect()
     }
 
-    fn length_part(&self, tokens: u32) -> f64 {
+    /// `k1 * (1 - b + b * tokens / average)`, in FTS5's order of operations.
+    pub(super) fn length(&self, tokens: u32, Constants { k1, b }: Constants) -> f64 {
         let average = self.tokens as f64 / self.rows as f64;
-        K1 * (1.0 - B + B * f64::from(tokens) / average)
+        k1 * (1.0 - b + b * f64::from(tokens) / average)
     }
 }
 
@@ -217,8 +234,8 @@ mod tests {
         index.append(&[["red"], ["red"], ["blue"]]).unwrap();
         let all = index.statistics(&[0, 1, 2]).unwrap();
         assert_eq!((all.idf(1), all.idf(2)), ((2.5_f64 / 1.5).ln(), LEAST_IDF));
-        assert_eq!(all.length(1), K1);
-        assert_eq!(all.length(5_000), K1 * (0.25 + 3_750.0));
+        assert_eq!(all.length(1, FTS5), FTS5.k1);
+        assert_eq!(all.length(5_000, FTS5), FTS5.k1 * (0.25 + 3_750.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Hits, Part, Statistics, TextIndex, Wanted, bm25_at, bm25_top_k};
+use super::{Constants, Hits, Part, Statistics, TextIndex, Wanted, bm25_at, bm25_top_k};
 use crate::Result;
 use crate::arrays::folder::Folder;
 use crate::arrays::{ArrayFile, ArrayWriter};
@@ -38,7 +38,7 @@ fn open(path: &std::path::Path) -> Result<(TextIndex, Statistics)> {
 }
 
 fn ask(index: &TextIndex, rows: &Statistics, terms: &[&str], k: usize) -> Result<(Hits, Vec<f64>)> {
-    let part = [Part { index, statistics: rows, weights: &WEIGHTS }];
+    let part = [Part { index, statistics: rows, weights: &WEIGHTS, constants: Constants::default() }];
     let slots: Vec<i64> = (0..index.len() as i64).collect();
     let scores = bm25_at(&part, terms, &slots)?;
     // NaN is not equal to itself.
@@ -117,12 +117,12 @@ proptest! {
             files.push((index, statistics));
         }
         let best = |of: &[(TextIndex, Statistics)]| {
-            let part = |(index, statistics), weights| Part { index, statistics, weights };
+            let part = |(index, statistics), weights| Part { index, statistics, weights, constants: Constants::default() };
             let parts = [part((&of[0].0, &of[0].1), &WEIGHTS), part((&of[1].0, &of[1].1), &[0.0, 30.0])];
             bm25_top_k(&parts, &terms, Wanted { k, mask: Some(&mask), ties: None }).unwrap()
         };
         let slots: Vec<i64> = (0..seeds.len() as i64).collect();
-        let all = [&memory[0], &memory[1]].map(|(index, statistics)| Part { index, statistics, weights: &WEIGHTS });
+        let all = [&memory[0], &memory[1]].map(|(index, statistics)| Part { index, statistics, weights: &WEIGHTS, constants: Constants::default() });
         let scores = bm25_at(&all[..1], &terms, &slots).unwrap();
         let mut wanted: Vec<f64> =
             scores.iter().zip(&mask).filter(|(score, allowed)| !score.is_nan() && **allowed != 0).map(|(s, _)| *s).collect();

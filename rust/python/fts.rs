@@ -8,7 +8,8 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
 use super::{Doubles, Input, Integers, Vector, array, checked, count, integers};
 use crate::arrays::Source;
-use crate::fts::{self, Hits, Wanted};
+use crate::error::Error;
+use crate::fts::{self, Constants, Hits, Wanted};
 
 /// Return the terms that FTS5 makes of a text, in order.
 #[pyfunction]
@@ -98,11 +99,25 @@ impl Statistics {
 /// An index, its statistics, and the weights of its columns.
 type Part<'py> = (Bound<'py, TextIndex>, Bound<'py, Statistics>, Vector<'py, f64>);
 
-fn borrowed<'a>(parts: &'a [Part<'_>]) -> PyResult<Vec<fts::Part<'a>>> {
+fn borrowed<'a>(parts: &'a [Part<'_>], constants: Option<(f64, f64)>) -> PyResult<Vec<fts::Part<'a>>> {
+    let constants = constants_of(constants)?;
     let part = |(index, statistics, weights): &'a Part<'_>| {
-        Ok(fts::Part { index: &index.get().0, statistics: &statistics.get().0, weights: weights.slice()? })
+        let weights = weights.slice()?;
+        Ok(fts::Part { index: &index.get().0, statistics: &statistics.get().0, weights, constants })
     };
     parts.iter().map(part).collect()
+}
+
+/// The constants k1 and b of BM25, those of FTS5 if none are given.
+pub(super) fn constants_of(given: Option<(f64, f64)>) -> PyResult<Constants> {
+    let Some((k1, b)) = given else { return Ok(fts::FTS5) };
+    if !(k1.is_finite() && k1 > 0.0) {
+        return Err(Error::Parameter { what: "k1", wanted: "finite and above 0", got: k1 }.into());
+    }
+    if !(0.0..=1.0).contains(&b) {
+        return Err(Error::Parameter { what: "b", wanted: "from 0 to 1", got: b }.into());
+    }
+    Ok(Constants { k1, b })
 }
 
 /// The bytes of files that a search looks at.
@@ -112,7 +127,7 @@ fn sources(parts: &[fts::Part<'_>]) -> impl Iterator<Item = Option<Arc<Source>>>
 
 /// Find the best `k` slots for query terms by FTS5's `bm25()`.
 #[pyfunction]
-#[pyo3(signature = (parts, terms, k, mask=None, *, ties=None))]
+#[pyo3(signature = (parts, terms, k, mask=None, *, ties=None, constants=None))]
 pub(super) fn bm25_top_k<'py>(
     py: Python<'py>,
     parts: Vec<Part<'py>>,
@@ -120,8 +135,9 @@ pub(super) fn bm25_top_k<'py>(
     k: i64,
     mask: Option<Vector<'py, bool>>,
     ties: Option<Vector<'py, i64>>,
+    constants: Option<(f64, f64)>,
 ) -> PyResult<(Integers<'py>, Doubles<'py>, usize)> {
-    let (k, parts) = (count("k", k)?, borrowed(&parts)?);
+    let (k, parts) = (count("k", k)?, borrowed(&parts, constants)?);
     let mask = mask.map(|mask| mask.bytes()).transpose()?;
     let mask = mask.as_ref().map(Input::slice).transpose()?;
     let ties = ties.as_ref().map(Input::slice).transpose()?;
@@ -132,13 +148,15 @@ pub(super) fn bm25_top_k<'py>(
 
 /// Return the scores `(m,)` of slots for query terms by FTS5's `bm25()`.
 #[pyfunction]
+#[pyo3(signature = (parts, terms, slots, *, constants=None))]
 pub(super) fn bm25_at<'py>(
     py: Python<'py>,
     parts: Vec<Part<'py>>,
     terms: Vec<PyBackedStr>,
     slots: Vector<'py, i64>,
+    constants: Option<(f64, f64)>,
 ) -> PyResult<Doubles<'py>> {
-    let (parts, slots) = (borrowed(&parts)?, slots.slice()?);
+    let (parts, slots) = (borrowed(&parts, constants)?, slots.slice()?);
     let found = py.detach(|| fts::bm25_at(&parts, &terms, slots)).map(|scores| array(py, scores));
     checked(sources(&parts), found.map_err(PyErr::from))
 }

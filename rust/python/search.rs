@@ -11,7 +11,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::codes::Codes;
-use super::fts::{Statistics, TextIndex};
+use super::fts::{Statistics, TextIndex, constants_of};
 use super::pool::Pool;
 use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use super::vectors::Sample;
@@ -151,7 +151,7 @@ impl Corpus {
 
     /// Return the candidates of each query, with its full-text matches and how many of the candidates these are.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None))]
+    #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
     fn recall(
         &self,
         py: Python<'_>,
@@ -165,6 +165,7 @@ impl Corpus {
         space: Option<SpaceParts<'_>>,
         selection: Option<&Bound<'_, Selection>>,
         feedback: Option<(usize, usize, u32, f64)>,
+        constants: Option<(f64, f64)>,
     ) -> PyResult<Vec<(Pool, usize, usize)>> {
         let guard = guard.map(|(below, limit)| {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
@@ -174,6 +175,7 @@ impl Corpus {
             look: count("look", look)?,
             guard: guard.transpose()?,
             weights: weights.slice()?,
+            constants: constants_of(constants)?,
             columns: columns_of(&columns, feedback)?,
             selection: selection.map(|selection| &selection.get().0),
             tier,
@@ -218,7 +220,7 @@ impl Corpus {
 
     /// Return given slots as candidates of a query, every column filled.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (query, slots, *, tier, weights, columns, space=None))]
+    #[pyo3(signature = (query, slots, *, tier, weights, columns, space=None, constants=None))]
     fn candidates_at(
         &self,
         py: Python<'_>,
@@ -228,12 +230,14 @@ impl Corpus {
         weights: Vector<'_, f64>,
         columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
+        constants: Option<(f64, f64)>,
     ) -> PyResult<Pool> {
         let request = search::Request {
             k: 0,
             look: 0,
             guard: None,
             weights: weights.slice()?,
+            constants: constants_of(constants)?,
             columns: columns_of(&columns, None)?,
             selection: None,
             tier,

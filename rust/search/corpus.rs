@@ -1,7 +1,7 @@
 //! The arrays of a snapshot, borrowed for as long as a search reads them.
 
 use crate::error::{Error, Result};
-use crate::fts::{self, Part, Statistics, TextIndex};
+use crate::fts::{self, Constants, Part, Statistics, TextIndex};
 use crate::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use crate::vectors::{Codes, Pieces, Sample};
 
@@ -105,25 +105,25 @@ impl<'a> FullText<'a> {
     /// Those of [`fts::rows_holding`].
     pub fn counts(&self, terms: &[String], grams: bool) -> Result<(u64, Vec<usize>)> {
         let weights = [1.0; 5];
-        Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, grams), terms)?))
+        Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, fts::FTS5, grams), terms)?))
     }
 
     /// The entries, without the grams.
-    pub(super) fn entries<'w>(&self, weights: &'w [f64]) -> Part<'w>
+    pub(super) fn entries<'w>(&self, weights: &'w [f64], constants: Constants) -> Part<'w>
     where
         'a: 'w,
     {
-        Part { index: self.entries.0, statistics: self.entries.1, weights }
+        Part { index: self.entries.0, statistics: self.entries.1, weights, constants }
     }
 
     /// What a query ranks over: the entries, and the grams if they are asked and there are any.
-    pub(super) fn parts<'w>(&self, weights: &'w [f64], grams: bool) -> Vec<Part<'w>>
+    pub(super) fn parts<'w>(&self, weights: &'w [f64], constants: Constants, grams: bool) -> Vec<Part<'w>>
     where
         'a: 'w,
     {
-        let mut parts = vec![self.entries(weights)];
+        let mut parts = vec![self.entries(weights, constants)];
         if grams && self.grams.1.rows() > 0 {
-            parts.push(Part { index: self.grams.0, statistics: self.grams.1, weights: &[1.0] });
+            parts.push(Part { index: self.grams.0, statistics: self.grams.1, weights: &[1.0], constants });
         }
         parts
     }

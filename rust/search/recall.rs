@@ -44,6 +44,8 @@ pub struct Request<'a> {
     pub guard: Option<Guard>,
     /// The weights of the five columns of full text.
     pub weights: &'a [f64],
+    /// The constants of BM25.
+    pub constants: fts::Constants,
     /// The columns to fill.
     pub columns: Columns,
     /// Which slots may be returned; None allows all.
@@ -158,7 +160,7 @@ fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Res
     };
     let mask = request.selection.map(Selection::slots);
     let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
-    let hits = fts::bm25_top_k(&text.parts(request.weights, query.grams), query.terms, wanted)?;
+    let hits = fts::bm25_top_k(&text.parts(request.weights, request.constants, query.grams), query.terms, wanted)?;
     Ok((hits.slots.into_iter().map(|slot| slot as i64).collect(), hits.scores, hits.matches))
 }
 
@@ -230,14 +232,15 @@ fn candidates(
             pool = pool.with_column(Cow::Borrowed("trigram"), found)?;
         }
         if let Some(text) = corpus.text.filter(|_| query.found.is_none()) {
-            pool = with_matched(pool, &text.parts(request.weights, query.grams), query, slots)?;
+            let parts = text.parts(request.weights, request.constants, query.grams);
+            pool = with_matched(pool, &parts, request.constants.most(), query, slots)?;
         }
         if let (Some(text), Some((how, covered))) =
             (corpus.text.filter(|_| query.found.is_none()), request.columns.feedback)
         {
             // Who finds what was asked for need not be told of the like.
             if pool.column("matched").is_some_and(|matched| matched.iter().all(|&share| share < covered)) {
-                let (entries, best) = (text.entries(request.weights), &slots[..scores.len()]);
+                let (entries, best) = (text.entries(request.weights, request.constants), &slots[..scores.len()]);
                 let found = fts::feedback_at(entries, query.terms, best, slots, how)?;
                 // Where the best have nothing in common there is no feedback, rather than one of 0.
                 if found.iter().any(|&score| score > 0.0) {
@@ -252,9 +255,9 @@ fn candidates(
     }
 }
 
-fn with_matched(pool: Pool, parts: &[Part<'_>], query: &Query<'_>, slots: &[i64]) -> Result<Pool> {
+fn with_matched(pool: Pool, parts: &[Part<'_>], most: f64, query: &Query<'_>, slots: &[i64]) -> Result<Pool> {
     let (found, all) = fts::matched_at(parts, query.terms, slots)?;
-    let most = fts::MOST * all;
+    let most = most * all;
     let reach = pool.column("bm25").unwrap_or_default().iter().map(|score| (score / most).min(1.0)).collect();
     let column = |of: fn(&Matched) -> f64| found.iter().map(of).collect();
     pool.with_column(Cow::Borrowed("information"), column(|found| found.information))?
@@ -325,7 +328,8 @@ fn bm25(
     let mut values = scores.to_vec();
     match corpus.text {
         Some(text) if query.found.is_none() && !others.is_empty() => {
-            let found = fts::bm25_at(&text.parts(request.weights, query.grams), query.terms, others)?;
+            let found =
+                fts::bm25_at(&text.parts(request.weights, request.constants, query.grams), query.terms, others)?;
             values.extend(found.into_iter().map(|score| if score.is_nan() { 0.0 } else { score }));
         }
         _ => values.resize(slots.len(), f64::NAN),

@@ -5,7 +5,7 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 
 from __future__ import annotations
 
-from septet.ranking.fusion import Col, Estimate, Scale, Sum, Term
+from septet.ranking.fusion import Clamp, Col, Estimate, Scale, Sum, Term
 from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
 __all__ = [
@@ -156,7 +156,7 @@ def _similar(signal: str) -> Profile:
     return Profile.known(
         name="similar",
         description="What is like an entry, a text or a vector: one cosine, as it is.",
-        signals={signal: Col.known(col=signal)},
+        signals={signal: Clamp.known(clamp=Col.known(col=signal))},
         weights={"text": {signal: 1.0}, "hybrid": {signal: 1.0}},
     )
 

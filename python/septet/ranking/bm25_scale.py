@@ -12,16 +12,18 @@ from typing import NamedTuple
 
 __all__ = ["TermCounts", "factors"]
 
-#: FTS5's BM25: its k1, and the IDF it gives to words that more than half of the rows hold.
+#: FTS5's BM25: its k1 and b, and the IDF it gives to words that more than half of the rows hold.
 K1 = 1.2
+B = 0.75
 LEAST_IDF = 1e-6
 
 
 class TermCounts(NamedTuple):
-    """Entries in a corpus, and how many of them hold each term of the query (repeated terms count once each time)."""
+    """Entries in a corpus, how many of them hold each term of the query, and the k1 that its scores were made with."""
 
     entries: int
     holding: Mapping[str, int]
+    k1: float = K1
 
 
 def factors(corpora: Sequence[TermCounts], terms: Sequence[str]) -> list[float]:
@@ -36,7 +38,7 @@ def factors(corpora: Sequence[TermCounts], terms: Sequence[str]) -> list[float]:
     out = []
     for corpus in corpora:
         known = [t for t in terms if corpus.holding.get(t, 0)]
-        most = (K1 + 1) * sum(_idf(corpus.entries, corpus.holding[t]) for t in known)
+        most = (corpus.k1 + 1) * sum(_idf(corpus.entries, corpus.holding[t]) for t in known)
         carried = sum(_idf(rows, total[t]) for t in known)
         out.append(carried / everything / most if most > 0 else 0.0)
     return out

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
 
 __all__ = [
+    "Clamp",
     "Col",
     "Columns",
     "ConfidenceNumbers",
     "Const",
+    "Decay",
     "Estimate",
     "Expression",
+    "Log1p",
     "Missing",
     "Only",
     "Rrf",
@@ -69,6 +72,31 @@ class Scale(Checked):
 
     scale: Expression
     shift: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
+
+
+class Clamp(Checked):
+    """``min(max(x, least), most)``; unknown stays unknown."""
+
+    clamp: Expression
+    least: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
+    most: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 1.0
+
+    def __post_init__(self) -> None:
+        if self.least > self.most:
+            raise ValueError(f"least is {self.least:g} and most {self.most:g}: wanted least <= most")
+
+
+class Log1p(Checked):
+    """``ln(1 + x)``, 0 for what is under 0: of counts, where ten more mean less the more there are."""
+
+    log1p: Expression
+
+
+class Decay(Checked):
+    """``2 ** (-x / half_life)``, 1 for what is under 0: of ages, 1 when new and half as much after each half-life."""
+
+    decay: Expression
+    half_life: Annotated[float, Bounds(ge=SMALL, le=LARGE)]
 
 
 class Estimate(Checked):
@@ -143,9 +171,20 @@ def _key_of(node: object) -> str | None:
     return next((k for k in _KINDS if k in node), None) if isinstance(node, Mapping) else None
 
 
-_KINDS = {"col": Col, "const": Const, "only": Only, "scale": Scale, "estimate": Estimate, "sum": Sum, "rrf": Rrf}
+_KINDS = {
+    "col": Col,
+    "const": Const,
+    "only": Only,
+    "scale": Scale,
+    "clamp": Clamp,
+    "log1p": Log1p,
+    "decay": Decay,
+    "estimate": Estimate,
+    "sum": Sum,
+    "rrf": Rrf,
+}
 
-Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Estimate | Sum | Rrf, _ByKey()]
+Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Clamp | Log1p | Decay | Estimate | Sum | Rrf, _ByKey()]
 
 
 class Columns(NamedTuple):
@@ -184,29 +223,24 @@ def names(expression: Expression) -> frozenset[str]:
     """Return the names of all columns that an expression reads."""
     if isinstance(expression, Col):
         return frozenset({expression.col})
-    if isinstance(expression, Only):
-        return names(expression.of)
-    if isinstance(expression, Scale):
-        return names(expression.scale)
-    if isinstance(expression, Estimate):
-        return names(expression.estimate) | names(expression.by)
-    if isinstance(expression, Sum):
-        return frozenset().union(*(names(t.of) for t in expression.sum))
-    if isinstance(expression, Rrf):
-        return frozenset().union(*(names(t.of) for t in expression.rrf))
-    return frozenset()
+    return frozenset().union(*map(names, _inside(expression)))
 
 
 def estimates(expression: Expression) -> bool:
     """Say whether a part of an expression is an `Estimate`."""
-    if isinstance(expression, Estimate):
-        return True
-    if isinstance(expression, Only):
-        return estimates(expression.of)
-    if isinstance(expression, Scale):
-        return estimates(expression.scale)
-    terms = expression.sum if isinstance(expression, Sum) else expression.rrf if isinstance(expression, Rrf) else ()
-    return any(estimates(term.of) for term in terms)
+    return isinstance(expression, Estimate) or any(map(estimates, _inside(expression)))
+
+
+def _inside(expression: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that one is made of."""
+    match expression:
+        case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
+            return (inner,)
+        case Estimate(estimate=inner, by=by):
+            return (inner, by)
+        case Sum(sum=terms) | Rrf(rrf=terms):
+            return tuple(term.of for term in terms)
+    return ()
 
 
 def _parts(e: Expression) -> tuple[Any, ...]:
@@ -219,6 +253,12 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("only", e.only, _parts(e.of))
     if isinstance(e, Scale):
         return ("scale", _parts(e.scale), e.shift)
+    if isinstance(e, Clamp):
+        return ("clamp", _parts(e.clamp), e.least, e.most)
+    if isinstance(e, Log1p):
+        return ("log1p", _parts(e.log1p))
+    if isinstance(e, Decay):
+        return ("halve", _parts(e.decay), e.half_life)
     if isinstance(e, Estimate):
         return ("estimate", _parts(e.estimate), _parts(e.by), (e.intercept, e.slope, e.doubt))
     if isinstance(e, Sum):

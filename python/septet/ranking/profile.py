@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Literal, TypeAlias, get_args
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.checked import Bounds, Checked
+from septet.ranking.bm25_scale import K1, B
+from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
 from septet.ranking.fusion import ConfidenceNumbers, Expression, Missing, estimates, formula, names
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
+#: Facts are columns too: times, ages, and numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
 COLUMNS = frozenset({"bm25", "trigram", "tfidf", "feedback", "cosine", "severity", "decay", "tags", "domain", "graph"})
 
 #: Those that need the corpus.
@@ -94,6 +98,8 @@ class TextRules(Checked):
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
+        k1: how slowly more occurrences of a word tell more: near 0 one is as good as many.
+        b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
     """
 
     stop_words: Literal["keep", "drop"] = "keep"
@@ -102,6 +108,13 @@ class TextRules(Checked):
     feedback: Feedback = field(default_factory=Feedback.known)
     snippet: Literal["match", "start"] = "match"
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
+    k1: Annotated[float, Bounds(ge=0.01, le=1_000)] = K1
+    b: Share = B
+
+    @cached_property
+    def constants(self) -> tuple[float, float] | None:
+        """The constants of BM25; None for FTS5's own."""
+        return None if (self.k1, self.b) == (K1, B) else (self.k1, self.b)
 
 
 class Balance(Checked):
@@ -290,8 +303,9 @@ class Profile(Checked):
                 raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
             if any(not 0 <= w <= MOST_WEIGHT for w in weights.values()) or sum(weights.values()) < LEAST_WEIGHT:
                 raise ValueError(f"weights.{name} must be from 0 to {MOST_WEIGHT:g}, and not all 0")
-        if unknown := self.columns - COLUMNS:
-            raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {sorted(COLUMNS)}")
+        if unknown := {name for name in self.columns - COLUMNS if not is_fact(name)}:
+            known = sorted(COLUMNS | TIMES | AGES.keys())
+            raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {known} and attrs.NAME")
         rule, balance, near = self.adaptive, self.balance, self.smoothing
         # What nobody named need not be there: the defaults name `semantic`, in the profiles that have it.
         named = {
@@ -307,6 +321,16 @@ class Profile(Checked):
     def columns(self) -> frozenset[str]:
         """The columns that the signals read."""
         return frozenset().union(*(names(e) for e in self.signals.values()))
+
+    @cached_property
+    def ages(self) -> frozenset[str]:
+        """The columns of ages that the signals read."""
+        return self.columns & AGES.keys()
+
+    @cached_property
+    def attrs_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns of numbers in attrs that the signals read, each with its path."""
+        return attrs_paths(self.columns)
 
     @cached_property
     def estimates(self) -> bool:

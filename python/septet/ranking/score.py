@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from septet._core import Pool, Ranking
+from septet.ranking.facts import with_ages
 from septet.ranking.profile import Profile
 
 __all__ = ["Placed", "rank", "score"]
@@ -31,9 +32,11 @@ def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking
 
 
 def rank(pool: Pool, profile: Profile, weights: Mapping[str, float], *, now: float, domain: str | None) -> Ranking:
-    """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and return `score` of the pool.
+    """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and ages, and return `score` of the pool.
 
     ``domain`` is unknown (NaN) for a query that asks for none.
     """
+    if profile.ages:
+        pool = pool.with_columns(with_ages(pool.columns, profile.ages, now))
     counted = [weights[name] for name in profile.signal_names]
     return profile.formula.rank(pool, profile.signal_names, counted, rules=profile.facts.rules, now=now, domain=domain)

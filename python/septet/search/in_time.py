@@ -9,6 +9,9 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from septet.errors import SeptetError
 from septet.query.deadline import Deadline
 from septet.query.plan import Plan
@@ -63,6 +66,10 @@ class LateSession(NamedTuple):
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return nothing."""
         return None
+
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return nothing."""
+        return [np.empty(0)] * len(paths)
 
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return nothing."""

@@ -12,7 +12,7 @@ from septet.errors import StoreError
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
-from septet.ranking.pool import Candidate
+from septet.ranking.pool import Candidate, Pool
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.results import Hit, Note, Results, hits_of
@@ -162,6 +162,13 @@ def recalled_groups(
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
 
 
+def _with_attrs(search: FederatedSearch, pool: Pool) -> Pool:
+    # Few profiles read any.
+    from septet.search.attributes import with_attrs
+
+    return with_attrs(search, pool, search.plan.profile.attrs_columns)
+
+
 def _late(plan: Plan) -> bool:
     """Whether the search must answer with what it has."""
     return plan.deadline is not None and plan.deadline.passed
@@ -196,6 +203,8 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         pool = merged(search, query, [found.pool for found in recalled])
         if search.stages is not None:
             search.stages.mark("merge")
+    if plan.profile.attrs_columns:
+        pool = _with_attrs(search, pool)
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
     if search.stages is not None:
         search.stages.mark("rank")

@@ -142,6 +142,9 @@ class Session(Protocol):
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares for the first query, or None when the tier does not hold it."""
 
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the tier does not hold it.
 

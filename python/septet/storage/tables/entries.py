@@ -263,6 +263,15 @@ def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
 
+def attrs_at(read: Reading, rows: Sequence[int]) -> list[str]:
+    """Return the attrs of the entries at the given rows, as JSON.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
+
+
 def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
     """Return the titles of the entries at the given rows.
 

@@ -43,7 +43,8 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     plan = view.plan
     if not plan.query.terms:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
-    native = plan.scores_memories and not view.needs_fts5(plan)
+    own = plan.scores_memories or plan.profile.text.constants is not None
+    native = own and not view.needs_fts5(plan)
     rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [t for t in terms if fulltext.score_rows(view.read, _one_term(view, t), [candidate.row])]

@@ -116,6 +116,7 @@ class ReadView:
             columns=plan.corpus_columns,
             space=self._space(),
             selection=self.selection(),
+            constants=plan.profile.text.constants,
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
         )
         return [
@@ -133,6 +134,7 @@ class ReadView:
             weights=plan.profile.text.weights.array,
             columns=plan.corpus_columns,
             space=self._space(),
+            constants=plan.profile.text.constants,
         )
         if plan.scans_words:
             from septet.tiers.local.likeness import cosines_of
@@ -159,6 +161,7 @@ class ReadView:
             weights=self.plan.profile.text.weights.array,
             columns={"bm25"},
             selection=self.selection(),
+            constants=self.plan.profile.text.constants,
         )
         return found[0]
 
@@ -170,7 +173,7 @@ class ReadView:
         """Return the number of entries, and how many of them hold each term of a plan."""
         terms = plan.query.terms
         if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams)):
-            return TermCounts(found[0], dict(zip(terms, found[1])))
+            return TermCounts(found[0], dict(zip(terms, found[1])), plan.profile.text.k1)
         from septet.storage.tables import fulltext
 
         return fulltext.counts(self.read, plan, self.remembered("term counts", dict[tuple[str, bool], int]))

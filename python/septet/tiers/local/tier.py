@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from septet.errors import SeptetError
 from septet.query.plan import Plan
+from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.snapshot.manager import SnapshotManager
@@ -111,7 +115,9 @@ class LocalSession:
                 view.mismatch,
                 self._memories(plan) if apart else (),
                 view.term_counts(plan) if plan.comparable else None,
-                notes if not hidden and id(plan) not in view.fallbacks else self._notes_of(plan, notes),
+                notes
+                if not hidden and id(plan) not in view.fallbacks and plan.profile.text.constants is None
+                else self._notes_of(plan, notes),
                 self._memories_matching(plan) if apart else 0,
             )
             for plan, (pool, matches) in zip(view.plans, found)
@@ -173,6 +179,11 @@ class LocalSession:
         return Inspected(candidate, filters, legs)
 
     @_translated
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        return numbers_of(entries.attrs_at(self.view.read, rows), paths)
+
+    @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the store does not hold it."""
         # A search needs none of it.
@@ -203,12 +214,19 @@ class LocalSession:
         view = self.view
         if id(plan) in view.fallbacks:
             notes = [self._no_bm25(), *notes]
+        if plan.profile.text.constants is not None and view.needs_fts5(plan):
+            notes = [*notes, self._constants_of_fts5()]
         if not plan.include_memories and len(view.snapshot.memories):
             from septet.tiers.local.memories import left_out
 
             note = left_out(view, plan, self.tier.name)
             notes = notes if note is None else [*notes, note]
         return notes
+
+    def _constants_of_fts5(self) -> Note:
+        cause = "FTS5 ranked the full text of this query, by its own k1 = 1.2 and b = 0.75"
+        cure = "nothing once the index is in memory; a term that FTS5 splits into several always needs it"
+        return Note("constants_of_fts5", cause, cure, self.tier.name)
 
     def _no_bm25(self) -> Note:
         cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"
