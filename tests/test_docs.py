@@ -76,6 +76,13 @@ def silent_address():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, silent_address):
     pytest.importorskip("tokenizers")
+    if "opentelemetry.sdk" in page.read_text(encoding="utf-8"):
+        pytest.importorskip("opentelemetry.sdk")
+        from opentelemetry import trace
+
+        # A process has one provider; the tests that follow are to have none.
+        monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+        monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", type(trace._TRACER_PROVIDER_SET_ONCE)())
     monkeypatch.chdir(tmp_path)
     for example in examples_of(page):
         # The lines before keep the numbers of a traceback those of the page.

@@ -318,8 +318,13 @@ class Searchable(ABC):
             return plan
         from septet.embedding.attach import with_query_vectors
 
-        threads = self._tier_threads()
-        embedded = with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
+        threads, watch = self._tier_threads(), self._watch
+        span = None if watch is None or watch.tracer is None else watch.tracer.embed()
+        try:
+            embedded = with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
+        finally:
+            if span is not None:
+                span.close()
         if (stages := STAGES.get()) is not None:
             stages.mark("embed")
         return embedded

@@ -23,7 +23,7 @@ UNUSED = """
     tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
     septet.aio septet.embedding septet.search.explain septet.explanation septet.federation septet.exchange
     septet.query.filters septet.stats septet.snapshot.maintenance septet.tiers.local.inspection
-    septet.watch.events septet.watch.watching
+    opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
 """.split()
 
 

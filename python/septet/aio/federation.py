@@ -47,11 +47,19 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         profile: ProfileLike = "septet",
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
         max_workers: int | None = None,
     ) -> None:
         super().__init__(workers_of(max_workers))
         self._make_federation = partial(
-            _federation, tiers, weights, clock=clock, profile=profile, on_search=on_search, on_write=on_write
+            _federation,
+            tiers,
+            weights,
+            clock=clock,
+            profile=profile,
+            on_search=on_search,
+            on_write=on_write,
+            telemetry=telemetry,
         )
 
     @classmethod

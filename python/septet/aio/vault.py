@@ -64,6 +64,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
         mapped: bool = True,
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
         max_workers: int | None = None,
     ) -> None:
         super().__init__(workers_of(max_workers))
@@ -82,6 +83,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
             mapped=mapped,
             on_search=on_search,
             on_write=on_write,
+            telemetry=telemetry,
         )
 
     @classmethod

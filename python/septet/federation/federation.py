@@ -49,6 +49,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
         profile: how searches rank unless they name another profile.
         on_search: as for `Vault`; hooks of the tiers are not told of searches of the federation.
         on_write: as for `Vault`; hooks of the tier that is written are told as well.
+        telemetry: as for `Vault`.
 
     Raises:
         TierError: no dict of vaults, a priority out of range, or one for an unknown tier.
@@ -64,9 +65,10 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
         profile: ProfileLike = "septet",
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
     ) -> None:
         self._given_clock = called(clock, "clock", TierError)
-        self._watch = watch_of(on_search, on_write, TierError)
+        self._watch = watch_of(on_search, on_write, telemetry, TierError)
         self._profile = resolve(profile)
         self._vaults: dict[str, tuple[Vault, float]] = {}
         self._threads = TierThreads()

@@ -57,6 +57,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
             done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
         on_write: called with a `WriteEvent` after each call that writes. What hooks raise is logged, and harms nothing.
+        telemetry: make spans of OpenTelemetry; None makes them if the program has set a tracer provider before.
 
     Raises:
         StoreError: the file cannot be used; the subclass says why.
@@ -80,11 +81,12 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
         mapped: bool = True,
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
     ) -> None:
         file = file_path(path, "path", StoreError)
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped}, StoreError)
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
-        self._watch = watch_of(on_search, on_write, StoreError)
+        self._watch = watch_of(on_search, on_write, telemetry, StoreError, file)
         self._profile = resolve(profile)
         self._store = Store(file, read_only=read_only)
         beside = (

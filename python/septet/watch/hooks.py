@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from septet.watch import log
 
 if TYPE_CHECKING:
     from septet.watch.events import SearchEvent, WriteEvent
+    from septet.watch.spans import Tracer
 
 __all__ = ["Watch", "watch_of"]
 
@@ -23,10 +25,12 @@ class Watch:
     """
 
     def __init__(
-        self, on_search: Callable[[SearchEvent], object] | None, on_write: Callable[[WriteEvent], object] | None
+        self,
+        on_search: Callable[[SearchEvent], object] | None,
+        on_write: Callable[[WriteEvent], object] | None,
+        tracer: Tracer | None,
     ) -> None:
-        self.on_search, self.on_write = on_search, on_write
-        self.tracer: Any = None
+        self.on_search, self.on_write, self.tracer = on_search, on_write, tracer
         self._failed: set[int] = set()
 
     def tell(self, hook: Callable[[Any], object], event: SearchEvent | WriteEvent) -> None:
@@ -48,13 +52,24 @@ class Watch:
 def watch_of(
     on_search: Callable[[SearchEvent], object] | None,
     on_write: Callable[[WriteEvent], object] | None,
+    telemetry: bool | None,
     error: type[SeptetError],
+    path: str = "",
 ) -> Watch | None:
     """Return who watches; None if nobody does.
 
+    Args:
+        telemetry: as for `septet.watch.spans.tracer_of`.
+        path: the vault's; empty for a federation.
+
     Raises:
-        error: a hook is no plain function.
+        error: a hook is no plain function, or ``telemetry`` cannot be had.
     """
     called(on_search, "on_search", error)
     called(on_write, "on_write", error)
-    return None if on_search is None and on_write is None else Watch(on_search, on_write)
+    tracer = None
+    if telemetry is not None or "opentelemetry.trace" in sys.modules:
+        from septet.watch.spans import tracer_of
+
+        tracer = tracer_of(telemetry, path, error)
+    return None if on_search is None and on_write is None and tracer is None else Watch(on_search, on_write, tracer)

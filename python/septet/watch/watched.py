@@ -29,6 +29,8 @@ def watched(kind: _Kind) -> _Kind:
     for name in WRITES:
         if hasattr(kind, name):
             setattr(kind, name, _write(name, getattr(kind, name)))
+    if (embed := getattr(kind, "embed", None)) is not None:
+        setattr(kind, "embed", _embed(embed))  # noqa: B010 - not known to be there
     return kind
 
 
@@ -52,5 +54,25 @@ def _write(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         from septet.watch.watching import written
 
         return written(self, name, method, args, options)
+
+    return call
+
+
+def _embed(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        if self._watch is None or self._watch.tracer is None:
+            return method(self, *args, **options)
+        span, fault, said = self._watch.tracer.embed(), None, {}
+        try:
+            report = method(self, *args, **options)
+            said = {"gen_ai.request.model": report.model, "septet.missing": report.missing}
+            said |= {f"septet.{name}": getattr(report, name) for name in ("embedded", "cached", "failed", "requests")}
+        except Exception as error:
+            fault = error
+            raise
+        finally:
+            span.close(fault, said)
+        return report
 
     return call
