@@ -34,6 +34,8 @@ LEFT_OUT = {
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
     "LocalEmbedder.is_long": "as embed",
+    "FrameLike": "a protocol",
+    "FrameLike.shape": "a protocol",
     "Strings": "a protocol",
     "HttpEmbedder.embed": "asks a network; its texts are those of the embedders that are walked",
     "HttpEmbedder.aembed": "as embed",
