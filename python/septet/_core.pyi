@@ -350,9 +350,34 @@ class TfidfVectorizer:
 
     #: The terms, by column.
     vocabulary: list[str]
-    #: ``ln((1 + n) / (1 + df)) + 1`` by column.
+    #: The inverse document frequencies by column: ``ln((1 + n) / (1 + df)) + 1``.
     idf: NDArray[np.float64]
-    def __new__(cls, *, tokens: str = "signals") -> TfidfVectorizer: ...
+    def __new__(
+        cls,
+        *,
+        tokens: str = "signals",
+        ngrams: tuple[int, int] = ...,
+        stop_words: Sequence[str] = ...,
+        least: float = 1.0,
+        most: float = ...,
+        features: int | None = None,
+        norm: str = "l2",
+        sublinear: bool = False,
+        idf: bool = True,
+        smooth: bool = True,
+    ) -> TfidfVectorizer:
+        """Make one that has learned nothing.
+
+        Args:
+            ngrams: the fewest and the most tokens of a term.
+            least, most: in how many texts a term is.
+            features: so many terms at most, those that come most often.
+            norm: ``l2``, ``l1`` or ``none``.
+        """
+
+    def restore(self, vocabulary: Sequence[str], idf: Sequence[float]) -> None:
+        """Take over what ``vocabulary`` and ``idf`` of a fitted one gave."""
+
     def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
         """Learn vocabulary and document frequencies; replaces what was learned before."""
 

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet};
 
-use super::{Doubles, Integers, Vector, array, thread_count};
-use crate::terms::{self, Csr, Tokens};
+use super::{Doubles, Integers, Vector, array, count, thread_count};
+use crate::terms::{self, Csr, Cutting, Norm, Options, Tokens, Weighting};
 
 type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
 
@@ -216,9 +216,37 @@ pub(super) struct TfidfVectorizer(terms::TfidfVectorizer);
 #[pymethods]
 impl TfidfVectorizer {
     #[new]
-    #[pyo3(signature = (*, tokens="signals"))]
-    fn new(tokens: &str) -> PyResult<Self> {
-        Ok(Self(terms::TfidfVectorizer::new(Tokens::named(tokens)?)))
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (
+        *, tokens="signals", ngrams=(1, 1), stop_words=vec![], least=1.0, most=f64::INFINITY, features=None, norm="l2",
+        sublinear=false, idf=true, smooth=true
+    ))]
+    fn new(
+        tokens: &str,
+        ngrams: (i64, i64),
+        stop_words: Vec<PyBackedStr>,
+        least: f64,
+        most: f64,
+        features: Option<i64>,
+        norm: &str,
+        sublinear: bool,
+        idf: bool,
+        smooth: bool,
+    ) -> PyResult<Self> {
+        let ngrams = (count("ngrams", ngrams.0)?, count("ngrams", ngrams.1)?);
+        Ok(Self(terms::TfidfVectorizer::new(Options {
+            cutting: Cutting::new(Tokens::named(tokens)?, &stop_words, ngrams)?,
+            weighting: Weighting { norm: Norm::named(norm)?, sublinear },
+            idf,
+            smooth,
+            frequencies: (least, most),
+            most: features.map(|features| count("features", features)).transpose()?,
+        })))
+    }
+
+    /// Take over terms and idf by column, as `vocabulary` and `idf` gave them.
+    fn restore(&self, vocabulary: Vec<PyBackedStr>, idf: Vec<f64>) -> PyResult<()> {
+        Ok(self.0.restore(&vocabulary, idf)?)
     }
 
     /// Learn vocabulary and document frequencies; replaces what was learned before.
@@ -229,7 +257,7 @@ impl TfidfVectorizer {
         Ok(())
     }
 
-    /// Return unit-length rows in CSR form: data, column indices, row offsets.
+    /// Return weighted rows in CSR form: data, column indices, row offsets.
     #[pyo3(signature = (texts, *, threads=None))]
     fn transform<'py>(
         &self,
@@ -259,7 +287,7 @@ impl TfidfVectorizer {
         Ok(self.0.vocabulary()?)
     }
 
-    /// `ln((1 + n) / (1 + df)) + 1` by column.
+    /// The inverse document frequencies by column.
     #[getter]
     fn idf<'py>(&self, py: Python<'py>) -> PyResult<Doubles<'py>> {
         Ok(array(py, self.0.idf()?))

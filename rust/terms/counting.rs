@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tokens::{Cutter, Tokens};
+use super::tokens::{Cutter, Cutting};
 use crate::collections::Lexicon;
 use crate::pool;
 
@@ -74,7 +74,7 @@ struct Seen {
 }
 
 /// Count the terms of all texts: one tally for each thread that came.
-pub(super) fn count<T: AsRef<str> + Sync>(tokens: Tokens, texts: &[T], units: &Units) -> Vec<Tally> {
+pub(super) fn count<T: AsRef<str> + Sync>(cutting: &Cutting, texts: &[T], units: &Units) -> Vec<Tally> {
     let each = |tally: &mut Tally, unit: usize| {
         let texts = &texts[units.ranges[unit].clone()];
         let mut piece = Piece { unit, ends: Vec::with_capacity(texts.len()), ..Piece::default() };
@@ -83,15 +83,29 @@ pub(super) fn count<T: AsRef<str> + Sync>(tokens: Tokens, texts: &[T], units: &U
         }
         tally.pieces.push(piece);
     };
-    pool::fold(units.ranges.len(), units.threads, || Tally::new(tokens), each)
+    pool::fold(units.ranges.len(), units.threads, || Tally::new(cutting), each)
+}
+
+impl Piece {
+    /// The same with only the terms that are kept.
+    pub(super) fn kept(&self, is_kept: impl Fn(u32) -> bool) -> Self {
+        let mut piece = Self { unit: self.unit, terms: Vec::new(), ends: Vec::with_capacity(self.ends.len()) };
+        let mut start = 0;
+        for &end in &self.ends {
+            piece.terms.extend(self.terms[start..end].iter().filter(|counted| is_kept(counted.term)));
+            piece.ends.push(piece.terms.len());
+            start = end;
+        }
+        piece
+    }
 }
 
 impl Tally {
-    fn new(tokens: Tokens) -> Self {
+    fn new(cutting: &Cutting) -> Self {
         Self {
             lexicon: Lexicon::default(),
             pieces: Vec::new(),
-            cutter: Cutter::new(tokens),
+            cutter: Cutter::new(cutting.clone()),
             numbers: Vec::new(),
             seen: Vec::new(),
             texts: 0,

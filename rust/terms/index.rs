@@ -91,7 +91,7 @@ impl TermIndex {
     /// it does not depend on them.
     pub fn append<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> usize {
         let units = Units::new(texts, threads);
-        let tallies = count(Tokens::Signals, texts, &units);
+        let tallies = count(&Tokens::Signals.into(), texts, &units);
         // New terms are numbered in code point order, whoever counted them.
         let (mut of_tally, mut unknown) = self.shared.read().known(&tallies);
         unknown.sort_unstable_by_key(|new| new.term.name());

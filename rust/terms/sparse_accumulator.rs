@@ -1,6 +1,42 @@
 //! A sparse row of counts in the making.
 
 use crate::collections::ones;
+use crate::error::{Error, Result};
+
+/// What the values of a row are divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// Their Euclidean length.
+    L2,
+    /// The sum of their sizes.
+    L1,
+    /// Nothing.
+    None,
+}
+
+impl Norm {
+    /// `l2`, `l1` or `none`.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for another name.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "l2" => Ok(Self::L2),
+            "l1" => Ok(Self::L1),
+            "none" => Ok(Self::None),
+            _ => Err(Error::Name { what: "norm", wanted: "l2, l1, none".to_owned(), got: name.to_owned() }),
+        }
+    }
+}
+
+/// How counts become values.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighting {
+    /// What rows are divided by.
+    pub norm: Norm,
+    /// Whether a count of `n` is worth `1 + ln(n)`.
+    pub sublinear: bool,
+}
 
 /// Counts by column. Which columns have one is kept in bits, and which words of bits are not 0 in bits again, so that
 /// the columns come out in order without being sorted.
@@ -25,16 +61,23 @@ impl SparseAccumulator {
         self.tops[column / 4096] |= 1 << (column / 64 % 64);
     }
 
-    /// Write the columns in ascending order, and the counts times `weights`, scaled to length 1; return how many there
-    /// were. The row is empty again.
-    pub(super) fn drain(&mut self, weights: &[f64], data: &mut [f64], columns: &mut [i32]) -> usize {
+    /// Write the columns in ascending order, and their weighted counts; return how many there were. The row is empty
+    /// again.
+    pub(super) fn drain(
+        &mut self,
+        (weighting, weights): (Weighting, &[f64]),
+        data: &mut [f64],
+        columns: &mut [i32],
+    ) -> usize {
         let (mut n, mut square) = (0, 0.0);
         for (top, bits) in self.tops.iter_mut().enumerate() {
             for word in ones(std::mem::take(bits)) {
                 let word = 64 * top + word;
                 for bit in ones(std::mem::take(&mut self.words[word])) {
                     let column = 64 * word + bit;
-                    let value = f64::from(std::mem::take(&mut self.counts[column])) * weights[column];
+                    let count = f64::from(std::mem::take(&mut self.counts[column]));
+                    let count = if weighting.sublinear { 1.0 + count.ln() } else { count };
+                    let value = count * weights[column];
                     data[n] = value;
                     columns[n] = column as i32;
                     square += value * value;
@@ -42,8 +85,14 @@ impl SparseAccumulator {
                 }
             }
         }
-        let length = square.sqrt();
-        data[..n].iter_mut().for_each(|value| *value /= length);
+        let length = match weighting.norm {
+            Norm::L2 => square.sqrt(),
+            Norm::L1 => data[..n].iter().map(|value| value.abs()).sum(),
+            Norm::None => return n,
+        };
+        if length > 0.0 {
+            data[..n].iter_mut().for_each(|value| *value /= length);
+        }
         n
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::counting::{Piece, Tally, Units, count};
-use super::sparse_accumulator::SparseAccumulator;
-use super::tokens::{Cutter, Tokens};
-use crate::collections::{Lexicon, united};
+use super::sparse_accumulator::{Norm, SparseAccumulator, Weighting};
+use super::tokens::{Cutter, Cutting, Tokens};
+use crate::collections::{Lexicon, Term, united};
 use crate::error::{Error, Result};
 use crate::pool;
 
@@ -52,19 +52,65 @@ struct Model {
     idf: Vec<f64>,
 }
 
-/// TF-IDF with smoothed idf and rows of Euclidean length 1. Columns are numbered by the terms' code point order. No
+/// What a fit learns, and how rows are weighted.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How texts become terms.
+    pub cutting: Cutting,
+    /// How counts become values.
+    pub weighting: Weighting,
+    /// Whether counts are multiplied with inverse document frequencies.
+    pub idf: bool,
+    /// Whether these are `ln((1 + n) / (1 + df)) + 1`, and not `ln(n / df) + 1`.
+    pub smooth: bool,
+    /// In how many texts a term must be, at least and at most.
+    pub frequencies: (f64, f64),
+    /// So many terms at most, those that come most often; of equals the first in code point order.
+    pub most: Option<usize>,
+}
+
+impl From<Tokens> for Options {
+    fn from(tokens: Tokens) -> Self {
+        Self {
+            cutting: tokens.into(),
+            weighting: Weighting { norm: Norm::L2, sublinear: false },
+            idf: true,
+            smooth: true,
+            frequencies: (1.0, f64::INFINITY),
+            most: None,
+        }
+    }
+}
+
+/// TF-IDF, by default with smoothed idf and rows of Euclidean length 1. Columns are numbered by the terms' code point order. No
 /// result depends on the number of threads: at least 1, `None` for as many as there are cores, or one where there is
 /// little to do.
 #[derive(Debug)]
 pub struct TfidfVectorizer {
-    tokens: Tokens,
+    options: Options,
     model: RwLock<Option<Arc<Model>>>,
 }
 
 impl TfidfVectorizer {
     /// A vectorizer that has learned nothing.
-    pub fn new(tokens: Tokens) -> Self {
-        Self { tokens, model: RwLock::new(None) }
+    pub fn new(options: impl Into<Options>) -> Self {
+        Self { options: options.into(), model: RwLock::new(None) }
+    }
+
+    /// Take over terms and their weights, by column, that were learned before.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless there is a weight for each term, and every term is another one.
+    pub fn restore<T: AsRef<str>>(&self, terms: &[T], idf: Vec<f64>) -> Result<()> {
+        let mut lexicon = Lexicon::default();
+        for term in terms.iter().filter_map(|term| Term::of_bytes(term.as_ref().as_bytes())) {
+            lexicon.number(term);
+        }
+        if lexicon.len() != terms.len() || idf.len() != terms.len() {
+            return Err(Error::Length { what: "terms", got: lexicon.len(), wanted: idf.len() });
+        }
+        *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(Model { lexicon, idf }));
+        Ok(())
     }
 
     /// Learn vocabulary and document frequencies; replaces what was learned before.
@@ -83,7 +129,7 @@ impl TfidfVectorizer {
             let mut start = 0;
             for &end in &piece.ends {
                 piece.terms[start..end].iter().for_each(|term| row.add(columns[term.term as usize], term.count));
-                row.drain(&model.idf, &mut data[start..end], &mut numbers[start..end]);
+                row.drain((self.options.weighting, &model.idf), &mut data[start..end], &mut numbers[start..end]);
                 start = end;
             }
         };
@@ -92,14 +138,14 @@ impl TfidfVectorizer {
         csr
     }
 
-    /// Return rows of length 1, `(n, columns)`; terms that were not learned are left out.
+    /// Return weighted rows, `(n, columns)`; terms that were not learned are left out.
     ///
     /// # Errors
     /// [`Error::NotFitted`].
     pub fn transform<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> Result<Csr> {
         let model = self.model()?;
         let units = Units::new(texts, threads);
-        let start = || Writer::new(self.tokens, &model);
+        let start = || Writer::new(&self.options, &model);
         let each = |writer: &mut Writer<'_>, unit: usize| writer.write(&texts[units.ranges[unit].clone()], unit);
         let writers = pool::fold(units.ranges.len(), units.threads, start, each);
         let mut written: Vec<Written> = writers.into_iter().flat_map(|writer| writer.written).collect();
@@ -124,7 +170,7 @@ impl TfidfVectorizer {
         Ok(self.model()?.lexicon.texts().collect())
     }
 
-    /// `ln((1 + n) / (1 + df)) + 1` by column.
+    /// The inverse document frequencies by column; 1 where none are wanted.
     ///
     /// # Errors
     /// [`Error::NotFitted`].
@@ -136,19 +182,54 @@ impl TfidfVectorizer {
         self.model.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or(Error::NotFitted)
     }
 
+    /// Which terms are kept; None for all.
+    fn kept(&self, tallies: &[Tally], columns: &[Arc<[u32]>], frequencies: &[u32]) -> Option<Vec<bool>> {
+        let ((least, most), limit) = (self.options.frequencies, self.options.most.unwrap_or(usize::MAX));
+        let mut kept: Vec<bool> = frequencies.iter().map(|&n| (least..=most).contains(&f64::from(n))).collect();
+        let left = kept.iter().filter(|kept| **kept).count();
+        if left > limit {
+            let mut totals = vec![0_u64; frequencies.len()];
+            for (tally, columns) in tallies.iter().zip(columns) {
+                for counted in tally.pieces.iter().flat_map(|piece| &piece.terms) {
+                    totals[columns[counted.term as usize] as usize] += u64::from(counted.count);
+                }
+            }
+            let mut order: Vec<usize> = (0..kept.len()).filter(|&column| kept[column]).collect();
+            order.sort_by_key(|&column| std::cmp::Reverse(totals[column]));
+            order[limit..].iter().for_each(|&column| kept[column] = false);
+        }
+        (left.min(limit) < frequencies.len()).then_some(kept)
+    }
+
+    fn idf_of(&self, texts: usize, frequencies: &[u32]) -> Vec<f64> {
+        let smooth = f64::from(u8::from(self.options.smooth));
+        let one = |&n: &u32| ((texts as f64 + smooth) / (f64::from(n) + smooth)).ln() + 1.0;
+        if self.options.idf { frequencies.iter().map(one).collect() } else { vec![1.0; frequencies.len()] }
+    }
+
     /// Fit, and return the model, the texts' counted terms with the columns of their numbers, and how many threads it
     /// took.
     fn learn<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> (Arc<Model>, Vec<Counts>, usize) {
         let units = Units::new(texts, threads);
-        let tallies = count(self.tokens, texts, &units);
+        let tallies = count(&self.options.cutting, texts, &units);
         let lexicons: Vec<&Lexicon> = tallies.iter().map(|tally| &tally.lexicon).collect();
         let (lexicon, columns) = united(&lexicons);
         let columns: Vec<Arc<[u32]>> = columns.into_iter().map(Arc::from).collect();
-        let idf = idf(&tallies, &columns, texts.len(), lexicon.len());
+        let frequencies = frequencies(&tallies, &columns, lexicon.len());
+        let kept = self.kept(&tallies, &columns, &frequencies);
+        let (lexicon, frequencies, columns) = match &kept {
+            None => (lexicon, frequencies, columns),
+            Some(kept) => narrowed(&lexicon, &frequencies, &columns, kept),
+        };
+        let idf = self.idf_of(texts.len(), &frequencies);
         let each = tallies.into_iter().zip(columns);
         let mut pieces: Vec<Counts> = each
             .flat_map(|(tally, columns)| tally.pieces.into_iter().map(move |piece| (piece, columns.clone())))
             .collect();
+        if kept.is_some() {
+            let narrowed = |(piece, columns): &mut Counts| *piece = piece.kept(|term| columns[term as usize] != NONE);
+            pieces.iter_mut().for_each(narrowed);
+        }
         pieces.sort_unstable_by_key(|(piece, _)| piece.unit);
         let model = Arc::new(Model { lexicon, idf });
         *self.model.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&model));
@@ -159,15 +240,33 @@ impl TfidfVectorizer {
 /// A unit's counted terms, and by term its column.
 type Counts = (Piece, Arc<[u32]>);
 
-fn idf(tallies: &[Tally], columns: &[Arc<[u32]>], texts: usize, terms: usize) -> Vec<f64> {
+/// The column of a term that is left out.
+const NONE: u32 = u32::MAX;
+
+/// The terms that are kept, their frequencies, and the columns of each tally's terms among them.
+fn narrowed(
+    lexicon: &Lexicon,
+    frequencies: &[u32],
+    columns: &[Arc<[u32]>],
+    kept: &[bool],
+) -> (Lexicon, Vec<u32>, Vec<Arc<[u32]>>) {
+    let mut narrow = Lexicon::default();
+    let number = |(term, &kept): (Term<'_>, &bool)| if kept { narrow.number(term) } else { NONE };
+    let numbers: Vec<u32> = lexicon.terms().zip(kept).map(number).collect();
+    let frequencies = frequencies.iter().zip(kept).filter(|(_, kept)| **kept).map(|(&frequency, _)| frequency);
+    let columns = columns.iter().map(|columns| columns.iter().map(|&column| numbers[column as usize]).collect());
+    (narrow, frequencies.collect(), columns.collect())
+}
+
+/// By term in how many texts it is.
+fn frequencies(tallies: &[Tally], columns: &[Arc<[u32]>], terms: usize) -> Vec<u32> {
     let mut frequencies = vec![0_u32; terms];
     for (tally, columns) in tallies.iter().zip(columns) {
         for (frequency, &column) in tally.frequencies().zip(&**columns) {
             frequencies[column as usize] += frequency;
         }
     }
-    let texts = texts as f64 + 1.0;
-    frequencies.into_iter().map(|frequency| (texts / (1.0 + f64::from(frequency))).ln() + 1.0).collect()
+    frequencies
 }
 
 /// The rows of one unit's texts.
@@ -181,19 +280,21 @@ struct Written {
 /// What one thread needs to write rows of a model.
 struct Writer<'a> {
     model: &'a Model,
+    weighting: Weighting,
     cutter: Cutter,
     row: SparseAccumulator,
     written: Vec<Written>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(tokens: Tokens, model: &'a Model) -> Self {
-        Self { model, cutter: Cutter::new(tokens), row: SparseAccumulator::new(model.idf.len()), written: Vec::new() }
+    fn new(options: &Options, model: &'a Model) -> Self {
+        let (cutter, row) = (Cutter::new(options.cutting.clone()), SparseAccumulator::new(model.idf.len()));
+        Self { model, weighting: options.weighting, cutter, row, written: Vec::new() }
     }
 
     fn write<T: AsRef<str>>(&mut self, texts: &[T], unit: usize) {
         let (mut data, mut columns, mut ends) = (Vec::new(), Vec::new(), Vec::with_capacity(texts.len()));
-        let Self { model, row, .. } = self;
+        let Self { model, weighting, row, .. } = self;
         for text in texts {
             let (start, mut known) = (data.len(), 0);
             self.cutter.each(text.as_ref(), |term| {
@@ -204,7 +305,7 @@ impl<'a> Writer<'a> {
             });
             data.resize(start + known, 0.0);
             columns.resize(start + known, 0);
-            let end = start + row.drain(&model.idf, &mut data[start..], &mut columns[start..]);
+            let end = start + row.drain((*weighting, &model.idf), &mut data[start..], &mut columns[start..]);
             data.truncate(end);
             columns.truncate(end);
             ends.push(end);

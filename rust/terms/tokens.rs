@@ -1,11 +1,13 @@
 //! The tokens of TF-IDF.
 
+use std::sync::Arc;
+
 use super::fold::fold;
 use super::runs::Runs;
 use super::scripts::{Spacing, is_mark, stretches};
 use super::stop_words::{is_stop_start, is_stop_word};
 use super::words::split;
-use crate::collections::Term;
+use crate::collections::{Lexicon, Term};
 use crate::error::{Error, Result};
 
 /// Return the TF-IDF tokens of a text.
@@ -106,22 +108,94 @@ impl Tokens {
     }
 }
 
+/// How texts are cut into terms: tokens without stop words, and runs of neighbours among those.
+#[derive(Clone, Debug)]
+pub struct Cutting {
+    tokens: Tokens,
+    stop_words: Arc<Lexicon>,
+    /// Fewest and most tokens of a term.
+    grams: (usize, usize),
+}
+
+impl From<Tokens> for Cutting {
+    fn from(tokens: Tokens) -> Self {
+        Self { tokens, stop_words: Arc::default(), grams: (1, 1) }
+    }
+}
+
+impl Cutting {
+    /// Without these tokens, and with terms of so many neighbours, blanks between them.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless `1 <= grams.0 <= grams.1`.
+    pub fn new<T: AsRef<str>>(tokens: Tokens, stop_words: &[T], grams: (usize, usize)) -> Result<Self> {
+        if grams.0 < 1 || grams.1 < grams.0 {
+            return Err(Error::Parameter { what: "ngrams", wanted: "1 <= fewest <= most", got: grams.0 as f64 });
+        }
+        let mut known = Lexicon::default();
+        for term in stop_words.iter().filter_map(|word| Term::of_bytes(word.as_ref().as_bytes())) {
+            known.number(term);
+        }
+        Ok(Self { tokens, stop_words: Arc::new(known), grams })
+    }
+}
+
 /// Cuts texts, with working space for many.
 #[derive(Debug)]
 pub(super) struct Cutter {
-    tokens: Tokens,
+    cutting: Cutting,
+    /// Whether the tokens are the terms.
+    plain: bool,
+    space: Space,
+    /// The tokens of a text with blanks between them, and where each begins and ends.
+    joined: Vec<u8>,
+    bounds: Vec<(usize, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct Space {
     runs: Runs,
     buffer: String,
 }
 
 impl Cutter {
-    pub(super) fn new(tokens: Tokens) -> Self {
-        Self { tokens, runs: Runs::default(), buffer: String::new() }
+    pub(super) fn new(cutting: impl Into<Cutting>) -> Self {
+        let cutting = cutting.into();
+        let plain = cutting.grams == (1, 1) && cutting.stop_words.len() == 0;
+        Self { cutting, plain, space: Space::default(), joined: Vec::new(), bounds: Vec::new() }
     }
 
     /// Call `emit` with each term of a text.
     pub(super) fn each(&mut self, text: &str, mut emit: impl FnMut(Term<'_>)) {
-        match self.tokens {
+        let Cutting { tokens, stop_words, grams } = &self.cutting;
+        if self.plain {
+            return self.space.each(*tokens, text, emit);
+        }
+        let (joined, bounds) = (&mut self.joined, &mut self.bounds);
+        joined.clear();
+        bounds.clear();
+        self.space.each(*tokens, text, |term| {
+            if stop_words.find(term).is_none() {
+                if !joined.is_empty() {
+                    joined.push(b' ');
+                }
+                let start = joined.len();
+                joined.extend_from_slice(term.name());
+                bounds.push((start, joined.len()));
+            }
+        });
+        for n in grams.0..=grams.1.min(bounds.len()) {
+            for run in bounds.windows(n) {
+                Term::of_bytes(&joined[run[0].0..run[n - 1].1]).into_iter().for_each(&mut emit);
+            }
+        }
+    }
+}
+
+impl Space {
+    /// Call `emit` with each token of a text.
+    fn each(&mut self, tokens: Tokens, text: &str, mut emit: impl FnMut(Term<'_>)) {
+        match tokens {
             Tokens::Words => pattern_words(&mut self.runs, text, emit),
             Tokens::Signals if text.is_ascii() => ascii_tokens(&mut self.runs, text, emit),
             Tokens::Signals => for_each_token(text, &mut self.buffer, |token| emit(Term::new(token))),
