@@ -61,6 +61,7 @@ NAMED = {
     **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
     "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
     "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
+    "TfidfVectorizer.set_params": ["norm", "unknown"],
 }
 
 
@@ -204,6 +205,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "Federation.import_.source": lambda w: [line(title="loons", id="loon")],
     "VectorIndex.search.query": lambda w: [1.0, 0.0, 0.0],
     "VectorIndex.ids": lambda w: [0],
+    "TfidfVectorizer.rows": lambda w: w.vectorizer.transform(["ducks"]),
     "VectorIndex.open.path": lambda w: w.folder / "index.npy",
     "top_k.query": lambda w: [1.0, 0.0, 0.0],
     "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},

@@ -149,6 +149,13 @@ NESTED = [
     nested("VectorIndex.__getitem__", "id", lambda w, v: w.index[v]),
     nested("VectorIndex.__contains__", "id", lambda w, v: v in w.index),
     nested("TfidfVectorizer.fit", "texts[0]", lambda w, v: septet.TfidfVectorizer().fit([v])),
+    *(
+        nested("TfidfVectorizer.fit", name, lambda w, v, name=name: septet.TfidfVectorizer(**{name: v}).fit(["a text"]))
+        for name in septet.TfidfVectorizer().get_params()
+    ),
+    nested("TfidfVectorizer.fit", "stop_words[0]", lambda w, v: septet.TfidfVectorizer(stop_words=[v]).fit(["a text"])),
+    nested("TfidfVectorizer.fit", "ngram_range[0]", lambda w, v: septet.TfidfVectorizer(ngram_range=(v, 3)).fit(["a"])),
+    nested("SparseRows", "other", lambda w, v: w.vectorizer.transform(["ducks"]) @ v),
     nested("CallableEmbedder.embed", "function()", lambda w, v: _answers(v).embed(["a"])),
     nested("CallableEmbedder.embed", "function()[0]", lambda w, v: _answers([v]).embed(["a"])),
     nested("Vault.search", "embedder()", lambda w, v: _with(septet.Vault(":memory:", embedder=_answers([v])))),

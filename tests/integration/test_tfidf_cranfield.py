@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+import septet
 from septet import Vault, _core
 
 DATA = Path(os.environ.get("SEPTET_DATA") or Path(__file__).parents[3] / "shared") / "data" / "cranfield"
@@ -161,3 +162,18 @@ def test_ranks_of_the_text_leg_follow_its_scores(cranfield, vault):
         assert min(by_rank) > 0
         assert len({leg.rank for leg in legs}) == len(legs) == 30
         assert len({leg.of for leg in legs}) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ngram_range": (1, 2), "min_df": 2, "sublinear_tf": True},
+        {"stop_words": "english", "max_df": 0.3, "norm": "l1", "smooth_idf": False},
+        {"min_df": 0.01, "use_idf": False, "norm": None},
+    ],
+)
+def test_parameters_give_the_numbers_of_scikit_learn(cranfield: Collection, given: dict[str, Any]) -> None:
+    theirs, ours = TfidfVectorizer(**given), septet.TfidfVectorizer(**given)
+    wanted, found = theirs.fit_transform(cranfield.texts), ours.fit_transform(cranfield.texts)
+    assert ours.vocabulary == theirs.get_feature_names_out().tolist()
+    assert found.shape == wanted.shape and abs(found.to_scipy() - wanted).max() <= 1e-12

@@ -66,7 +66,7 @@ def test_what_is_not_many_texts_is_refused(call):
 
 def test_unknown_tokens_are_refused():
     with pytest.raises(QueryError, match="tokens is 'chars': wanted 'words' or 'signals'"):
-        TfidfVectorizer(tokens="chars")
+        TfidfVectorizer(tokens="chars").fit(CORPUS)
 
 
 def test_threads_transform_while_another_fits():

@@ -1,27 +1,21 @@
-"""TF-IDF weights without a vault, for services that need nothing else.
-
->>> vectorizer = TfidfVectorizer()
->>> rows = vectorizer.fit_transform(["to be or not to be", "to see or not to see"])
->>> vectorizer.vocabulary
-['be', 'not', 'or', 'see', 'to']
-
-The numbers equal those of scikit-learn's ``TfidfVectorizer`` with its defaults. For a scipy matrix, use
-``scipy.sparse.csr_matrix(rows, shape=(len(texts), len(vectorizer)))``.
-"""
+"""The vectorizer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
-from septet.arguments import exact, listed, shown, whole
+from septet.arguments import listed, shown, whole
 from septet.errors import QueryError
+from septet.tfidf.parameters import OUTPUTS, native_options, one_of
+from septet.tfidf.rows import SparseRows
 
-__all__ = ["SparseRows", "TfidfVectorizer"]
+__all__ = ["TfidfVectorizer"]
 
 T = TypeVar("T")
 
@@ -29,18 +23,12 @@ T = TypeVar("T")
 MOST_TEXTS, MOST_THREADS = 100_000_000, 256
 
 
-class SparseRows(NamedTuple):
-    """Rows in CSR form, in the order of arguments that ``scipy.sparse.csr_matrix`` takes.
+class _Fitted(NamedTuple):
+    """What a fit learned, with the options that it had."""
 
-    Row ``i`` has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns ``indices[indptr[i]:indptr[i + 1]]``.
-    """
-
-    #: The nonzero values, float64.
-    data: NDArray[np.float64]
-    #: Their columns, int32, ascending within a row.
-    indices: NDArray[np.int32]
-    #: The start of each row, and the end of the last, int64 ``(n + 1,)``.
-    indptr: NDArray[np.int64]
+    core: _core.TfidfVectorizer
+    options: dict[str, Any]
+    columns: int
 
 
 class TfidfVectorizer:
@@ -50,79 +38,253 @@ class TfidfVectorizer:
     learned when they began. ``threads`` is the most threads to use, None for every core if there is work for more than
     one; results do not depend on it.
 
+    Parameters mean what they mean for scikit-learn's ``TfidfVectorizer``, with equal numbers; as there, `fit` checks
+    them. Two things differ: where terms beyond ``max_features`` come equally often, the first in code point order
+    stay; and texts without any term give rows without columns, not an error.
+
     Args:
         tokens: ``"words"`` takes runs of two or more letters, digits and underscores, in lower case, like the default
             pattern of scikit-learn. ``"signals"`` takes the terms of a vault's TF-IDF signal: three or more characters,
             hyphens included, without English stop words, accents folded, and pairs of characters of scripts that are
             written without spaces.
-
-    Raises:
-        QueryError: ``tokens`` is neither of these.
+        ngram_range: the fewest and the most neighbouring tokens that make a term, with blanks between them.
+        stop_words: tokens that are left out: ``"english"``, or a list of them in lower case.
+        min_df: in how many texts a term must be, as a whole number, or as a share of all texts from 0.0 to 1.0.
+        max_df: in how many it may be, likewise.
+        max_features: so many terms at most: those that come most often.
+        norm: ``"l2"`` scales rows to Euclidean length 1, ``"l1"`` to a sum of 1, None leaves them.
+        use_idf: False leaves the idf out.
+        smooth_idf: False takes ``ln(n / df) + 1``.
+        sublinear_tf: True takes ``1 + ln(count)`` for a count.
+        output: ``"rows"`` gives `SparseRows`, ``"scipy"`` a ``scipy.sparse.csr_matrix``, which other steps of a
+            scikit-learn pipeline take.
     """
 
-    def __init__(self, *, tokens: str = "words") -> None:
-        tokens = exact(tokens)
-        if not isinstance(tokens, str) or tokens not in ("words", "signals"):
-            raise QueryError(f"tokens is {shown(tokens)}: wanted 'words' or 'signals'")
-        self._core = _core.TfidfVectorizer(tokens=tokens)
-        self._tokens = tokens
+    def __init__(
+        self,
+        *,
+        tokens: str = "words",
+        ngram_range: tuple[int, int] = (1, 1),
+        stop_words: Literal["english"] | Sequence[str] | None = None,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        norm: Literal["l1", "l2"] | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        output: str = "rows",
+    ) -> None:
+        self.tokens = tokens
+        self.ngram_range = ngram_range
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.output = output
 
-    def fit(self, texts: Iterable[str], *, threads: int | None = None) -> TfidfVectorizer:
+    def fit(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> TfidfVectorizer:
         """Learn terms and document frequencies, replacing those learned before; return the vectorizer.
 
+        Args:
+            texts: the texts.
+            y: ignored.
+            threads: the most threads to use.
+
         Raises:
-            QueryError: ``threads`` is below 1, ``texts`` is one text, or holds something that is not text or has half a
-                surrogate pair.
+            QueryError: a parameter is not what it may be, ``threads`` is below 1, ``texts`` is one text, or holds
+                something that is not text or has half a surrogate pair.
         """
-        _called(self._core.fit, texts, threads)
+        self._learn(texts, threads, lambda core: core.fit)
         return self
 
-    def transform(self, texts: Iterable[str], *, threads: int | None = None) -> SparseRows:
-        """Return a row for each text, over the terms learned by `fit`.
+    def transform(self, texts: Iterable[str], *, threads: int | None = None) -> Any:
+        """Return a row for each text, over the terms learned by `fit`: `SparseRows`, or what ``output`` says.
 
         Raises:
             QueryError: `fit` was not called, ``threads`` is below 1, ``texts`` is one text, or holds something that is
                 not text or has half a surrogate pair.
         """
-        return SparseRows(*_called(self._core.transform, texts, threads))
+        fitted = self._known()
+        given, workers = _texts(texts), _workers(threads)
+        return self._output(_called(fitted.core.transform, given, workers), fitted)
 
-    def fit_transform(self, texts: Iterable[str], *, threads: int | None = None) -> SparseRows:
+    def fit_transform(self, texts: Iterable[str], y: object = None, *, threads: int | None = None) -> Any:
         """Return what `fit` and then `transform` of the same texts return, reading the texts once.
 
         Raises:
-            QueryError: ``threads`` is below 1, ``texts`` is one text, or holds something that is not text or has half a
-                surrogate pair.
+            QueryError: as `fit`.
         """
-        return SparseRows(*_called(self._core.fit_transform, texts, threads))
+        return self._output(*self._learn(texts, threads, lambda core: core.fit_transform))
+
+    def inverse_transform(self, rows: SparseRows | ArrayLike) -> list[NDArray[np.object_]]:
+        """Return for each row the terms whose weight is not 0, in the order of columns.
+
+        Args:
+            rows: `SparseRows`, a sparse matrix of scipy, or numbers of shape ``(n, len(vectorizer))``.
+
+        Raises:
+            QueryError: `fit` was not called, or the rows have another number of columns.
+        """
+        terms, n = self.get_feature_names_out(), self._known().columns
+        if isinstance(rows, SparseRows):
+            found = rows
+        elif hasattr(rows, "tocsr"):
+            csr = rows.tocsr()
+            found = SparseRows._of(csr.data, csr.indices, csr.indptr, csr.shape[1])
+        else:
+            found = _sparse(rows, n)
+        inside = not len(found.indices) or (found.indices.min() >= 0 and found.indices.max() < n)
+        if found.columns != n or not inside:
+            raise QueryError(f"rows has {found.columns:,} columns: wanted {n:,}, one for each term")
+        ends = found.indptr.tolist()
+        return [terms[found.indices[start:end][found.data[start:end] != 0]] for start, end in pairwise(ends)]
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the terms by column, as texts in an array of objects.
+
+        Raises:
+            QueryError: `fit` was not called.
+        """
+        return np.array(self._known().core.vocabulary, dtype=object)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as they were given."""
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def set_params(self, **params: Any) -> TfidfVectorizer:
+        """Set parameters by name, for the next `fit`; return the vectorizer.
+
+        Raises:
+            QueryError: there is no such parameter.
+        """
+        for name in params:
+            if name not in PARAMETERS:
+                raise QueryError(f"there is no parameter {shown(name)}: wanted {', '.join(PARAMETERS)}")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
 
     @property
     def vocabulary(self) -> list[str]:
         """The terms by column, in code point order; empty before `fit`."""
-        try:
-            return self._core.vocabulary
-        except ValueError:
-            return []
+        fitted = self._fitted
+        return fitted.core.vocabulary if fitted else []
 
     @property
     def idf(self) -> NDArray[np.float64]:
-        """The inverse document frequencies by column; empty before `fit`."""
-        try:
-            return self._core.idf
-        except ValueError:
-            return np.empty(0)
+        """The inverse document frequencies by column, 1 without ``use_idf``; empty before `fit`."""
+        fitted = self._fitted
+        return fitted.core.idf if fitted else np.empty(0)
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The columns by term.
+
+        Raises:
+            AttributeError: there is none before `fit`, as scikit-learn wants it.
+        """
+        return {term: column for column, term in enumerate(self._learned("vocabulary_").core.vocabulary)}
+
+    @property
+    def idf_(self) -> NDArray[np.float64]:
+        """As ``idf``.
+
+        Raises:
+            AttributeError: there is none before `fit`, nor without ``use_idf``.
+        """
+        fitted = self._learned("idf_")
+        if not fitted.options["idf"]:
+            raise AttributeError("there is no idf_: the vectorizer was fitted with use_idf=False")
+        return fitted.core.idf
 
     def __len__(self) -> int:
-        return len(self.idf)
+        fitted = self._fitted
+        return fitted.columns if fitted else 0
+
+    def __bool__(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
-        return f"<TfidfVectorizer of {len(self)} terms, tokens={self._tokens!r}>"
+        return f"<TfidfVectorizer of {len(self)} terms, tokens={self.tokens!r}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept, fitted = self.get_params(), self._fitted
+        if fitted:
+            kept["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        learned = kept.pop("_fitted", None)
+        self.__dict__.update(kept)
+        if learned:
+            vocabulary, idf, options = learned
+            core = _core.TfidfVectorizer(**options)
+            core.restore(vocabulary, idf.tolist())
+            self._fitted = _Fitted(core, options, len(vocabulary))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted is not None
+
+    def __sklearn_tags__(self) -> Any:
+        # Only scikit-learn asks, so it is there.
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(string=True, two_d_array=False),
+        )
+
+    #: Replaced as a whole by each fit.
+    _fitted: _Fitted | None = None
+
+    def _learn(
+        self, texts: Iterable[str], threads: int | None, how: Callable[[_core.TfidfVectorizer], Callable[..., T]]
+    ) -> tuple[T, _Fitted]:
+        given, workers = _texts(texts), _workers(threads)
+        options = native_options(self.get_params(), len(given))
+        core = _core.TfidfVectorizer(**options)
+        made = _called(how(core), given, workers)
+        fitted = self._fitted = _Fitted(core, options, len(core.idf))
+        return made, fitted
+
+    def _known(self) -> _Fitted:
+        if self._fitted is None:
+            raise QueryError("nothing was learned yet: call fit first")
+        return self._fitted
+
+    def _learned(self, name: str) -> _Fitted:
+        if self._fitted is None:
+            raise AttributeError(f"there is no {name} before fit")
+        return self._fitted
+
+    def _output(self, parts: Any, fitted: _Fitted) -> Any:
+        data, indices, indptr = parts
+        rows = SparseRows._of(data, indices, indptr, fitted.columns)
+        return rows.to_scipy() if one_of(self.output, "output", OUTPUTS) == "scipy" else rows
 
 
-def _called(call: Callable[..., T], texts: Iterable[str], threads: int | None) -> T:
+#: The names of the parameters.
+PARAMETERS = tuple(name for name in TfidfVectorizer.__init__.__annotations__ if name != "return")
+
+
+def _texts(texts: Iterable[str]) -> list[Any]:
     if isinstance(texts, (str, bytes)):
         raise QueryError(f"texts is one {type(texts).__name__}: wanted several, as in [text]")
-    given = listed(texts, "texts", QueryError, "a list of texts", MOST_TEXTS, of=str)
-    workers = None if threads is None else min(whole(threads, "threads", QueryError, 1), MOST_THREADS)
+    return listed(texts, "texts", QueryError, "a list of texts", MOST_TEXTS, of=str)
+
+
+def _workers(threads: int | None) -> int | None:
+    return None if threads is None else min(whole(threads, "threads", QueryError, 1), MOST_THREADS)
+
+
+def _called(call: Callable[..., T], given: list[Any], workers: int | None) -> T:
     try:
         return call(given, threads=workers)
     except UnicodeEncodeError as error:
@@ -132,3 +294,16 @@ def _called(call: Callable[..., T], texts: Iterable[str], threads: int | None) -
         raise QueryError(f"text {at} is {shown(odd)}, of type {type(odd).__name__}: wanted text") from None
     except ValueError as error:
         raise QueryError(str(error)) from error
+
+
+def _sparse(rows: object, columns: int) -> SparseRows:
+    """Return rows of a dense array."""
+    try:
+        dense: NDArray[Any] = np.asarray(rows)
+    except (TypeError, ValueError, OverflowError, RecursionError, MemoryError):
+        dense = np.empty(0, object)
+    if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+        raise QueryError(f"rows is {shown(rows)}: wanted numbers of shape (n, {columns})")
+    row, column = np.nonzero(dense)
+    ends = np.searchsorted(row, np.arange(len(dense) + 1))
+    return SparseRows._of(dense[row, column].astype(np.float64), column.astype(np.int32), ends, dense.shape[1])

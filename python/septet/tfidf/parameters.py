@@ -1,0 +1,94 @@
+"""The parameters of a vectorizer, checked when it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from septet.arguments import exact, flags, listed, real, shown, utf8, whole
+from septet.errors import QueryError
+from septet.tfidf.english import ENGLISH
+
+__all__ = ["OUTPUTS", "native_options", "one_of"]
+
+OUTPUTS = ("rows", "scipy")
+#: No text has runs of more tokens, and larger counts mean all.
+MOST = 2**31 - 1
+MOST_STOP_WORDS = 1_000_000
+
+
+def native_options(given: Mapping[str, Any], texts: int) -> dict[str, Any]:
+    """Return the options of the native vectorizer for a corpus of so many texts.
+
+    Raises:
+        QueryError: a parameter is not what it may be.
+    """
+    one_of(given["output"], "output", OUTPUTS)
+    switches = {name: given[name] for name in ("use_idf", "smooth_idf", "sublinear_tf")}
+    flags({name: bool(value) if isinstance(value, np.bool_) else value for name, value in switches.items()}, QueryError)
+    norm = given["norm"]
+    least, most = _frequency(given["min_df"], "min_df", texts), _frequency(given["max_df"], "max_df", texts)
+    if most < least and texts:
+        raise QueryError(
+            f"max_df is {shown(given['max_df'])} and min_df {shown(given['min_df'])}: of {texts:,} texts that is at "
+            f"most {most:g} and at least {least:g}, which no term can be in"
+        )
+    features = given["max_features"]
+    return {
+        "tokens": one_of(given["tokens"], "tokens", ("words", "signals")),
+        "ngrams": _ngrams(given["ngram_range"]),
+        "stop_words": _stop_words(given["stop_words"]),
+        "least": least,
+        "most": most,
+        "features": None if features is None else min(whole(features, "max_features", QueryError, 1), MOST),
+        "norm": "none" if norm is None else one_of(norm, "norm", ("l2", "l1"), " or None"),
+        "sublinear": bool(given["sublinear_tf"]),
+        "idf": bool(given["use_idf"]),
+        "smooth": bool(given["smooth_idf"]),
+    }
+
+
+def one_of(value: object, name: str, known: tuple[str, ...], more: str = "") -> str:
+    """Return a name that is known.
+
+    Raises:
+        QueryError: it is not.
+    """
+    text = exact(value)
+    if isinstance(text, str) and text in known:
+        return text
+    wanted = " or ".join(map(repr, known))
+    raise QueryError(f"{name} is {shown(value)}: wanted {wanted}{more}")
+
+
+def _frequency(value: object, name: str, texts: int) -> float:
+    """Return in how many texts: a whole number counts them, any other is a share of all."""
+    number = exact(value)
+    if isinstance(number, (bool, np.bool_)):
+        raise QueryError(f"{name} is {shown(value)}: wanted a number of texts, or a share from 0.0 to 1.0")
+    if isinstance(number, (int, np.integer)):
+        return float(min(whole(number, name, QueryError, 1), MOST))
+    return real(number, name, QueryError, 0.0, 1.0) * texts
+
+
+def _ngrams(value: object) -> tuple[int, int]:
+    wanted = "two whole numbers, the fewest and the most tokens of a term"
+    found = listed(value, "ngram_range", QueryError, wanted, 2)
+    if len(found) != 2:
+        raise QueryError(f"ngram_range is {shown(value)}: wanted {wanted}")
+    fewest, most = (min(whole(one, "ngram_range", QueryError, 1), MOST) for one in found)
+    if fewest > most:
+        raise QueryError(f"ngram_range is {shown(value)}: wanted {wanted}")
+    return fewest, most
+
+
+def _stop_words(value: object) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        one_of(value, "stop_words", ("english",), ", or a list of words")
+        return list(ENGLISH)
+    found = listed(value, "stop_words", QueryError, "'english', or a list of words", MOST_STOP_WORDS)
+    return [utf8(word, "a stop word", QueryError) for word in found]

@@ -1,0 +1,211 @@
+"""The parameters of the vectorizer mean what they mean for scikit-learn, number by number."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
+
+from septet import QueryError, SparseRows, TfidfVectorizer
+from septet.tfidf.english import ENGLISH
+
+ODD = [
+    "To be, or not to be: that is the question",
+    "the THE the cat's cat — a café, Ünïcode naïve x y z",
+    "東京 大阪 snake_case x1 42 3.14 e-mail",
+    "",
+    "   ...  !",
+    "be be be be question question cat",
+    "İstanbul ŒUVRE ß ½² Ⓐⓑ not not",
+    "to to to to",
+]
+words = st.lists(st.sampled_from("to be or not cat café x1 question The snake_case 東京 a".split()), max_size=12)
+texts = st.lists(words.map(" ".join), min_size=1, max_size=9)
+parameters = st.fixed_dictionaries(
+    {},
+    optional={
+        "ngram_range": st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 3), (2, 4)]),
+        "stop_words": st.sampled_from([None, "english", ["to", "cat"], ["the"]]),
+        "min_df": st.sampled_from([1, 2, 3, 0.0, 0.2, 0.5, 1.0]),
+        "max_df": st.sampled_from([1.0, 0.9, 0.5, 3, 5, 100]),
+        "max_features": st.sampled_from([None, 1, 2, 5, 1000]),
+        "sublinear_tf": st.booleans(),
+        "norm": st.sampled_from(["l2", "l1", None]),
+        "use_idf": st.booleans(),
+        "smooth_idf": st.booleans(),
+    },
+)
+
+
+def theirs(corpus, given):
+    """Their vocabulary and rows, or None where they refuse; ties beyond max_features are left to chance there."""
+    limit = given.get("max_features")
+    fitted = Theirs(**(given | {"max_features": None}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            fitted.fit(corpus)
+        except ValueError:
+            return None
+        if limit is not None and limit < len(fitted.vocabulary_):
+            counts = Theirs(**(given | {"max_features": None, "use_idf": False, "norm": None, "sublinear_tf": False}))
+            totals = np.asarray(counts.fit_transform(corpus).sum(axis=0))[0]
+            names = counts.get_feature_names_out()
+            best = sorted(names[np.argsort(-totals, kind="stable")[:limit]])
+            bound = {k: v for k, v in given.items() if k not in ("max_features", "min_df", "max_df")}
+            fitted = Theirs(**bound, vocabulary=best).fit(corpus)
+    return fitted
+
+
+def equal(ours, fitted, corpus, others):
+    names = fitted.get_feature_names_out()
+    assert ours.get_feature_names_out().tolist() == names.tolist() == ours.vocabulary
+    assert ours.vocabulary_ == {name: i for i, name in enumerate(names)}
+    if fitted.use_idf:
+        np.testing.assert_allclose(ours.idf_, fitted.idf_, rtol=0, atol=1e-12)
+    for some in (corpus, others):
+        found, wanted = ours.transform(some), fitted.transform(some)
+        assert found.shape == wanted.shape
+        assert abs(found.to_scipy() - wanted).max() <= 1e-12
+        assert found.to_scipy().has_canonical_format
+
+
+@settings(derandomize=True, deadline=None, max_examples=250)
+@given(corpus=texts, given=parameters, threads=st.sampled_from([1, 2]))
+def test_any_parameters_give_the_numbers_of_scikit_learn(corpus, given, threads):
+    fitted = theirs(corpus, given)
+    ours = TfidfVectorizer(**given)
+    try:
+        rows = ours.fit_transform(corpus, threads=threads)
+    except QueryError as error:
+        # Both refuse where no term can be in as many texts as is wanted.
+        assert fitted is None and "max_df" in str(error)
+        return
+    if fitted is None:
+        # They refuse what leaves no terms.
+        assert ours.vocabulary == [] and rows.shape == (len(corpus), 0)
+        return
+    equal(ours, fitted, corpus, ODD)
+    for found, wanted in zip(rows, ours.transform(corpus), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"ngram_range": (1, 2), "min_df": 2, "sublinear_tf": True},
+        {"stop_words": "english", "max_df": 0.5, "norm": "l1"},
+        {"ngram_range": (2, 3), "max_features": 50, "norm": None, "smooth_idf": False},
+        {"use_idf": False, "max_features": 7},
+    ],
+)
+def test_odd_texts_give_the_numbers_of_scikit_learn(given):
+    equal(TfidfVectorizer(**given).fit(ODD), theirs(ODD, given), ODD, ODD[::-1])
+
+
+def test_of_terms_that_come_equally_often_the_first_stay():
+    vectorizer = TfidfVectorizer(max_features=3).fit(["dd cc bb aa", "dd"])
+    assert vectorizer.vocabulary == ["aa", "bb", "dd"]
+
+
+def test_the_english_stop_words_are_those_of_scikit_learn():
+    assert set(ENGLISH) == ENGLISH_STOP_WORDS and list(ENGLISH) == sorted(ENGLISH)
+
+
+def test_terms_of_the_signals_have_neighbours_too():
+    vectorizer = TfidfVectorizer(tokens="signals", ngram_range=(2, 2), stop_words=["two-phase"])
+    vectorizer.fit(["the Two-phase commit of databases", "Zürich-West"])
+    assert vectorizer.vocabulary == ["commit databases"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tokens": "chars"}, "tokens is 'chars'"),
+        ({"ngram_range": (2, 1)}, "ngram_range"),
+        ({"ngram_range": (0, 1)}, "ngram_range"),
+        ({"ngram_range": 3}, "ngram_range"),
+        ({"ngram_range": (1, 2, 3)}, "ngram_range"),
+        ({"stop_words": "german"}, "stop_words is 'german'"),
+        ({"stop_words": [3]}, "a stop word"),
+        ({"min_df": 0}, "min_df"),
+        ({"min_df": 1.5}, "min_df"),
+        ({"min_df": True}, "min_df"),
+        ({"max_df": -0.1}, "max_df"),
+        ({"max_df": 1, "min_df": 2}, "max_df is 1 and min_df 2: of 2 texts"),
+        ({"max_features": 0}, "max_features"),
+        ({"norm": "max"}, "norm is 'max': wanted 'l2' or 'l1' or None"),
+        ({"use_idf": 1}, "use_idf is 1"),
+        ({"output": "pandas"}, "output is 'pandas'"),
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused_by_the_fit_and_nothing_is_forgotten(given, message):
+    vectorizer = TfidfVectorizer().fit(["known term"])
+    vectorizer.set_params(**given)
+    with pytest.raises(QueryError, match=message):
+        vectorizer.fit(["a text", "a text"])
+    assert vectorizer.vocabulary == ["known", "term"]
+
+
+def test_terms_come_back_from_rows():
+    vectorizer = TfidfVectorizer().fit(ODD)
+    rows = vectorizer.transform(["cat to cat", "", "unknown be"])
+    wanted = [["cat", "to"], [], ["be"]]
+    for form in (rows, rows.to_scipy(), rows.to_scipy().tocoo(), rows.to_scipy().toarray()):
+        assert [found.tolist() for found in vectorizer.inverse_transform(form)] == wanted
+    fitted = Theirs().fit(ODD)
+    for found, own in zip(fitted.inverse_transform(fitted.transform(ODD)), ODD, strict=True):
+        assert sorted(found) == vectorizer.inverse_transform(vectorizer.transform([own]))[0].tolist()
+    for bad in (np.ones((1, 3)), "text", None, [[["a"]]], SparseRows(*rows)):
+        with pytest.raises(QueryError, match="rows"):
+            vectorizer.inverse_transform(bad)
+    with pytest.raises(QueryError, match="call fit first"):
+        TfidfVectorizer().inverse_transform(rows)
+
+
+def test_rows_have_a_shape_and_products():
+    vectorizer = TfidfVectorizer().fit(ODD)
+    rows = vectorizer.transform(ODD)
+    matrix = rows.to_scipy()
+    assert rows.shape == matrix.shape == (len(ODD), len(vectorizer)) and sparse.issparse(matrix)
+    assert "8 rows" in repr(rows)
+    dense = np.random.default_rng(0).normal(size=(len(vectorizer), 3))
+    np.testing.assert_allclose(rows @ dense, matrix @ dense, atol=1e-15)
+    np.testing.assert_allclose(rows @ dense[:, 0], matrix @ dense[:, 0], atol=1e-15)
+    assert (vectorizer.transform([]) @ dense).shape == (0, 3)
+    for bad in (np.ones(3), "text", np.ones((len(vectorizer), 1, 1))):
+        with pytest.raises(QueryError):
+            rows @ bad
+    for again in (pickle.loads(pickle.dumps(rows)), copy.deepcopy(rows)):
+        assert again.shape == rows.shape and isinstance(again, SparseRows)
+    assert SparseRows(*vectorizer.transform(["be"])).shape == (1, vectorizer.vocabulary_["be"] + 1)
+
+
+def test_scipy_rows_are_given_on_request_and_their_absence_is_named(monkeypatch):
+    vectorizer = TfidfVectorizer(output="scipy")
+    assert isinstance(vectorizer.fit_transform(ODD), sparse.csr_matrix)
+    assert abs(vectorizer.transform(ODD) - TfidfVectorizer().fit_transform(ODD).to_scipy()).nnz == 0
+    monkeypatch.setitem(__import__("sys").modules, "scipy.sparse", None)
+    with pytest.raises(QueryError, match="pip install scipy"):
+        vectorizer.transform(ODD)
+
+
+@pytest.mark.parametrize("given", [{}, {"ngram_range": (1, 2), "norm": "l1", "stop_words": ["to"], "use_idf": False}])
+def test_what_was_learned_is_pickled(given):
+    vectorizer = TfidfVectorizer(**given).fit(ODD)
+    # What is set later counts for the next fit.
+    vectorizer.set_params(norm=None)
+    for again in (pickle.loads(pickle.dumps(vectorizer)), copy.deepcopy(vectorizer), copy.copy(vectorizer)):
+        assert again.get_params() == vectorizer.get_params()
+        for found, wanted in zip(again.transform(ODD), vectorizer.transform(ODD), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        assert again.fit(["other"]).vocabulary == ["other"] and vectorizer.vocabulary != ["other"]
+    empty = pickle.loads(pickle.dumps(TfidfVectorizer(**given)))
+    assert empty.vocabulary == [] and not hasattr(empty, "vocabulary_") and not hasattr(empty, "idf_")
