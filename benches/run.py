@@ -38,6 +38,7 @@ SECTIONS = {
     "steps": 1,
     "process": 1,
     "loading": 1,
+    "listing": 1,
     "embedding": 1,
 }
 #: Read by numpy and others when they are loaded.
