@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from septet.arguments import flag, listed, utf8
+from septet.arguments import flag, listed, shown, utf8
 from septet.entry import Entry
-from septet.errors import QueryError
+from septet.errors import QueryError, TierError
 from septet.profiles import ProfileLike, resolve
 from septet.query.options import (
     DEFAULTS,
@@ -106,6 +106,8 @@ class Searchable(ABC):
                 half of the time, following links none when it is over. For `search_many` it is the time for all
                 queries. What is late goes on in the background to the end of its step and then lets go of its vault. A
                 vault in memory, reading what is returned, and ranking are never interrupted: they are short.
+            tiers: a name or several: search only these tiers of a federation, as if there were no others. A vault is
+                one tier, ``"vault"``.
             kinds: only these kinds of entries.
             include_memories: also search memories, as ``kinds`` or ``where`` do by naming the kind ``memory``. They are
                 scored like entries, in the documented profiles with a fixed 0.5.
@@ -114,6 +116,7 @@ class Searchable(ABC):
             QueryError: an argument cannot be understood.
             ProfileError: an unknown or malformed profile.
             VectorError: the query vector fits no vectors of the vault.
+            TierError: ``tiers`` names one that does not exist.
             StoreError: the vault cannot be read. Anything less is a note in ``results.notes``.
         """
         if (self._watch is not None or log.searches_heard(log.DEBUG)) and STAGES.get() is None:
@@ -122,7 +125,8 @@ class Searchable(ABC):
 
             return cast("Results", searched(self, "search", Searchable.search, (query,), options))
         plan = self._plan(query, options)
-        results = run(self._tiers(), [self._asked(plan)], self._tier_threads())[0]
+        tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
+        results = run(tiers, [self._asked(plan)], self._tier_threads())[0]
         if (results.notes or results.took_ms > SLOW_MS) and STAGES.get() is None:
             from septet.watch.watching import tell_results
 
@@ -142,6 +146,7 @@ class Searchable(ABC):
             QueryError: as for `search`.
             ProfileError: as for `search`.
             VectorError: as for `search`.
+            TierError: as for `search`.
             StoreError: as for `search`.
         """
         if not options.keys() <= RECALL_OPTIONS:
@@ -176,6 +181,7 @@ class Searchable(ABC):
             QueryError: an argument cannot be understood, or there is not one vector for each query.
             ProfileError: as for `search`.
             VectorError: as for `search`.
+            TierError: as for `search`.
             StoreError: as for `search`.
         """
         texts = listed(queries, "queries", QueryError, "a sequence of queries", MOST_QUERIES, of=str)
@@ -197,11 +203,12 @@ class Searchable(ABC):
             return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
+        tiers = self._tiers() if base.tiers is None else self._named_tiers(base.tiers)
         embeds = self._embeds()
         plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]
         if base.alone:
-            return run(self._tiers(), plans, self._tier_threads())
-        tiers, found = self._tiers(), cast("list[Results]", [None] * len(plans))
+            return run(tiers, plans, self._tier_threads())
+        found = cast("list[Results]", [None] * len(plans))
         if not all(tier.crosses_threads for tier in tiers):
             workers = 1
         parts = _parts(plans, workers)
@@ -244,13 +251,16 @@ class Searchable(ABC):
             QueryError: as for `search`.
             ProfileError: as for `search`.
             VectorError: as for `search`.
+            TierError: as for `search`.
             StoreError: the vault cannot be read.
         """
         # Searches do not load it.
         from septet.search.explain import explain
 
         entry_id = utf8(id, "id", QueryError)
-        return explain(self._tiers(), self._asked(self._plan(query, options, "explain")), entry_id)
+        plan = self._plan(query, options, "explain")
+        tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
+        return explain(tiers, self._asked(plan), entry_id)
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.
@@ -295,6 +305,18 @@ class Searchable(ABC):
     def _tier_threads(self) -> TierThreads | None:
         return None
 
+    def _named_tiers(self, names: frozenset[str]) -> Sequence[Tier]:
+        """Return the tiers of these names, the highest first.
+
+        Raises:
+            TierError: one of them does not exist.
+        """
+        tiers = self._tiers()
+        if unknown := names - {tier.name for tier in tiers}:
+            known = ", ".join(shown(tier.name) for tier in tiers)
+            raise TierError(f"there is no tier {shown(min(unknown))}: known are {known}")
+        return [tier for tier in tiers if tier.name in names]
+
     def _answering(self) -> bool:
         from septet.embedding.attach import can_embed_queries
 
@@ -318,10 +340,12 @@ class Searchable(ABC):
             return plan
         from septet.embedding.attach import with_query_vectors
 
-        threads, watch = self._tier_threads(), self._watch
+        threads, watch, embeddings = self._tier_threads(), self._watch, self._embeddings_of()
+        if plan.tiers is not None:
+            embeddings = {name: own for name, own in embeddings.items() if name in plan.tiers}
         span = None if watch is None or watch.tracer is None else watch.tracer.embed()
         try:
-            embedded = with_query_vectors(plan, self._embeddings_of(), None if threads is None else threads.executor)
+            embedded = with_query_vectors(plan, embeddings, None if threads is None else threads.executor)
         finally:
             if span is not None:
                 span.close()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from septet import Federation, StoreError, TierError, Vault, VectorError
+from septet import Federation, QueryError, StoreError, TierError, Vault, VectorError
 
 NOW = 1_700_000_000.0
 
@@ -137,3 +137,58 @@ def test_figures_of_a_federation_count_each_id_once(tiers):
     assert stats.size_bytes == low.stats().size_bytes + high.stats().size_bytes
     assert stats.to_dict()["tiers"]["team"]["entries"] == 5
     assert "tiers" not in low.stats().to_dict()
+
+
+def answers(results):
+    return [(hit.id, hit.tier, hit.score) for hit in results]
+
+
+@pytest.fixture
+def three(tiers):
+    low, high, both = tiers
+    fill(low, 5)
+    high.add(id="000", title="entry, but another copy", vector=[1, 0])
+    low.add(id="near", title="entry of vectors", vector=[1, 1])
+    with Vault(":memory:", clock=lambda: NOW) as third:
+        third.add(id="third", title="third entry")
+        both.connect("other", third, 0.1)
+        yield both
+
+
+@pytest.mark.parametrize("names", [("team",), ("agent", "team"), ("other", "team"), ("agent", "team", "other")])
+def test_tiers_that_are_not_named_are_as_if_they_were_not_there(three, names):
+    some = Federation({name: vault for name, (vault, _) in three._vaults.items() if name in names}, clock=lambda: NOW)
+    asked = {"query_vector": [1, 0.5], "limit": 20}
+    wanted = answers(some.search("entry", **asked))
+    assert wanted and {tier for _, tier, _ in wanted} == {*names}
+    found = three.search("entry", tiers=names, **asked)
+    assert answers(found) == wanted
+    assert {report.name for report in found.tiers} == {*names}
+    many = three.search_many(["entry", "third"], query_vectors=[[1, 0.5], None], tiers=[*names], limit=20)
+    assert answers(many[0]) == wanted
+    assert three.recall("entry", tiers={*names}).ids == []
+    one = wanted[0][0]
+    assert three.explain("entry", one, tiers=names, **asked).rank == some.explain("entry", one, **asked).rank
+
+
+def test_one_tier_may_be_named_as_text_and_a_vault_is_one(three):
+    assert answers(three.search("entry", tiers="other")) == answers(three.search("entry", tiers=["other"]))
+    vault = three._vaults["team"][0]
+    assert answers(vault.search("entry", tiers="vault")) == answers(vault.search("entry"))
+    with pytest.raises(TierError, match="no tier 'team': known are 'vault'"):
+        vault.search("entry", tiers=["team"])
+
+
+def test_tiers_that_do_not_exist_and_none_are_refused(three):
+    for ask in (
+        three.search,
+        lambda *a, **o: three.search_many([*a], **o),
+        lambda q, **o: three.explain(q, "000", **o),
+    ):
+        with pytest.raises(TierError, match="no tier 'nobody': known are 'agent', 'team', 'other'"):
+            ask("entry", tiers=["team", "nobody"])
+    with pytest.raises(QueryError, match="names none"):
+        three.search("entry", tiers=[])
+    for wrong in (3, [3], {"team": 1}, b"team"):
+        with pytest.raises(QueryError, match="tiers"):
+            three.search("entry", tiers=wrong)

@@ -64,7 +64,9 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.
-LEFT_OUT = frozenset({"must", "must_not", "phrase", "prefix", "group_by", "kinds", "query_vector", "model", "legs"})
+LEFT_OUT = frozenset(
+    {"must", "must_not", "phrase", "prefix", "group_by", "kinds", "query_vector", "model", "legs", "tiers"}
+)
 
 
 def takes_search_options(*without: str) -> Callable[[_F], _F]:

@@ -77,6 +77,7 @@ class RecallOptions(TypedDict, total=False):
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of an entry that was split.")]
     timeout_s: Annotated[float | None, Option(None, "Answer with what was found after so many seconds.")]
+    tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
 
 
 class SearchOptions(_Limit, RecallOptions, total=False):

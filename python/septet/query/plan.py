@@ -72,6 +72,7 @@ class Plan(NamedTuple):
         scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
         offset: how many results are left out before the first that is returned.
         asked: the words that are asked for beside the query.
+        tiers: only these are searched; None for all.
     """
 
     query: TextQuery
@@ -103,6 +104,7 @@ class Plan(NamedTuple):
     scans_words: bool = False
     offset: int = 0
     asked: AskedWords | None = None
+    tiers: frozenset[str] | None = None
 
     @property
     def alone(self) -> bool:
@@ -220,7 +222,7 @@ def make_plan(
     )
     if not (options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False):
         plan = _with_words(plan, options)
-    return plan if options["timeout_s"] is None else plan._replace(**_refinements(options))
+    return plan if options["timeout_s"] is options["tiers"] is None else plan._replace(**_refinements(options))
 
 
 def _with_words(plan: Plan, options: Mapping[str, Any]) -> Plan:
