@@ -278,7 +278,7 @@ class Results(Sequence[Hit]):
         occurs in none of them; a line of JSON has its id, title, tier, and of whole entries source, trust, place in a
         file and day of the last change; each line of its text begins with ``|``. Control characters and invisible ones
         that steer are replaced. No text makes a model obey or ignore it: treat what a model does with retrieved text as
-        you would treat the text.
+        you would treat the text. Of a group (``group_by``) the best part is shown.
 
         Args:
             max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left

@@ -122,6 +122,22 @@ def test_weights_with_vectors_are_those_of_the_hybrid_row():
         assert list(tuned.after) == ["hybrid"]
 
 
+def test_signals_of_facts_are_fitted_as_others_are():
+    profile = {
+        "name": "cited",
+        "signals": {"words": {"scale": {"col": "bm25"}}, "cited": {"scale": {"col": "attrs.cited"}}},
+        "weights": {"text": {"words": 1.0, "cited": 0.0}, "hybrid": {"words": 1.0, "cited": 0.0}},
+    }
+    with Vault(":memory:", clock=lambda: NOW) as vault:
+        for topic in range(12):
+            for at in range(6):
+                vault.add(id=f"{topic}-{at}", title=f"topic{topic} " * (6 - at), attrs={"cited": at}, created_at=NOW)
+        judged = [{"query": f"topic{topic}", "relevant": [f"{topic}-5"]} for topic in range(12)]
+        tuned = tune(vault, judged, profile=profile, measure="MRR")
+        assert tuned.accepted and tuned.after["text"]["cited"] > 0.1
+        assert vault.search("topic3", profile=tuned.profile).ids[0] == "3-5"
+
+
 def test_a_federation_is_tuned_as_a_vault_is(mattering):
     with Vault(":memory:", clock=lambda: NOW) as empty:
         both = Federation({"agent": empty, "team": mattering.vault})
