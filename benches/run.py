@@ -36,6 +36,7 @@ SECTIONS = {
     "threads": 2,
     "shapes": 1,
     "steps": 1,
+    "aio": None,
     "process": 1,
     "loading": 1,
     "listing": 1,
