@@ -28,6 +28,7 @@ from vaults import prepared
 #: Sections, and the cores each gets. Those with all pin what they compare themselves.
 SECTIONS = {
     "vectors": None,
+    "index": 1,
     "fulltext": 1,
     "tfidf": None,
     "fusion": 1,
