@@ -134,7 +134,7 @@ if TYPE_CHECKING:
         Smoothing as Smoothing,
     )
     from septet.matches import Match as Match
-    from septet.results import Hit as Hit, Results as Results, TierReport as TierReport
+    from septet.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
     from septet.spaces import Space as Space
@@ -198,7 +198,7 @@ else:
         "ranking.adaptive": "Weights",
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
         "matches": "Match",
-        "results": "Hit Results TierReport",
+        "results": "Hit Reranker Results TierReport",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",
         "spaces": "Space",

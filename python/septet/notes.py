@@ -10,6 +10,7 @@ Codes, with what each means:
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
 ``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
 ``deadline``                something did not answer within ``timeout_s``; the search went on without it
+``diversity_by_words``      candidates have no vector; how alike they are was told by their words
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
@@ -32,6 +33,7 @@ Codes, with what each means:
 ``over_budget``             results were left out, because ``max_tokens`` has no room for them
 ``provider_refuses``        the provider refuses every request; the run ended early
 ``query_cut``               the query is too long; its last terms were left out
+``reranker_failed``         the reranker gave no usable scores in time; the order is that of the scores
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
 ``space_incomplete``        some entries have no vector of the model yet
 ``synchronised_folder``     a program synchronises the vault's folder; it is written without a log
@@ -59,6 +61,7 @@ NoteCode: TypeAlias = Literal[
     "cache_unusable",
     "constants_of_fts5",
     "deadline",
+    "diversity_by_words",
     "embedding_refused",
     "embedding_stopped",
     "embedding_unavailable",
@@ -81,6 +84,7 @@ NoteCode: TypeAlias = Literal[
     "over_budget",
     "provider_refuses",
     "query_cut",
+    "reranker_failed",
     "sidecar_damaged",
     "space_incomplete",
     "synchronised_folder",
@@ -102,6 +106,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "no_vectors",
         "other_model",
         "query_cut",
+        "reranker_failed",
         "space_incomplete",
         "tier_failed",
         "vault_replaced",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from septet.entry import Entry, previews
 from septet.notes import DEGRADING, Note
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from septet.fields import Severity
     from septet.matches import Match
 
-__all__ = ["Hit", "Note", "Results", "TierReport", "hits_of"]
+__all__ = ["Hit", "Note", "Reranker", "Results", "TierReport", "hits_of"]
 
 #: The parts of a `septet.matches.Sought`, a module that most searches do without.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
@@ -142,6 +142,17 @@ class Hit:
             "tier": self.tier,
             **more,
         }
+
+
+class Reranker(Protocol):
+    """Scores hits anew: a function of the query and whole hits, best first, with one number for each, higher is better.
+
+    It runs on a thread of its own, at most ``rerank_timeout_s`` seconds, when the vaults were let go of: it may read
+    them. For a cross-encoder: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``.
+    """
+
+    def __call__(self, query: str, hits: Sequence[Hit], /) -> Iterable[float]:
+        """Return a finite number for each hit, in their order."""
 
 
 class _Filling:

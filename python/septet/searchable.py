@@ -101,6 +101,18 @@ class Searchable(ABC):
             legs: ``"text"`` or ``"vector"`` restricts the search to one leg.
             group_by: ``"parent"`` makes one result of all entries with the same parent: the best of them, with the
                 others in ``hit.parts``, best first. The limit counts groups.
+            diversity: how much unlike each other results should be, 0 to 1. The next result is the candidate with the
+                highest ``(1 - diversity) * score / best score - diversity * likeness to the most alike before
+                it`` (maximal marginal relevance: Carbonell and Goldstein 1998); likeness is the cosine of vectors, at
+                least 0, and of words, common / all, where one has none (note ``diversity_by_words``). Scores stay as
+                they are. Not together with ``offset`` or ``group_by``, and the same goes for a reranker.
+            reranker: a function of the query and the best hits, whole, that returns a number for each, higher is better
+                (see `Reranker`). They come back in its order, before all others; ``hit.raw["reranker"]`` is the number,
+                and scores stay as they are. It runs on a thread of its own, once for each query, when the vaults have
+                been let go of. If it raises, is late, or gives anything but a finite number for each hit, the order
+                stays (note ``reranker_failed``). With ``diversity``, its numbers count as the score.
+            rerank_top: so many of the best hits are reranked, 1 to 1,000; each leg takes at least as many candidates.
+            rerank_timeout_s: how many seconds it has, 0.01 to 86,400, and no more than are left of ``timeout_s``.
             timeout_s: answer after so many seconds with what was found by then, 0.01 to 86,400. A tier that is late is
                 left out (note ``deadline``, and its `TierReport`), if need be all of them; embedding the query gets
                 half of the time, following links none when it is over. For `search_many` it is the time for all

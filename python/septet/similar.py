@@ -13,7 +13,8 @@ from septet.query.options import DEFAULTS
 from septet.query.parse import TextQuery
 from septet.query.plan import MOST_QUERY_CHARS, Plan, make_plan
 from septet.results import Results
-from septet.search.run import next_attempt, run
+from septet.search.federated import next_attempt
+from septet.search.run import run
 from septet.searchable import Searchable
 from septet.tiers.protocol import Likeness, SearchAgain, Tier
 from septet.vector import QueryVector, query_vector

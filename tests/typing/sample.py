@@ -51,6 +51,7 @@ from septet import (
     Page,
     Profile,
     RecallOptions,
+    Reranker,
     Rest,
     Results,
     SearchEvent,
@@ -171,6 +172,13 @@ def write(vault: Vault, folder: Path) -> None:
     vault.purge()
 
 
+def longest(query: str, hits: Sequence[Hit]) -> list[float]:
+    return [hit.entry.text_chars if hit.entry else 0.0 for hit in hits]
+
+
+RERANKER: Reranker = longest
+
+
 def ask(vault: Vault) -> Iterator[str]:
     results: Results = vault.search(
         "how does JWT validation work",
@@ -192,6 +200,8 @@ def ask(vault: Vault) -> Iterator[str]:
     assert best in several
     notes: tuple[Note, ...] = results.notes
     yield from (note.cause for note in notes if note.code in ALARMING)
+    yield from vault.search("tokens", diversity=0.3, reranker=RERANKER, rerank_top=20, timeout_s=2.0).ids
+    yield from vault.similar(best.id, min_similarity=0.9).ids
     reports: tuple[TierReport, ...] = results.tiers
     yield f"{sum(report.candidates for report in reports)} candidates, degraded {results.degraded}"
     options: SearchOptions = {"domain": "auth", "legs": "text", "severity": best.severity}

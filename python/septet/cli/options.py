@@ -60,12 +60,14 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "min_score": (float | None, ("--min-score",), None),
     "min_confidence": (float | None, ("--min-confidence",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
+    "diversity": (float | None, ("--diversity",), "0..1"),
     "timeout_s": (float | None, ("--timeout",), "SECONDS"),
     "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset(
-    {"must", "must_not", "phrase", "prefix", "group_by", "kinds", "query_vector", "model", "legs", "tiers"}
+    "must must_not phrase prefix group_by kinds query_vector model legs tiers reranker rerank_top "
+    "rerank_timeout_s".split()
 )
 
 

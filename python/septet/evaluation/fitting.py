@@ -13,8 +13,8 @@ from septet.evaluation.measures import Measure
 from septet.ranking.adaptive import weights_of
 from septet.ranking.profile import Profile, WeightSet
 from septet.ranking.score import rank
-from septet.search.federated import FederatedSearch
-from septet.search.run import next_attempt, ranked, recalled
+from septet.search.federated import FederatedSearch, next_attempt
+from septet.search.run import ranked, recalled
 from septet.searchable import Searchable
 from septet.tiers.protocol import SearchAgain
 

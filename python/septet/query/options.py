@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from septet.fields import Severity, Strings
     from septet.profiles.load import ProfileLike
+    from septet.results import Reranker
 
 __all__ = [
     "DEFAULTS",
@@ -76,6 +77,10 @@ class RecallOptions(TypedDict, total=False):
     model: Annotated[str | None, Option(None, "Which model's vectors to compare with.")]
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of an entry that was split.")]
+    diversity: Annotated[float | None, Option(None, "0 to 1: how much unlike each other results should be.")]
+    reranker: Annotated["Reranker | None", Option(None, "A function that scores the best hits anew.")]
+    rerank_top: Annotated[int, Option(50, "So many of the best hits are reranked.")]
+    rerank_timeout_s: Annotated[float, Option(10.0, "Wait so many seconds for the reranker.")]
     timeout_s: Annotated[float | None, Option(None, "Answer with what was found after so many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
 

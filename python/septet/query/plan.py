@@ -23,6 +23,7 @@ from septet.vector import QueryVector, query_vector
 if TYPE_CHECKING:
     from septet.query.deadline import Deadline
     from septet.query.filters import Filter
+    from septet.query.refine import Reranking
     from septet.query.words import AskedWords
 
 __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
@@ -69,6 +70,9 @@ class Plan(NamedTuple):
         needs_ids: candidates must be known by their ids, because several tiers may hold the same.
         group_by: entries with the same parent are one result.
         deadline: when the search answers with what it has; None waits for everything.
+        depth: so many of the best are arranged anew before the limit; None leaves the order of the scores.
+        diversity: how much likeness to results before it counts against a candidate, 0 to 1.
+        reranking: who scores the best anew.
         scans_words: candidates are the entries whose TF-IDF cosine with the query's whole text is the highest.
         offset: how many results are left out before the first that is returned.
         asked: the words that are asked for beside the query.
@@ -101,6 +105,9 @@ class Plan(NamedTuple):
     needs_ids: bool = False
     group_by: GroupBy | None = None
     deadline: Deadline | None = None
+    depth: int | None = None
+    diversity: float = 0.0
+    reranking: Reranking | None = None
     scans_words: bool = False
     offset: int = 0
     asked: AskedWords | None = None
@@ -220,9 +227,9 @@ def make_plan(
         group_by=group_by,  # type: ignore[arg-type]
         offset=offset,
     )
-    if not (options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False):
-        plan = _with_words(plan, options)
-    return plan if options["timeout_s"] is options["tiers"] is None else plan._replace(**_refinements(options))
+    words = options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
+    rest = options["timeout_s"] is options["diversity"] is options["reranker"] is options["tiers"] is None
+    return plan if words and rest else _finer(plan if words else _with_words(plan, options), options)
 
 
 def _with_words(plan: Plan, options: Mapping[str, Any]) -> Plan:
@@ -238,11 +245,11 @@ def _offset(offset: object) -> int:
     return min(whole(offset, "offset", QueryError, 0), MOST - 1)
 
 
-def _refinements(options: Mapping[str, Any]) -> dict[str, Any]:
-    # Most searches ask for none.
+def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
+    # Most searches ask for none of it.
     from septet.query.refine import refinements
 
-    return refinements(options)
+    return plan._replace(**refinements(options, plan.most_hits, plan.candidates))
 
 
 def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Filter]:

@@ -1,33 +1,65 @@
-"""What few searches ask for: a deadline, and some tiers only."""
+"""What few searches ask for: a deadline, some tiers only, results unlike each other, a reranker."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from septet.arguments import listed, real, utf8
+from septet.arguments import called, listed, real, utf8, whole
 from septet.errors import QueryError
 from septet.query.deadline import deadline_of
+from septet.results import Reranker
 
-__all__ = ["refinements"]
+__all__ = ["Reranking", "refinements"]
 
-#: The shortest and the longest time for a search, in seconds.
+#: The shortest and the longest time for a search or a reranker, in seconds.
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
 MOST_TIERS = 10_000
+#: At most so many of the best are arranged anew.
+MOST_ARRANGED = 1_000
 
 
-def refinements(options: Mapping[str, Any]) -> dict[str, Any]:
+class Reranking(NamedTuple):
+    """Who scores the best candidates anew, how many of them, and in how many seconds."""
+
+    reranker: Reranker
+    top: int
+    timeout_s: float
+
+
+def refinements(options: Mapping[str, Any], limit: int, candidates: int) -> dict[str, Any]:
     """Return the fields of a plan that few searches set, checked.
 
+    Args:
+        limit: of the search.
+        candidates: how many each leg takes without them.
+
     Raises:
-        QueryError: an option that cannot be understood.
+        QueryError: an option that cannot be understood, or does not go together with another.
     """
-    fields: dict[str, Any] = {}
-    if (timeout := options["timeout_s"]) is not None:
-        fields["deadline"] = deadline_of(real(timeout, "timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S))
+    out: dict[str, Any] = {}
+    if options["timeout_s"] is not None:
+        timeout_s = real(options["timeout_s"], "timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S)
+        out["deadline"] = deadline_of(timeout_s)
     if options["tiers"] is not None:
-        fields["tiers"] = _tiers(options["tiers"])
-    return fields
+        out["tiers"] = _tiers(options["tiers"])
+    given = [name for name in ("diversity", "reranker") if options[name] is not None]
+    if not given:
+        return out
+    for name, without in (("group_by", None), ("offset", 0)):
+        if options[name] != without:
+            raise QueryError(f"{given[0]} does not go together with {name}: leave one of them out, or raise the limit")
+    out["limit"] = limit
+    if options["diversity"] is not None:
+        out["diversity"] = real(options["diversity"], "diversity", QueryError, 0, 1)
+        out["depth"] = max(limit, min(candidates, MOST_ARRANGED))
+    if options["reranker"] is not None:
+        reranker = called(options["reranker"], "reranker", QueryError)
+        top = whole(options["rerank_top"], "rerank_top", QueryError, 1, MOST_ARRANGED)
+        timeout_s = real(options["rerank_timeout_s"], "rerank_timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S)
+        out["reranking"] = Reranking(reranker, top, timeout_s)
+        out["depth"], out["candidates"] = max(limit, top), max(candidates, top)
+    return out
 
 
 def _tiers(tiers: object) -> frozenset[str]:

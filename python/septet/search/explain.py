@@ -12,8 +12,8 @@ from septet.query.plan import MEMORY, Plan
 from septet.ranking.fusion import estimates
 from septet.ranking.score import Placed
 from septet.search.budget import Budgeted
-from septet.search.federated import FederatedSearch
-from septet.search.run import NO_VALUES, Ranked, budget_of, next_attempt, parts, ranked, read, recalled_alone
+from septet.search.federated import FederatedSearch, next_attempt
+from septet.search.run import NO_VALUES, Ranked, arranged, budget_of, likenesses_of, parts, ranked, read, recalled_alone
 from septet.tiers.protocol import Inspected, SearchAgain, Tier
 
 __all__ = ["explain"]
@@ -79,16 +79,19 @@ def _searched(
     search = recalled_alone(tiers, plan)
     try:
         one = ranked(search, 0)
-        left = budget_of(search, one, read(search, [one]))
+        candidates = read(search, [one])
+        alike = None if plan.depth is None else likenesses_of(search, one, candidates)
         inspected: dict[int, Inspected] = {}
         for answer in search.answers:
             # A tier that fails is in the search's notes already.
             with suppress(SeptetError):
                 if (found := answer.session.inspect(entry_id)) is not None:
                     inspected[answer.place] = found
-        return search, one, left, inspected
     finally:
         search.close()
+    if plan.depth is not None:
+        one = arranged(search, one, candidates, alike)
+    return search, one, budget_of(search, one, candidates), inspected
 
 
 def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:
@@ -129,6 +132,8 @@ def _reason(
         if place is not None:
             return f"{where}, but there is no room for it in max_tokens {plan.max_tokens}."
         return f"{where}, in a group after the {len(set(one.keys))} that were returned."
+    if one.plan.depth is not None and place is None and rank < one.plan.most_hits:
+        return f"{where}, but {' and '.join(_rearrangers(one.plan))} put others before it."
     if left is None or place is None:
         after = not returned or rank > returned[-1]
         return f"{where}, {'after' if after else 'on a page before'} the {len(returned)} that were returned."
@@ -138,6 +143,11 @@ def _reason(
             f"{where}, but it takes {left.costs[place]} of max_tokens {plan.max_tokens}, and those before it {spent}."
         )
     return f"{where}, after the {len(returned)} that are enough when the best is as good as this (confident_score)."
+
+
+def _rearrangers(plan: Plan) -> list[str]:
+    named = ["the reranker"] if plan.reranking is not None else []
+    return [*named, "diversity"] if plan.diversity else named
 
 
 def _why_no_candidate(plan: Plan, own: Inspected) -> str:

@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from septet.errors import SeptetError
+from septet.errors import SeptetError, StoreError
 from septet.query.plan import MOST, Plan
 from septet.results import Note, TierReport
-from septet.tiers.protocol import Recalled, Session, Standing, Tier
+from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier
 from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
+    from septet._core import Ranking
     from septet.query.deadline import Deadline
+    from septet.ranking.pool import Candidate
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Answer", "FederatedSearch", "Page"]
+__all__ = ["Answer", "FederatedSearch", "Page", "memories_of", "next_attempt"]
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
@@ -24,6 +26,10 @@ _Nothing = TypeVar("_Nothing")
 
 #: Of a tier that does not say.
 UNKNOWN = Standing({}, False)
+
+
+#: So often a search begins again because a tier let go of something damaged.
+MOST_ATTEMPTS = 5
 
 
 class Answer(NamedTuple):
@@ -240,3 +246,28 @@ class FederatedSearch:
         self._failures.append(fault)
         self._errors[place] = str(fault)
         self._events.append(Note("tier_failed", str(fault), "the other tiers answered", self.tiers[place].name))
+
+
+def next_attempt(attempts: int, fault: SearchAgain) -> int:
+    """Return the number of the next attempt at a search.
+
+    Raises:
+        StoreError: there were enough.
+    """
+    if attempts >= MOST_ATTEMPTS:
+        raise StoreError(
+            f"{fault}, each time anew: see what writes there, or open the vault with sidecar=False"
+        ) from fault
+    return attempts + 1
+
+
+def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[tuple[int, Candidate]]:
+    """Return the tiers' memories, of equal ids the highest tier's."""
+    seen = set(ranking.pool.ids or ())
+    found = []
+    for answer in search.answers:
+        for memory in answer.recalled[query].memories:
+            if memory.id not in seen:
+                seen.add(memory.id)
+                found.append((answer.place, memory))
+    return found

@@ -71,6 +71,10 @@ class LateSession(NamedTuple):
         """Return nothing."""
         return [np.empty(0)] * len(paths)
 
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return nothing."""
+        return "", None
+
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return nothing."""
         return None

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from septet._core import Ranking
 from septet.entry import entries_of
-from septet.errors import StoreError
 from septet.query.plan import MOST, Plan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate, Pool
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
-from septet.results import Hit, Note, Results, hits_of
-from septet.search.federated import FederatedSearch, Page
+from septet.results import Hit, Note, Results, TierReport, hits_of
+from septet.search.federated import FederatedSearch, Page, memories_of, next_attempt
 from septet.search.merge import merged
 from septet.tiers.protocol import SearchAgain, Tier
 
 if TYPE_CHECKING:
+    from septet.search.arranging import Likenesses
     from septet.search.budget import Budgeted
     from septet.search.tier_threads import TierThreads
 
 __all__ = [
     "NO_VALUES",
     "Ranked",
+    "arranged",
     "budget_of",
-    "next_attempt",
+    "likenesses_of",
     "parts",
     "ranked",
     "read",
@@ -42,10 +43,12 @@ __all__ = [
 NOTHING: Sequence[Note] = ()
 #: The raw values of what was compared with nothing.
 NO_VALUES: Mapping[str, float | None] = {"cosine": None, "bm25": None, "tfidf": None}
-#: So often a search begins again because a tier let go of something damaged.
-MOST_ATTEMPTS = 5
 #: When groups are missing, each leg takes so many times the candidates.
 GROWTH = 4
+
+
+#: Whole candidates by place of tier and row.
+Read: TypeAlias = Mapping[int, Mapping[int, Candidate]]
 
 
 class Ranked(NamedTuple):
@@ -97,19 +100,6 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
         except SearchAgain as fault:
             # Not a function of its own: most searches are made once.
             attempts = next_attempt(attempts, fault)
-
-
-def next_attempt(attempts: int, fault: SearchAgain) -> int:
-    """Return the number of the next attempt at a search.
-
-    Raises:
-        StoreError: there were enough.
-    """
-    if attempts >= MOST_ATTEMPTS:
-        raise StoreError(
-            f"{fault}, each time anew: see what writes there, or open the vault with sidecar=False"
-        ) from fault
-    return attempts + 1
 
 
 def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:
@@ -181,11 +171,37 @@ def results_of(search: FederatedSearch) -> list[Results]:
         candidates = read(search, all_ranked)
         if search.stages is not None:
             search.stages.mark("read")
-        return [_results(search, one, candidates) for one in all_ranked]
+        if search.plan.depth is None:
+            return [_results(search, one, candidates) for one in all_ranked]
+        alike = [likenesses_of(search, one, candidates) for one in all_ranked]
+        reports = [search.reports(one.query) for one in all_ranked]
     finally:
         search.close()
         if search.stages is not None:
             search.stages.mark("hits")
+    # A reranker may take long, and may read the vaults itself.
+    again = [arranged(search, one, candidates, own) for one, own in zip(all_ranked, alike)]
+    return [_results(search, one, candidates, own) for one, own in zip(again, reports)]
+
+
+def likenesses_of(search: FederatedSearch, one: Ranked, candidates: Read) -> Likenesses | None:
+    """Return how much the best are like each other, for a plan with a depth, while the search is open."""
+    from septet.search.arranging import likenesses_of
+
+    return likenesses_of(search, one.query, [one.tier(placed) for placed in one.best], _whole(one, candidates))
+
+
+def arranged(search: FederatedSearch, one: Ranked, candidates: Read, alike: Likenesses | None) -> Ranked:
+    """Return what was ranked with the best in another order, for a plan with a depth; the search may be closed."""
+    from septet.search.arranging import arranged
+
+    plan, best = one.plan, list(one.best)
+    whole = one._replace(plan=plan._replace(mode="full"))
+    hits = () if plan.reranking is None else _hits(search, whole, best, _whole(one, candidates))
+    found = arranged(plan, [placed[3] for placed in best], hits, alike)
+    for place, score in found.given.items():
+        best[place] = (*best[place][:7], {**(best[place][7] or NO_VALUES), "reranker": score})
+    return one._replace(best=[best[place] for place in found.places], notes=[*one.notes, *found.notes])
 
 
 def ranked(search: FederatedSearch, query: int) -> Ranked:
@@ -219,7 +235,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
-    memories = _memories(search, query, ranking) if plan.include_memories else []
+    memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
         matches = sum([found.matches for found in recalled])
@@ -227,7 +243,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
     page = search.page
     best = ranking.best(
-        None if plan.group_by is not None else most if page is None else page.most,
+        None if plan.group_by is not None else plan.depth or most if page is None else page.most,
         least=plan.min_score,
         least_confidence=plan.min_confidence,
         memories=len(memories),
@@ -249,7 +265,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     return one._replace(best=shown, keys=keys)
 
 
-def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, Mapping[int, Candidate]]:
+def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Read:
     """Return the candidates that were ranked, whole, by place of tier and row."""
     rows: dict[int, dict[int, None]] = {}
     for one in all_ranked:
@@ -266,9 +282,7 @@ def read(search: FederatedSearch, all_ranked: Sequence[Ranked]) -> Mapping[int, 
     return found
 
 
-def budget_of(
-    search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]
-) -> Budgeted | None:
+def budget_of(search: FederatedSearch, one: Ranked, candidates: Read) -> Budgeted | None:
     """Return what the token budget leaves of the best candidates; None without a budget."""
     plan = one.plan
     if plan.max_tokens is None:
@@ -304,18 +318,6 @@ def _mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[No
     return notes
 
 
-def _memories(search: FederatedSearch, query: int, ranking: Ranking) -> list[tuple[int, Candidate]]:
-    """Return the tiers' memories, of equal ids the highest tier's."""
-    seen = set(ranking.pool.ids or ())
-    found = []
-    for answer in search.answers:
-        for memory in answer.recalled[query].memories:
-            if memory.id not in seen:
-                seen.add(memory.id)
-                found.append((answer.place, memory))
-    return found
-
-
 def _query_notes(plan: Plan) -> list[Note]:
     notes = list(plan.notes)
     if not plan.query.terms and "text" in plan.legs:
@@ -327,7 +329,7 @@ def _query_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _whole(one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> list[Candidate]:
+def _whole(one: Ranked, candidates: Read) -> list[Candidate]:
     memories = one.memories
     return [candidates[tier][row] if at >= 0 else memories[-at - 1][1] for at, tier, row, *_ in one.best]
 
@@ -347,7 +349,9 @@ def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: S
     return hits_of(entries_of(whole), scored, full=one.plan.mode == "full", sought=sought, around=around)
 
 
-def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapping[int, Candidate]]) -> Results:
+def _results(
+    search: FederatedSearch, one: Ranked, candidates: Read, reports: tuple[TierReport, ...] | None = None
+) -> Results:
     plan = one.plan
     best, whole, keys, cut = one.best, _whole(one, candidates), one.keys, NOTHING
     if plan.max_tokens is not None and (left := budget_of(search, one, candidates)) is not None:
@@ -366,7 +370,7 @@ def _results(search: FederatedSearch, one: Ranked, candidates: Mapping[int, Mapp
         weights=one.ranking.named_weights(),
         confidence=one.ranking.confidence,
         notes=(*one.notes, *search.notes(one.query, one.mismatches), *cut),
-        tiers=search.reports(one.query),
+        tiers=search.reports(one.query) if reports is None else reports,
         took_ms=(time.perf_counter() - search.started) * 1e3,
         total=_total(search, one.query, plan),
         offset=plan.offset,

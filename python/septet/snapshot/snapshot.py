@@ -56,6 +56,18 @@ class VectorRows(NamedTuple):
         at[slots < 0] = -1
         return at
 
+    def unit_rows(self, slots: Slots) -> NDArray[np.float64]:
+        """Return the vectors of a few slots, at unit length ``(m, d)``, NaN where there is none."""
+        parts = self.rows if isinstance(self.rows, tuple) else (self.rows,)
+        found = np.full((len(slots), self.codes.dimensions), np.nan)
+        for number, at in enumerate(self.at(slots).tolist()):
+            for part in parts:
+                if 0 <= at < len(part):
+                    found[number] = part.read(at, at + 1)[0] if isinstance(part, _core.FileRows) else part[at]
+                    break
+                at -= len(part)
+        return found
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Terms:

@@ -145,6 +145,12 @@ class Session(Protocol):
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
 
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return the model of the vectors that a query is compared with, and those of candidates at unit length.
+
+        They have the shape ``(m, d)``, NaN where there is none; None stands for no comparison.
+        """
+
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the tier does not hold it.
 

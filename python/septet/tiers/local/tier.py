@@ -184,6 +184,16 @@ class LocalSession:
         return numbers_of(entries.attrs_at(self.view.read, rows), paths)
 
     @_translated
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
+        view = self.view
+        if view.space is None or view.vectors is None:
+            return "", None
+        found = view.vectors.unit_rows(view.snapshot.slots_of(rows))
+        self.tier.manager.check()
+        return view.space.model, found
+
+    @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the store does not hold it."""
         # A search needs none of it.
