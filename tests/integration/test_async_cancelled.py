@@ -3,6 +3,7 @@
 import asyncio
 import builtins
 import gc
+import subprocess
 import sys
 import threading
 import weakref
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from gates import Gate
 from septet import AsyncVault, Vault
+from septet.aio import workers
 from septet.aio.workers import Workers
 from septet.errors import Closed, EntryError
 
@@ -176,6 +178,46 @@ def test_closing_waits_for_what_runs_and_drops_the_rest(tmp_path):
     assert not (tmp_path / "vault.db-wal").exists()
     with Vault(tmp_path / "vault.db") as vault:
         assert [vault.get("runs") is not None, vault.get("waits")] == [True, None]
+
+
+def test_closing_does_not_wait_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "CLOSE_WAIT_S", 0.02)
+    gate = Gate()
+
+    async def ask():
+        vault = await AsyncVault.open(tmp_path / "vault.db", clock=gate)
+        gate.shut()
+        stuck = asyncio.create_task(vault.add(title="ducks"))
+        await gate.held()
+        await vault.close()
+        assert not stuck.done()
+        gate.open.set()
+        with pytest.raises(Closed):
+            await stuck
+
+    asyncio.run(ask())
+
+
+FORKED = """
+import asyncio, os, sys
+from septet import AsyncVault, Vault
+vault = AsyncVault.of(Vault(sys.argv[1]), max_workers=2)
+async def ask():
+    await asyncio.gather(*(vault.add(title=f"ducks {i}") for i in range(4)))
+    return (await vault.search("ducks")).ids
+found = asyncio.run(ask())
+child = os.fork()
+if child == 0:
+    again = asyncio.run(asyncio.wait_for(ask(), 20))
+    os._exit(0 if set(found) == set(again) and len(again) == 4 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_child_has_threads_of_its_own(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "vault.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "0", done.stderr
 
 
 def test_a_block_that_is_cancelled_closes_the_vault(tmp_path):

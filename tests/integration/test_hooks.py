@@ -171,17 +171,18 @@ def test_a_hook_that_raises_harms_nothing_and_is_logged_once(caplog):
     assert "secret" not in caplog.text
 
 
-def test_a_hook_may_use_the_vault(tmp_path):
+def test_what_a_hook_does_itself_is_not_told(tmp_path):
     seen = []
 
-    def on_write(event):
-        if event.method == "add":
-            vault.feedback("ducks", "a", "accepted")
-        seen.append((event.method, len(vault.search("ducks"))))
+    def hook(event):
+        vault.add(title=f"geese {len(seen)}")
+        seen.append((event.method, len(vault.search("ducks")), len(vault.recall("ducks"))))
 
-    with Vault(tmp_path / "vault.db", on_write=on_write) as vault:
+    with Vault(tmp_path / "vault.db", on_write=hook, on_search=hook) as vault:
         vault.add(id="a", title="ducks")
-    assert seen == [("feedback", 1), ("add", 1)]
+        vault.search("ducks")
+        assert len(vault) == 3
+    assert seen == [("add", 1, 0), ("search", 1, 0)]
 
 
 @pytest.mark.parametrize("hook", ["on_search", "on_write"])

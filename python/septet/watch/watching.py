@@ -57,7 +57,7 @@ def searched(
             span.end(event)
         _log_search(owner, event, found)
         if watch is not None and watch.on_search is not None:
-            watch.tell(watch.on_search, event)
+            _tell(owner, watch, watch.on_search, event)
     return found
 
 
@@ -89,8 +89,18 @@ def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[An
             span.end(event)
         _log_write(owner, event)
         if watch is not None and watch.on_write is not None:
-            watch.tell(watch.on_write, event)
+            _tell(owner, watch, watch.on_write, event)
     return made
+
+
+def _tell(owner: Any, watch: Watch, hook: Callable[[Any], object], event: SearchEvent | WriteEvent) -> None:
+    """Call a hook; what it searches and writes itself is told to nobody, or it would be called for ever."""
+    searching, writing = STAGES.set(Stages()), _WRITING.set((*_WRITING.get(), owner))
+    try:
+        watch.tell(hook, event)
+    finally:
+        STAGES.reset(searching)
+        _WRITING.reset(writing)
 
 
 def tell_results(owner: Any, results: Results) -> None:
