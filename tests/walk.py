@@ -18,7 +18,7 @@ import septet
 from septet.checked import Checked
 from septet.embedding.providers.embedders import Fields
 from septet.entry import FIELDS
-from septet.fields import EntryChanges, EntryOverrides, MemoryFields
+from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
 
 #: Everything that the package and its two rooms for callers name.
 PUBLIC = {
@@ -55,9 +55,16 @@ NOT_VARIED = {
 FIXED = {name for names in NOT_VARIED for name in names}
 #: The parameters behind ``**`` of each method that has them.
 NAMED = {
-    "Vault.add": sorted(FIELDS),
-    "Vault.update": sorted(EntryChanges.__annotations__.keys() | EntryOverrides.__annotations__.keys() - {"id"}),
-    "Vault.remember": sorted(MemoryFields.__annotations__),
+    **{
+        f"{owner}.{method}": sorted(names)
+        for owner in ("Vault", "Federation")
+        for method, names in {
+            "add": FIELDS,
+            "update": EntryChanges.__annotations__.keys() | EntryOverrides.__annotations__.keys() - {"id"},
+            "update_many": BulkChanges.__annotations__,
+            "remember": MemoryFields.__annotations__,
+        }.items()
+    },
     **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
     "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
     "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
@@ -132,7 +139,7 @@ class World:
         with vault._store.reading() as read:
             kept = {
                 table: read.sql.execute(f"SELECT * FROM {table}").fetchall()
-                for table in ("entries", "links", "feedback", "spaces", "vectors")
+                for table in ("entries", "links", "feedback", "spaces", "vectors", "history")
             }
             return repr((read.generation, kept))
 
@@ -163,6 +170,12 @@ def line(**record):
 #: A valid value for a parameter, by its name, or by the name of the callable and its own.
 VALID: dict[str, Callable[[World], Any]] = {
     "query": lambda w: "ducks",
+    "where": lambda w: {"domain": "sky"},
+    "old": lambda w: "a",
+    "new": lambda w: "b",
+    "sources": lambda w: ["sky"],
+    "into": lambda w: "air",
+    "tier": lambda w: "agent",
     "queries": lambda w: ["ducks", "geese"],
     "id": lambda w: "a",
     "ids": lambda w: ["a", "b"],
@@ -256,8 +269,8 @@ def valid(name: str, parameter: str, world: World) -> Any:
 
 #: What a method needs beside what its signature says.
 BESIDE = {
-    "Vault.add": ["title"],
-    "Vault.remember": ["text"],
+    **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation")},
+    **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation")},
     "OpenAICompatibleEmbedder": ["model", "base_url"],
     "OllamaEmbedder": ["model"],
     **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},
@@ -270,6 +283,10 @@ BESIDE = {
 STARRED = {"ids"}
 
 
+def method_of(name: str) -> str:
+    return name.split(".")[-1]
+
+
 def calls() -> Iterator[Call]:
     """Every public callable with each argument open in turn."""
     for name, function, owner in functions():
@@ -277,13 +294,13 @@ def calls() -> Iterator[Call]:
         for argument in varied:
             if argument not in FIXED:
                 others = [one for one in (*needed, *BESIDE.get(name, ())) if one != argument]
-                if name == "Vault.remember" and argument == "context":
+                if method_of(name) == "remember" and argument == "context":
                     others.remove("text")
                 yield Call(name, argument, _caller(name, function, owner, argument, others))
 
 
 def _caller(name: str, function: Any, owner: str, argument: str, others: list[str]) -> Callable[[World, Any], Any]:
-    method = name.split(".")[-1]
+    method = method_of(name)
 
     def call(world: World, value: Any) -> Any:
         target = function
@@ -292,7 +309,7 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
         elif owner:
             target = getattr(world.of(owner), method)
         given = {one: valid(name, one, world) for one in others}
-        if argument in STARRED and name in ("Vault.delete", "Vault.forget"):
+        if argument in STARRED and method in ("delete", "forget"):
             return target(value)
         if method == "__contains__":
             return target(value)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     )
     from septet.embedding.query.selection import SpaceStatus as SpaceStatus
     from septet.embedding.report import EmbedReport as EmbedReport
-    from septet.entry import Entry as Entry
+    from septet.entry import Entry as Entry, Version as Version
     from septet.errors import (
         BatchError as BatchError,
         Closed as Closed,
@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from septet.federation import Federation as Federation
     from septet.fields import (
         Action as Action,
+        BulkChanges as BulkChanges,
         EntryChanges as EntryChanges,
         EntryFields as EntryFields,
         EntryItem as EntryItem,
@@ -170,7 +171,7 @@ else:
         ),
         "embedding.query.selection": "SpaceStatus",
         "embedding.report": "EmbedReport",
-        "entry": "Entry",
+        "entry": "Entry Version",
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
             "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
@@ -185,8 +186,8 @@ else:
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (
-            "Action EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields Severity Span SpanFields "
-            "Split Strings Time Trust VectorLike"
+            "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields Severity Span "
+            "SpanFields Split Strings Time Trust VectorLike"
         ),
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",

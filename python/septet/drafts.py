@@ -13,7 +13,18 @@ from septet.entry import FIELDS, MAX_ID_CHARS, SEVERITIES, TRUSTS, Entry
 from septet.errors import EntryError
 from septet.fields import Severity, Span, Trust
 
-__all__ = ["MOST_CHARS", "MOST_DEPTH", "MOST_TAGS", "Draft", "checked_attrs", "checked_span", "draft", "revise"]
+__all__ = [
+    "MOST_CHARS",
+    "MOST_DEPTH",
+    "MOST_TAGS",
+    "Draft",
+    "checked_attrs",
+    "checked_patch",
+    "checked_span",
+    "draft",
+    "merged_attrs",
+    "revise",
+]
 
 #: So many characters the texts and attrs of an entry may have together: SQLite takes rows of a billion bytes.
 MOST_CHARS = 50_000_000
@@ -96,6 +107,40 @@ def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
     """
     kept = {f: getattr(entry, f) for f in FIELDS}
     return draft({**kept, "updated_at": max(now, entry.created_at), **changes}, now=now)
+
+
+def checked_patch(patch: object, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Return what is to be merged into attrs, as JSON gives it back.
+
+    Args:
+        changes: the other changes of the same call.
+
+    Raises:
+        EntryError: it is no dict, cannot be stored as JSON, or attrs are to be replaced as well.
+    """
+    if "attrs" in changes:
+        raise EntryError("attrs and merge_attrs are both given: attrs replaces all of them, merge_attrs some")
+    if not isinstance(patch, Mapping):
+        raise EntryError(f"merge_attrs is {shown(patch)}: wanted a dict with string keys")
+    return checked_attrs(patch)
+
+
+def merged_attrs(attrs: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attrs with a patch merged into them: RFC 7396, JSON Merge Patch."""
+    merged = dict(attrs)
+    level: list[tuple[dict[str, Any], Mapping[str, Any]]] = [(merged, patch)]
+    while level:
+        into, more = level.pop()
+        for name, value in more.items():
+            if value is None:
+                into.pop(name, None)
+            elif isinstance(value, dict):
+                below = into.get(name)
+                into[name] = dict(below) if isinstance(below, dict) else {}
+                level.append((into[name], value))
+            else:
+                into[name] = value
+    return merged
 
 
 def _known(fields: Mapping[str, Any]) -> None:

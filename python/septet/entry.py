@@ -19,6 +19,7 @@ __all__ = [
     "Entry",
     "Span",
     "StoredEntry",
+    "Version",
     "entries_of",
     "previews",
     "tags_of",
@@ -107,6 +108,23 @@ class Entry:
         if self.span is not None:
             out["span"] = {"path": self.span.path, "first_line": self.span.first_line, "last_line": self.span.last_line}
         return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """An earlier version of an entry; see `septet.Vault.history`.
+
+    Attributes:
+        entry: the entry as it was.
+        replaced_at: when it was changed, epoch seconds.
+        call: the method that changed it, such as ``update`` or ``add_many``.
+        changed: the fields that were changed, ``updated_at`` not counted.
+    """
+
+    entry: Entry
+    replaced_at: float
+    call: str
+    changed: tuple[str, ...]
 
 
 class _Filling:

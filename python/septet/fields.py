@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "BulkChanges",
     "EntryChanges",
     "EntryFields",
     "EntryItem",
@@ -111,6 +112,23 @@ class MemoryFields(TypedDict, total=False):
     severity: Severity | None
     attrs: Mapping[str, object] | None
     span: Span | SpanFields | None
+    source: str | None
+    trust: Trust | None
+    created_at: Time | None
+    updated_at: Time | None
+    valid_from: Time | None
+    valid_until: Time | None
+
+
+class BulkChanges(TypedDict, total=False):
+    """What `septet.Vault.update_many` takes: fields that many entries may share."""
+
+    kind: str | None
+    type: str | None
+    domain: str | None
+    severity: Severity | None
+    tags: Strings | None
+    attrs: Mapping[str, object] | None
     source: str | None
     trust: Trust | None
     created_at: Time | None

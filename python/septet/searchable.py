@@ -90,6 +90,8 @@ class Searchable(ABC):
                 of equalities of one field, counts as one.
             profile: a built-in name, a dict, a `Profile`, or a file; None for the vault's own (``septet``).
             include_expired: also search entries outside their validity window.
+            as_of: search what was valid at this time rather than now, and judge ages by it: epoch seconds or an aware
+                datetime. Entries are found as they are now; `Vault.history` has what they were.
             min_score: drop results under this score.
             min_confidence: drop results of less confidence, 0 to 1; 0.5 is where an answer is as likely as none.
             max_tokens: leave out results that would exceed this many tokens, and go on with the next; the note

@@ -19,6 +19,7 @@ from septet import (
     AsyncVault,
     Balance,
     BatchError,
+    BulkChanges,
     CallableEmbedder,
     Comparison,
     Confidence,
@@ -68,6 +69,7 @@ from septet import (
     Tuning,
     Vault,
     VectorIndex,
+    Version,
     Weights,
     WriteEvent,
     embedder_from,
@@ -135,8 +137,11 @@ def write(vault: Vault, folder: Path) -> None:
     ids: list[str] = vault.add_many(items, progress=lambda done, total: print(done, total, file=sys.stderr))
     vault.add_many(json.loads('[{"title": "From JSON"}]'))
     vault.add_many({"id": str(i), "title": f"Number {i}", "attrs": {"even": i % 2 == 0}} for i in range(3))
-    changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"))
-    assert changed.severity == "critical"
+    changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"), merge_attrs={"team": None})
+    bulk: BulkChanges = {"severity": "warning", "trust": "unverified", "source": "user"}
+    count: int = vault.update_many({"domain": "auth"}, **bulk) + vault.delete(where={"domain": "old"}, dry_run=True)
+    versions: list[Version] = vault.history(first)
+    assert changed.severity == "critical" and count >= 1 and versions[0].call == "update_many"
     vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
     kept: str = vault.remember("Bob owns the billing service", details="Since May", topics={"billing"})
     vault.remember(context="Cookie review", summary="The old names of text and details")

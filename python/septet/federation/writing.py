@@ -2,19 +2,293 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
+from septet.arguments import flag, utf8
+from septet.errors import EntryError, EntryNotFound, TierError
 from septet.federation.parts import Parts
 from septet.storage.tables import feedback
+from septet.storage.tables.links import Link
+from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
-    from septet.fields import Action
+    from typing_extensions import Unpack
+
+    from septet.entry import Entry, Version
+    from septet.fields import (
+        Action,
+        BulkChanges,
+        EntryChanges,
+        EntryItem,
+        EntryOverrides,
+        MemoryFields,
+        Split,
+        Strings,
+        VectorLike,
+    )
+    from septet.vault.vault import Vault
+    from septet.vault.writing import Progress
 
 __all__ = ["WritableTiers"]
 
 
 class WritableTiers(Parts):
-    """Vaults that are written as one."""
+    """Vaults that are written as one.
+
+    What is new goes into the highest tier, unless ``tier`` names one; its copy stands before those of lower tiers. What
+    is there already is changed in the highest tier that has it, and what is changed by filter, in the tier named.
+    Arguments and errors are those of the methods of `Vault`; a tier that does not exist is a `TierError`.
+    """
+
+    def add(
+        self,
+        entry: Entry | None = None,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        tier: str | None = None,
+        **fields: Unpack[EntryOverrides],
+    ) -> str:
+        """Store an entry in a tier, the highest unless named, and return its id; see `Vault.add`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._into(tier).add(entry, vector=vector, model=model, split=split, **fields)
+
+    def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]],
+        *,
+        split: Split | None = None,
+        progress: Progress | None = None,
+        tier: str | None = None,
+    ) -> list[str]:
+        """Store many entries in a tier, the highest unless named, and return their ids; see `Vault.add_many`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._into(tier).add_many(items, split=split, progress=progress)
+
+    def remember(
+        self,
+        text: str | None = None,
+        details: str = "",
+        topics: Strings = (),
+        *,
+        context: str | None = None,
+        summary: str | None = None,
+        id: str | None = None,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        tier: str | None = None,
+        **fields: Unpack[MemoryFields],
+    ) -> str:
+        """Store a memory in a tier, the highest unless named, and return its id; see `Vault.remember`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        given: Any = {"context": context, "summary": summary, "id": id, "vector": vector, "model": model, **fields}
+        return self._into(tier).remember(text, details, topics, **given)
+
+    def update(
+        self,
+        id: str,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        merge_attrs: Mapping[str, object] | None = None,
+        tier: str | None = None,
+        **changes: Unpack[EntryChanges],
+    ) -> Entry:
+        """Change an entry in the highest tier that has it, or in the tier named; see `Vault.update`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        given: Any = {"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs, **changes}
+        return self._holding(utf8(id, "id"), tier).update(id, **given)
+
+    def update_many(
+        self,
+        where: Mapping[str, object],
+        *,
+        tier: str,
+        merge_attrs: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        **changes: Unpack[BulkChanges],
+    ) -> int:
+        """Change every entry of a tier that passes a filter; return how many passed; see `Vault.update_many`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).update_many(where, merge_attrs=merge_attrs, dry_run=dry_run, **changes)
+
+    def rename_tag(
+        self, old: str, new: str, *, tier: str, where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> int:
+        """Rename a tag in a tier; return how many entries had it; see `Vault.rename_tag`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).rename_tag(old, new, where=where, dry_run=dry_run)
+
+    def merge_domains(self, sources: str | Strings, into: str, *, tier: str, dry_run: bool = False) -> int:
+        """Move every entry of some domains of a tier into one; return how many; see `Vault.merge_domains`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).merge_domains(sources, into, dry_run=dry_run)
+
+    def delete(
+        self,
+        *ids: str | Iterable[str],
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        tier: str | None = None,
+    ) -> int:
+        """Delete entries, each from the highest tier that has it, or from the tier named; return how many existed.
+
+        A copy in a lower tier stays, and is found from then on. ``where`` wants a tier. See `Vault.delete`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._delete(ids, where, dry_run, tier)
+
+    def forget(
+        self,
+        *ids: str | Iterable[str],
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        tier: str | None = None,
+    ) -> int:
+        """Delete memories as `delete` does; ``where`` lets memories pass alone. See `Vault.forget`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        if where is not None:
+            return self._by_filter(tier).forget(*ids, where=where, dry_run=dry_run)
+        return self._delete(ids, None, dry_run, tier)
+
+    def purge(
+        self,
+        *,
+        tier: str,
+        expired: bool = False,
+        older_than: float | timedelta | None = None,
+        history_older_than: float | timedelta | None = None,
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """Remove for good what nobody reads any more in a tier; return how many rows; see `Vault.purge`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).purge(
+            expired=expired, older_than=older_than, history_older_than=history_older_than, where=where, dry_run=dry_run
+        )
+
+    def history(self, id: str, *, tier: str | None = None) -> list[Version]:
+        """Return the earlier versions of an entry in the highest tier that has it; see `Vault.history`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        try:
+            return self._holding(utf8(id, "id"), tier).history(id)
+        except EntryNotFound:
+            return []
+
+    def supersede(
+        self,
+        old: str,
+        new: str | Entry | EntryItem | Mapping[str, object],
+        reason: str = "",
+        *,
+        tier: str | None = None,
+    ) -> str:
+        """Put an entry in the place of another one, in the tier of that one; see `Vault.supersede`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._holding(utf8(old, "old"), tier).supersede(old, new, reason)
+
+    def reinstate(self, id: str, *, tier: str | None = None) -> bool:
+        """Undo `supersede` in the highest tier that has the entry; see `Vault.reinstate`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._holding(utf8(id, "id"), tier).reinstate(id)
+
+    def link(self, source: str, target: str, type: str = "related", *, note: str = "", tier: str | None = None) -> None:
+        """Link two entries in the highest tier that has both, or in the tier named; see `Vault.link`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        ends = [utf8(source, "source"), utf8(target, "target")]
+        if tier is None:
+            for vault, found in self._each(lambda vault: len(vault.load(ends))):
+                if found == len(set(ends)):
+                    return vault.link(source, target, type, note=note)
+            raise EntryNotFound(
+                f"no tier has both {source!r} and {target!r}: a link joins entries of one tier; `add` a copy first"
+            )
+        return self._named(tier).link(source, target, type, note=note)
+
+    def link_many(
+        self,
+        items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]],
+        *,
+        tier: str,
+    ) -> int:
+        """Store many links in a tier; return how many; see `Vault.link_many`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).link_many(items)
+
+    def unlink(self, source: str, target: str, *, tier: str | None = None) -> bool:
+        """Remove a link from the highest tier that has it, or from the tier named; return whether it existed.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        if tier is not None:
+            return self._named(tier).unlink(source, target)
+        utf8(source, "source"), utf8(target, "target")
+        return any(removed for _, removed in self._each(lambda vault: vault.unlink(source, target)))
 
     def feedback(self, query: str, id: str, action: Action, *, tier: str | None = None) -> None:
         """Record what became of a result, in the highest tier that has the entry; see `Vault.feedback`.
@@ -33,3 +307,46 @@ class WritableTiers(Parts):
         """
         given = feedback.checked(query, id, action, 0.0)
         self._holding(given.entry_id, tier).feedback(given.query, given.entry_id, action)
+
+    def reset_feedback(self, *, tier: str) -> int:
+        """Delete all feedback of a tier; return how many rows were deleted; see `Vault.reset_feedback`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._named(tier).reset_feedback()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _into(self, tier: str | None) -> Vault:
+        return self._first() if tier is None else self._named(tier)
+
+    def _by_filter(self, tier: str | None) -> Vault:
+        """Return the vault of a tier that must be named.
+
+        Raises:
+            TierError: it is not, or there is no such tier.
+        """
+        if tier is None:
+            raise TierError(f"where wants the tier that it is for: give tier=, one of {', '.join(self._vaults)}")
+        return self._named(tier)
+
+    def _delete(
+        self,
+        ids: tuple[str | Iterable[str], ...],
+        where: Mapping[str, object] | None,
+        dry_run: bool,
+        tier: str | None,
+    ) -> int:
+        flag(dry_run, "dry_run", EntryError)
+        if where is not None or tier is not None:
+            return self._by_filter(tier).delete(*ids, where=where, dry_run=dry_run)
+        wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
+        gone = 0
+        done: set[str] = set()
+        for vault, found in self._each(lambda vault: vault._holds(wanted)):
+            mine = found - done
+            gone += vault.delete(mine, dry_run=dry_run) if mine else 0
+            done |= mine
+        return gone

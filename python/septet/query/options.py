@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from septet.fields import Severity, Strings
+    from septet.fields import Severity, Strings, Time
     from septet.profiles.load import ProfileLike
     from septet.results import Reranker
 
@@ -70,6 +70,7 @@ class RecallOptions(TypedDict, total=False):
     where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
     profile: Annotated["ProfileLike | None", Option(None, "How to rank.")]
     include_expired: Annotated[bool, Option(False, "Search entries outside their validity too.")]
+    as_of: Annotated["Time | None", Option(None, "Search what was valid at this time.")]
     min_score: Annotated[float | None, Option(None, "Drop results under this score.")]
     min_confidence: Annotated[float | None, Option(None, "Drop results of less confidence, 0 to 1.")]
     max_tokens: Annotated[int | None, Option(None, "Leave out results that would cost more tokens.")]

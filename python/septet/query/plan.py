@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from septet.arguments import exact, listed, real, shown, utf8, whole
+from septet.arguments import as_epoch, exact, listed, real, shown, utf8, whole
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
 from septet.query.options import GroupBy, Leg, Mode
@@ -202,6 +202,8 @@ def make_plan(
     memories = options["include_memories"] or MEMORY in kinds
     if options["where"] is not None and not memories:
         memories = _asks_memories(filters)
+    if options["as_of"] is not None:
+        now = as_epoch(options["as_of"], "as_of", QueryError) or 0.0
     given, tags, model = options["query_vector"], options["tags"], options["model"]
     plan = Plan(
         query=parse(query, chosen.text),

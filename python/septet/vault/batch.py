@@ -11,9 +11,10 @@ from septet.arguments import cut, exact, listed, shown, utf8, whole
 from septet.entry import FIELDS, Entry, Span
 from septet.errors import BatchError, EntryError
 from septet.storage.store import Writing
-from septet.storage.tables import entries, links, parts
+from septet.storage.tables import changing, entries, indexing, links, parts
 from septet.storage.tables import vectors as stored_vectors
 from septet.storage.tables.entries import EntryRow
+from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import Link
 from septet.storage.tables.vectors import GivenVectors
 
@@ -130,12 +131,12 @@ class Batch:
         self.size_bytes += size
         return True
 
-    def store(self, write: Writing, *, one_per_entry: bool, now: float) -> None:
+    def store(self, write: Writing, keeping: Keeping, *, one_per_entry: bool) -> None:
         """Store everything; parts that an entry had before, and has no more, are deleted.
 
         Args:
+            keeping: how earlier versions of the entries are kept; those of parts are not.
             one_per_entry: vectors of the last write replace all others of an entry.
-            now: epoch seconds.
 
         Raises:
             EntryError: the id of a part belongs to another entry.
@@ -146,15 +147,15 @@ class Batch:
             self._check_ids(write)
         stale = [part for part in parts.of(write, [row.id for row in self.rows]) if part not in hashes]
         if stale:
-            entries.delete(write, stale)
+            changing.erase(write, indexing.rows_of(write, stale))
         stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, rows)
+        entries.upsert(write, rows, self.rows, keeping)
         for own in self.parts.values():
             links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
         # Only vectors given with the last text of an id are kept.
         given = [one for one in self.vectors if hashes[one.entry_id] == one.text_hash]
         if given:
-            stored_vectors.put(write, given, one_per_entry=one_per_entry, now=now)
+            stored_vectors.put(write, given, one_per_entry=one_per_entry, now=keeping.at)
 
     def _check_ids(self, write: Writing) -> None:
         """Raise if the id of a part is that of an entry which is none."""

@@ -8,7 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from septet.arguments import called, file_path
 from septet.errors import StoreError
-from septet.vault.writing import Progress, Writable
+from septet.vault.history import Historic
+from septet.vault.writing import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Copied"]
 
 
-class Copied(Writable):
+class Copied(Historic):
     """A store that can be copied whole, and filled from a copy."""
 
     def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:

@@ -9,7 +9,7 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, file_path, flags, real
+from septet.arguments import called, file_path, flags, real, whole
 from septet.errors import ReadOnly, StoreError
 from septet.profiles import ProfileLike, resolve
 from septet.snapshot.manager import SnapshotManager
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Vault"]
 
+#: So many earlier versions of an entry may be kept.
+MOST_VERSIONS = 1_000_000
+
 
 @watched
 class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
@@ -44,6 +47,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
         read_only: open for reading; the file must exist.
         clock: returns the current time in epoch seconds.
         profile: how searches rank unless they name another profile, and how many vectors each entry keeps.
+        history: how many earlier versions of each entry are kept when it is changed; 0 keeps none.
         embedder: what turns entries and queries into vectors: an `Embedder`, or its configuration (a dict, a file, a
             provider's name; see `embedder_from`). Entries are then embedded in the background after each write, and
             searches embed their query. Nothing is sent before that.
@@ -73,6 +77,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
         profile: ProfileLike = "septet",
+        history: int = 10,
         embedder: EmbedderLike = None,
         previous_embedder: EmbedderLike = None,
         embedding_cache: CacheLike = None,
@@ -88,6 +93,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
         self._watch = watch_of(on_search, on_write, telemetry, StoreError, file)
         self._profile = resolve(profile)
+        self._versions = whole(history, "history", StoreError, 0, MOST_VERSIONS)
         self._store = Store(file, read_only=read_only)
         beside = (
             Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None

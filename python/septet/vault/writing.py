@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.arguments import as_epoch, called, listed, shown, utf8
-from septet.drafts import revise
+from septet.drafts import checked_patch, merged_attrs, revise
 from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
 from septet.storage.tables import entries, feedback, links
+from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import Link
-from septet.vault.batch import MOST_IDS, Batch, fields_of, ids_of, item_fields, items_of, stopped, words_a_part
+from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,6 +46,7 @@ class Writable(ABC):
 
     _store: Store
     _profile: ProfileLike
+    _versions: int
 
     @overload
     def add(
@@ -108,7 +110,7 @@ class Writable(ABC):
             fields = {**fields_of(entry), **fields}
         batch = Batch()
         batch.gather(fields, vector, model, now=self._clock(), words=words_a_part(split))
-        self._write(batch)
+        self._write(batch, "add")
         return batch.rows[0].id
 
     def add_many(
@@ -177,7 +179,7 @@ class Writable(ABC):
             if not batch.rows:
                 return ids
             try:
-                self._write(batch)
+                self._write(batch, "add_many")
             except SeptetError as fault:
                 raise stopped(len(ids), len(ids), fault) from fault
             ids += [row.id for row in batch.rows]
@@ -191,15 +193,18 @@ class Writable(ABC):
         vector: VectorLike | None = None,
         model: str | None = None,
         split: Split | None = None,
+        merge_attrs: Mapping[str, object] | None = None,
         **changes: Unpack[EntryChanges],
     ) -> Entry:
-        """Change some fields of an entry and return the changed entry.
+        """Change some fields of an entry and return the changed entry; `history` keeps what it was.
 
         Args:
             id: the entry to change.
             vector: as for `add`.
             model: as for `add`.
             split: as for `add`; None splits again what was split, as ``auto`` does.
+            merge_attrs: what to change in ``attrs``, where ``attrs`` itself replaces all of them: values by name, None
+                to remove one; dicts are merged in the same way (JSON Merge Patch, RFC 7396).
             **changes: the fields of `add`, apart from the id; ``updated_at`` is now unless given.
 
         Raises:
@@ -209,14 +214,16 @@ class Writable(ABC):
             StoreError: the vault cannot be written.
         """
         words, batch = words_a_part(split), Batch()
+        patch = None if merge_attrs is None else checked_patch(merge_attrs, changes)
         with self._store.writing() as write:
             found = entries.find(write, [id]).get(id)
             if found is None:
                 raise self._missing(id)
-            now = self._clock()
-            changed = revise(found.to_entry(), changes, now=now)
+            now, old = self._clock(), found.to_entry()
+            merged = {} if patch is None else {"attrs": merged_attrs(old.attrs, patch)}
+            changed = revise(old, {**changes, **merged}, now=now)
             batch.gather(fields_of(changed.entry), vector, model, now=now, words=words)
-            self._store_batch(write, batch)
+            self._store_batch(write, batch, "update")
         self._written()
         return replace(changed.entry, parent=batch.rows[0].parent)
 
@@ -262,39 +269,6 @@ class Writable(ABC):
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
         return self.add(vector=vector, model=model, **whole)
-
-    def forget(self, *ids: str | Iterable[str]) -> int:
-        """Delete memories by id, as `delete` does; return how many existed.
-
-        Raises:
-            StoreError: the vault cannot be written.
-        """
-        return self.delete(*ids)
-
-    def delete(self, *ids: str | Iterable[str]) -> int:
-        """Delete entries, their parts, links and the vectors given with them; return how many entries existed.
-
-        The text is erased at once. `purge` removes the empty rows, and vectors that a provider made of texts that no
-        entry has any more; until then, adding the same text again costs no request.
-
-        Args:
-            *ids: ids, or lists of ids; those that do not exist are ignored.
-
-        Raises:
-            StoreError: the vault cannot be written.
-        """
-        wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
-        with self._store.writing() as write:
-            return len(entries.delete(write, wanted))
-
-    def purge(self) -> int:
-        """Remove deleted rows, and vectors of texts that are gone, for good; return how many rows were removed.
-
-        Raises:
-            StoreError: the vault cannot be written.
-        """
-        with self._store.writing() as write:
-            return entries.purge(write)
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
         """Link two entries; an existing link gets the new type and note.
@@ -380,13 +354,17 @@ class Writable(ABC):
     def _written(self) -> None:
         """Do what follows a write of entries: their texts may lack vectors."""
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: Batch, call: str) -> None:
         with self._store.writing() as write:
-            self._store_batch(write, batch)
+            self._store_batch(write, batch, call)
         self._written()
 
-    def _store_batch(self, write: Writing, batch: Batch) -> None:
-        batch.store(write, one_per_entry=resolve(self._profile).vectors == "one", now=self._clock())
+    def _store_batch(self, write: Writing, batch: Batch, call: str) -> None:
+        batch.store(write, self._keeping(call), one_per_entry=resolve(self._profile).vectors == "one")
+
+    def _keeping(self, call: str) -> Keeping:
+        """Return how a call keeps the earlier versions of what it changes."""
+        return Keeping(call, self._clock(), self._versions)
 
     def _missing(self, id: str) -> EntryNotFound:
         return EntryNotFound(f"no entry {shown(id)} in {self._store.path}: check the id, or `add` it first")

@@ -16,8 +16,9 @@ from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.storage.nul import listed
 from septet.storage.store import Reading, Writing
-from septet.storage.tables import indexing, links, parts, texts
+from septet.storage.tables import history, indexing, links, texts
 from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
+from septet.storage.tables.history import Keeping
 
 __all__ = [
     "CANDIDATE",
@@ -27,7 +28,6 @@ __all__ = [
     "checked_row",
     "count",
     "count_searchable",
-    "delete",
     "facts",
     "facts_at",
     "facts_changed",
@@ -41,6 +41,7 @@ __all__ = [
     "purged_at",
     "read_rows",
     "row_of",
+    "rows_of",
     "tags_at",
     "texts_at",
     "titles_at",
@@ -152,10 +153,16 @@ def row_of(draft: Draft) -> EntryRow:
     )  # fmt: skip
 
 
-def upsert(write: Writing, rows: Sequence[EntryRow]) -> None:
-    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given."""
+def upsert(write: Writing, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+
+    Args:
+        own: those of which earlier versions are kept.
+    """
     known = indexing.rows_of(write, [row.id for row in rows])
     last = indexing.last_row(write)
+    if known:
+        history.keep_replaced(write, own, keeping)
     indexing.unindex(write, known)
     write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
     indexing.index(write, known, after=last, expected=len(rows))
@@ -172,6 +179,13 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     sql = f"SELECT {CANDIDATE} FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live"
     rows = read.sql.execute(sql, (parameter,))
     return {c.id: c for c in map(Candidate._make, rows)}
+
+
+def rows_of(read: Reading | Writing, ids: Sequence[str]) -> list[int]:
+    """Return the rows of those of the ids that live entries have, ascending."""
+    source, parameter = listed(ids)
+    sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY e.row"
+    return [row for (row,) in read.sql.execute(sql, (parameter,))]
 
 
 def live(read: Reading) -> Iterator[Candidate]:
@@ -216,7 +230,7 @@ def facts_changed(read: Reading, sources: Sequence[str], since: int) -> list[tup
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
 
-def facts_at(read: Reading, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+def facts_at(read: Reading | Writing, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
     """Return the facts about the entries at the given rows, in their order.
 
     Raises:
@@ -279,27 +293,6 @@ def titles_at(read: Reading, rows: Sequence[int]) -> list[str]:
         StoreError: one of them is not there.
     """
     return [title for (title,) in facts_at(read, ("e.title",), rows)]
-
-
-def delete(write: Writing, ids: Sequence[str]) -> list[str]:
-    """Empty the entries and their parts, remove their links and vectors, and return the ids that were live."""
-    alive = list(find(write, ids))
-    gone = [*dict.fromkeys((*alive, *parts.of(write, alive)))]
-    indexing.unindex(write, indexing.rows_of(write, gone))
-    for entry_id in gone:
-        write.sql.execute(
-            "DELETE FROM vectors WHERE key IN (SELECT text_hash || ':' || id FROM entries WHERE id = ?) "
-            "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
-            (entry_id,),
-        )
-        links.remove_all(write, entry_id)
-        write.sql.execute(
-            "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
-            "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, source = NULL, "
-            "text_hash = '', generation = ? WHERE id = ?",
-            (write.generation, entry_id),
-        )
-    return alive
 
 
 def purge(write: Writing) -> int:

@@ -19,11 +19,12 @@ __all__ = [
     "checked",
     "count",
     "distances",
+    "linked_by",
     "links_of",
     "purge",
     "put",
     "remove",
-    "remove_all",
+    "remove_of_rows",
     "row_links",
 ]
 
@@ -78,14 +79,24 @@ def remove(write: Writing, source: str, target: str) -> bool:
     return there
 
 
-def remove_all(write: Writing, entry_id: str) -> None:
-    """Remove the links from and to an entry."""
+def remove_of_rows(write: Writing, rows: Sequence[int]) -> None:
+    """Remove the links from and to the entries at the given rows."""
+    if not any_links(write):
+        return
+    these = "(SELECT e.id FROM json_each(?1) j JOIN entries e ON e.row = j.value)"
     ends = write.sql.execute(
-        "SELECT source, target FROM links WHERE source = ?1 OR target = ?1", (entry_id,)
+        f"SELECT source, target FROM links WHERE source IN {these} "
+        f"UNION SELECT source, target FROM links WHERE target IN {these}",
+        (json.dumps(list(rows)),),
     ).fetchall()
-    if ends:
-        _note_changes(write, ends)
-        write.sql.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", (entry_id,))
+    _note_changes(write, ends)
+    write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
+
+
+def linked_by(read: Reading | Writing, target: str, type: str) -> str | None:
+    """Return an entry with a link of a type to another one, or None."""
+    found = read.sql.execute("SELECT source FROM links WHERE target = ? AND type = ?", (target, type)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def _note_changes(write: Writing, ends: Iterable[tuple[str, str]]) -> None:
@@ -137,7 +148,7 @@ def count(read: Reading) -> int:
     return int(read.sql.execute("SELECT count(*) FROM links").fetchone()[0])
 
 
-def any_links(read: Reading) -> bool:
+def any_links(read: Reading | Writing) -> bool:
     """Say whether the store holds any link."""
     return read.sql.execute("SELECT 1 FROM links LIMIT 1").fetchone() is not None
 

@@ -7,20 +7,36 @@ from collections.abc import Mapping, Sequence
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["of", "taken"]
+__all__ = ["of", "taken", "with_parts"]
+
+_PART = (
+    "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
+    "AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"
+)
+_ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
 
 
 def of(read: Reading | Writing, ids: Sequence[str]) -> list[str]:
     """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
     # Most vaults hold none, and this is asked with every write.
-    if read.sql.execute("SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1").fetchone() is None:
+    if read.sql.execute(_ANY).fetchone() is None:
         return []
     sql = (
         "SELECT p.id FROM json_each(?) j JOIN entries e ON e.id = j.value AND e.live AND e.parent = e.id "
-        "JOIN entries p ON p.parent = e.id AND p.live WHERE substr(p.id, 1, length(e.id) + 1) = e.id || '#' "
-        "AND length(p.id) > length(e.id) + 1 AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"
+        f"JOIN entries p ON p.parent = e.id AND p.live WHERE {_PART}"
     )
     return [found for (found,) in read.sql.execute(sql, (json.dumps(list(ids)),))]
+
+
+def with_parts(read: Reading | Writing, rows: Sequence[int]) -> list[int]:
+    """Return rows and those of the parts that the entries there were split into, ascending."""
+    if not rows or read.sql.execute(_ANY).fetchone() is None:
+        return [*rows]
+    sql = (
+        "SELECT p.row FROM json_each(?) j JOIN entries e ON e.row = j.value AND e.live AND e.parent = e.id "
+        f"JOIN entries p ON p.parent = e.id AND p.live WHERE {_PART}"
+    )
+    return sorted({*rows, *(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)),)))})
 
 
 def taken(read: Reading | Writing, parents: Mapping[str, str]) -> list[str]:

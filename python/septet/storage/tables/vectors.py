@@ -27,6 +27,7 @@ __all__ = [
     "all_spaces",
     "checked",
     "choose",
+    "drop_given",
     "drop_stale",
     "given",
     "models_of",
@@ -116,6 +117,17 @@ def drop_stale(write: Writing, hashes: Mapping[str, str]) -> None:
     old = write.sql.execute(sql, (json.dumps(list(hashes)),)).fetchall()
     stale = [(f"{text_hash}:{entry_id}",) for entry_id, text_hash in old if hashes[entry_id] != text_hash]
     write.sql.executemany("DELETE FROM vectors WHERE key = ?", stale)
+
+
+def drop_given(write: Writing, rows: Sequence[int]) -> None:
+    """Remove the vectors that were given with entries, which are about to be emptied."""
+    if write.sql.execute("SELECT 1 FROM spaces WHERE keyed_by = 'entry' LIMIT 1").fetchone() is None:
+        return
+    write.sql.execute(
+        "DELETE FROM vectors WHERE key IN (SELECT e.text_hash || ':' || e.id FROM json_each(?) j "
+        "JOIN entries e ON e.row = j.value) AND space IN (SELECT space FROM spaces WHERE keyed_by = 'entry')",
+        (json.dumps(list(rows)),),
+    )
 
 
 def all_spaces(read: Reading) -> list[Space]:

@@ -1,0 +1,339 @@
+"""Changing many entries of a vault at once, deleting them, and clearing away what is left of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import exact, flag, listed, real, shown
+from septet.drafts import checked_patch, draft, merged_attrs
+from septet.entry import tags_of
+from septet.errors import EntryError, QueryError
+from septet.fields import BulkChanges
+from septet.ranking.pool import json_text
+from septet.storage.store import Writing
+from septet.storage.tables import changing, entries, history, parts
+from septet.storage.tables.history import Keeping
+from septet.vault.batch import ids_of
+from septet.vault.writing import Writable
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from septet.fields import Strings
+    from septet.query.filters import Filter
+
+__all__ = ["Changeable", "chosen"]
+
+#: So many names a call of `merge_domains` takes.
+MOST_NAMES = 100_000
+_CHANGED = frozenset(BulkChanges.__annotations__)
+_EVERYTHING = 'say {"id": {"$exists": True}} to mean every entry'
+
+
+class Changeable(Writable):
+    """A store whose entries are changed and deleted by filter; each call is one transaction: all of it, or nothing."""
+
+    def update_many(
+        self,
+        where: Mapping[str, object],
+        *,
+        merge_attrs: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        **changes: Unpack[BulkChanges],
+    ) -> int:
+        """Change some fields of every entry that passes a filter; return how many entries passed.
+
+        It is one transaction: an error or a crash leaves every entry as it was. Parts of split entries change with
+        them. Texts stay, so no vector is made anew.
+
+        Args:
+            where: a filter, as for `search`; memories and entries outside their validity pass too.
+            merge_attrs: as for `update`.
+            dry_run: change nothing; only count.
+            **changes: ``kind``, ``type``, ``domain``, ``severity``, ``tags``, ``attrs`` (both replace what was there),
+                ``source``, ``trust``, and times. ``updated_at`` is now unless given.
+
+        Raises:
+            QueryError: there is no filter, or it cannot be understood.
+            EntryError: nothing is to be changed, a value cannot be stored, or an entry cannot take it; nothing was
+                changed.
+            StoreError: the vault cannot be written.
+        """
+        flag(dry_run, "dry_run", EntryError)
+        filters, columns = chosen(where), _columns(changes)
+        patch = None if merge_attrs is None else checked_patch(merge_attrs, changes)
+        if dry_run:
+            return self._count(filters)
+        if not columns and patch is None:
+            raise EntryError("update_many() has nothing to change: name a field, such as domain='billing'")
+
+        def act(write: Writing, keeping: Keeping) -> int:
+            rows = changing.rows_where(write, filters)
+            if columns:
+                changing.set_columns(write, rows, columns, keeping, touch=True)
+            if patch is not None:
+                _merge(write, rows, patch, keeping)
+            return len(rows)
+
+        found = self._change("update_many", act)
+        self._written()
+        return found
+
+    def rename_tag(
+        self, old: str, new: str, *, where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> int:
+        """Give every entry that has a tag another one in its place; return how many had it.
+
+        ``updated_at`` stays, so ages do not change. It is one transaction.
+
+        Args:
+            old: the tag as it is.
+            new: the tag as it shall be; an entry that has both keeps one.
+            where: only entries that pass this filter too.
+            dry_run: change nothing; only count.
+
+        Raises:
+            QueryError: the filter cannot be understood, or is empty.
+            EntryError: a tag cannot be stored; nothing was changed.
+            StoreError: the vault cannot be written.
+        """
+        flag(dry_run, "dry_run", EntryError)
+        (before,), (after,) = _tag(old, "old"), _tag(new, "new")
+        filters = {**chosen({"tags": before}), **({} if where is None else _named(chosen(where)))}
+        if dry_run or before == after:
+            return self._count(filters)
+
+        def act(write: Writing, keeping: Keeping) -> int:
+            rows = changing.rows_where(write, filters)
+            tags = [tags_of(text) for (text,) in entries.facts_at(write, ("e.tags",), rows)]
+            renamed = [json_text(list(dict.fromkeys(after if t == before else t for t in own))) for own in tags]
+            changing.set_tags(write, rows, renamed, keeping)
+            return len(rows)
+
+        return self._change("rename_tag", act)
+
+    def merge_domains(self, sources: str | Strings, into: str, *, dry_run: bool = False) -> int:
+        """Move every entry of some domains into one; return how many were moved.
+
+        ``updated_at`` stays, so ages do not change. It is one transaction.
+
+        Args:
+            sources: the domains to empty.
+            into: the domain to fill.
+            dry_run: change nothing; only count.
+
+        Raises:
+            EntryError: a domain cannot be stored; nothing was changed.
+            StoreError: the vault cannot be written.
+        """
+        flag(dry_run, "dry_run", EntryError)
+        given: Any = [sources] if isinstance(sources, str) else sources
+        named = listed(given, "sources", EntryError, "domains, as text", MOST_NAMES, of=str)
+        target = _columns({"domain": _label(into, "into")})
+        names = {_columns({"domain": _label(one, "a domain")})["domain"] for one in named} - {target["domain"]}
+        if not names:
+            return 0
+        filters = chosen({"domain": {"$in": sorted(map(str, names))}})
+        if dry_run:
+            return self._count(filters)
+
+        def act(write: Writing, keeping: Keeping) -> int:
+            rows = changing.rows_where(write, filters)
+            changing.set_columns(write, rows, target, keeping, touch=False)
+            return len(rows)
+
+        return self._change("merge_domains", act)
+
+    def delete(
+        self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> int:
+        """Delete entries, their parts, links, earlier versions and the vectors given with them; return how many.
+
+        The text is erased at once, from `history` too. `purge` removes the empty rows, and vectors that a provider made
+        of texts that no entry has any more; until then, adding the same text again costs no request. It is one
+        transaction: an error or a crash leaves every entry as it was.
+
+        Args:
+            *ids: ids, or lists of ids; those that do not exist are ignored.
+            where: in place of ids, a filter, as for `search`; memories and entries outside their validity pass too.
+            dry_run: delete nothing; only count.
+
+        Raises:
+            QueryError: the filter cannot be understood, or is empty.
+            EntryError: an id is not text, or there are ids and a filter.
+            StoreError: the vault cannot be written.
+        """
+        flag(dry_run, "dry_run", EntryError)
+        if where is None:
+            wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
+        elif ids:
+            raise EntryError('delete takes ids or where, not both: say where={"id": {"$in": ids}, ...} for both')
+        filters = {} if where is None else chosen(where)
+        if dry_run:
+            if where is not None:
+                return self._count(filters)
+            with self._store.reading() as read:
+                return len(entries.rows_of(read, wanted))
+
+        def act(write: Writing, _: Keeping) -> int:
+            rows = changing.rows_where(write, filters) if filters else entries.rows_of(write, wanted)
+            changing.erase(write, rows)
+            return len(rows)
+
+        return self._change("delete", act)
+
+    def forget(
+        self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> int:
+        """Delete memories by id, as `delete` does, or those that pass a filter; return how many existed.
+
+        Args:
+            *ids: ids, or lists of ids.
+            where: in place of ids, a filter; only memories pass.
+            dry_run: delete nothing; only count.
+
+        Raises:
+            QueryError: as for `delete`.
+            EntryError: as for `delete`.
+            StoreError: the vault cannot be written.
+        """
+        if where is not None:
+            chosen(where)
+            where = {"$and": [where, {"kind": "memory"}]}
+        return self.delete(*ids, where=where, dry_run=dry_run)
+
+    def purge(
+        self,
+        *,
+        expired: bool = False,
+        older_than: float | timedelta | None = None,
+        history_older_than: float | timedelta | None = None,
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+    ) -> int:
+        """Remove for good what nobody reads any more; return how many rows were removed.
+
+        Always the empty rows of deleted entries, and vectors of texts that are gone.
+
+        Args:
+            expired: delete also entries whose validity has ended, as `delete` does.
+            older_than: with ``expired``, only those whose validity ended at least so long ago: seconds or a timedelta.
+            history_older_than: remove also versions that were replaced at least so long ago; 0 removes all of them.
+            where: with either, only of entries that pass this filter.
+            dry_run: remove nothing; only count.
+
+        Returns:
+            The empty rows, the expired entries with their parts, and the versions.
+
+        Raises:
+            QueryError: the filter cannot be understood, or is empty.
+            EntryError: an age is no number of seconds of at least 0, or nothing that an argument could apply to.
+            StoreError: the vault cannot be written.
+        """
+        for name, value in (("expired", expired), ("dry_run", dry_run)):
+            flag(value, name, EntryError)
+        if older_than is not None and not expired:
+            raise EntryError("older_than says which expired entries are removed: give expired=True with it")
+        if where is not None and not expired and history_older_than is None:
+            raise EntryError("where says whose versions, or which expired entries: give expired=True with it")
+        filters, now = {} if where is None else chosen(where), self._clock()
+        ended = now - _seconds(older_than, "older_than")
+        replaced = None if history_older_than is None else now - _seconds(history_older_than, "history_older_than")
+
+        if dry_run:
+            with self._store.reading() as read:
+                gone = changing.expired(read, ended, filters) if expired else []
+                found = len(parts.with_parts(read, gone)) + changing.erased(read)
+                if replaced is not None:
+                    found += history.count_older(read, replaced, changing.rows_where(read, filters) if where else None)
+                return found
+
+        def act(write: Writing, _: Keeping) -> int:
+            found = 0
+            if replaced is not None:
+                # Those of the entries that are deleted are counted too.
+                found = history.drop_older(write, replaced, changing.rows_where(write, filters) if where else None)
+            changing.erase(write, changing.expired(write, ended, filters) if expired else [])
+            return found + entries.purge(write)
+
+        return self._change("purge", act)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _change(self, call: str, act: Callable[[Writing, Keeping], int]) -> int:
+        with self._store.writing() as write:
+            return act(write, self._keeping(call))
+
+    def _holds(self, ids: Sequence[str]) -> set[str]:
+        """Return those of the ids that entries have."""
+        with self._store.reading() as read:
+            rows = entries.rows_of(read, ids)
+            return set(entries.ids_at(read, rows))
+
+    def _count(self, filters: Mapping[str, Filter]) -> int:
+        with self._store.reading() as read:
+            return changing.count_where(read, filters)
+
+
+def chosen(where: object) -> Mapping[str, Filter]:
+    """Return a filter that says which entries are to be changed.
+
+    Raises:
+        QueryError: it is empty, or cannot be understood.
+    """
+    # Here, because most programs change entries by id.
+    from septet.query.filters import parse_where
+
+    if not isinstance(where, Mapping) or not where:
+        raise QueryError(f"where is {shown(where)}: wanted a filter such as {{'domain': 'old'}}; {_EVERYTHING}")
+    return parse_where(where)
+
+
+def _named(filters: Mapping[str, Filter]) -> dict[str, Filter]:
+    """Return filters under names that no other has."""
+    return {f"and {name}": one for name, one in filters.items()}
+
+
+def _columns(changes: Mapping[str, object]) -> dict[str, object]:
+    """Return checked changes as columns.
+
+    Raises:
+        EntryError: a field that entries cannot share, or a value that cannot be stored.
+    """
+    for name in changes:
+        if name not in _CHANGED:
+            raise EntryError(f"update_many() cannot set {shown(name)}: known are {', '.join(sorted(_CHANGED))}")
+    if not changes:
+        return {}
+    row = entries.row_of(draft({"title": "-", **changes}, now=0.0))
+    return {name: getattr(row, name) for name in changes}
+
+
+def _merge(write: Writing, rows: Sequence[int], patch: Mapping[str, Any], keeping: Keeping) -> None:
+    stored = changing.attrs_at(write, rows)
+    made = [(row, json_text(merged_attrs(json.loads(text), patch))) for row, text in stored]
+    changing.set_attrs(write, made, keeping)
+
+
+def _tag(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, str):
+        raise EntryError(f"{name} is {shown(value)}: wanted a tag, as text")
+    return draft({"title": "-", "tags": [value]}, now=0.0).entry.tags
+
+
+def _label(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise EntryError(f"{name} is {shown(value)}: wanted a domain, as text")
+    return value
+
+
+def _seconds(value: object, name: str) -> float:
+    if value is None:
+        return 0.0
+    given = exact(value)
+    if isinstance(given, timedelta):
+        given = given.total_seconds()
+    return real(given, f"{name}, in seconds,", EntryError, 0)

@@ -1,0 +1,121 @@
+"""A federation is written: what is new into the highest tier, what is there in the highest tier that has it."""
+
+import pytest
+
+from septet import EntryError, EntryNotFound, Federation, QueryError, StoreError, TierError, Vault
+
+
+@pytest.fixture
+def tiers():
+    made = {name: Vault(":memory:", clock=lambda: 100.0) for name in ("agent", "project", "team")}
+    made["team"].add_many({"id": i, "title": f"word {i}", "domain": "d", "tags": ["t"]} for i in "abc")
+    made["project"].add_many({"id": i, "title": f"words {i}", "domain": "d", "tags": ["t"]} for i in "bcd")
+    yield made
+    for vault in made.values():
+        vault.close()
+
+
+@pytest.fixture
+def both(tiers):
+    with Federation(tiers) as made:
+        yield made
+
+
+def held(tiers):
+    return {name: "".join(sorted(i for i in "abcdn" if i in vault)) for name, vault in tiers.items()}
+
+
+def test_what_is_new_goes_into_the_highest_tier_unless_one_is_named(both, tiers):
+    assert both.add(id="a", title="over that of the team") == "a"
+    assert both.get("a").title == "over that of the team" and tiers["team"].get("a").title == "word a"
+    both.add(tiers["team"].get("b"), tier="project")
+    both.add_many([{"id": "n", "title": "many"}], tier="team")
+    both.remember("Bob likes ducks", id="m1")
+    both.remember("Ann likes geese", id="m2", tier="team")
+    assert held(tiers) == {"agent": "a", "project": "bcd", "team": "abcn"}
+    assert [h.tier for h in both.recall("likes ducks").hits if h.id == "m1"] == ["agent"]
+    assert "m2" in tiers["team"]
+
+
+def test_what_is_there_is_changed_in_the_highest_tier_that_has_it(both, tiers):
+    both.update("b", severity="critical")
+    both.update("c", severity="warning", tier="team")
+    assert [tiers[t].get(i).severity for t in ("project", "team") for i in "bc"] == [
+        "critical", "suggestion", "suggestion", "warning",
+    ]  # fmt: skip
+    assert [v.call for v in both.history("b")] == ["update"] and both.history("b", tier="team") == []
+    assert both.history("nobody") == []
+    with pytest.raises(EntryNotFound):
+        both.update("nobody", title="x")
+    with pytest.raises(EntryNotFound):
+        both.update("d", title="x", tier="team")
+
+
+def test_what_is_deleted_uncovers_the_copy_below(both, tiers):
+    assert both.delete("a", ["b", "nobody"], dry_run=True) == 2
+    assert both.delete("a", ["b", "nobody"]) == 2
+    assert held(tiers) == {"agent": "", "project": "cd", "team": "bc"}
+    assert both.get("b").title == "word b"
+    assert both.delete("c", tier="team") == 1 and both.get("c").title == "words c"
+    assert both.delete() == both.forget("nobody") == 0
+
+
+def test_changes_by_filter_want_a_tier(both, tiers):
+    for call in (both.delete, both.forget):
+        with pytest.raises(TierError, match="give tier=, one of agent, project, team"):
+            call(where={"domain": "d"})
+    for call in (both.update_many, both.delete, both.purge):
+        with pytest.raises(TierError, match="no tier 'nobody'"):
+            call(**({} if call == both.purge else {"where": {"domain": "d"}}), tier="nobody")
+    with pytest.raises(QueryError, match="every entry"):
+        both.delete(where={}, tier="team")
+    with pytest.raises(EntryError, match="not both"):
+        both.delete("a", where={"domain": "d"}, tier="team")
+    assert both.update_many({"domain": "d"}, tier="project", severity="warning") == 3
+    assert both.rename_tag("t", "u", tier="team") == 3
+    assert both.merge_domains("d", "e", tier="team", dry_run=True) == 3
+    assert both.merge_domains("d", "e", tier="team") == 3
+    assert {(e.severity, e.tags, e.domain) for e in tiers["team"].load(list("abc"))} == {("suggestion", ("u",), "e")}
+    assert {(e.severity, e.tags, e.domain) for e in tiers["project"].load(list("bcd"))} == {("warning", ("t",), "d")}
+    assert both.delete(where={"domain": "d"}, tier="project", dry_run=True) == 3
+    assert both.delete(where={"domain": "d"}, tier="project") == 3 == both.purge(tier="project")
+    assert held(tiers) == {"agent": "", "project": "", "team": "abc"}
+
+
+def test_links_join_entries_of_one_tier(both, tiers):
+    both.link("b", "c")
+    assert tiers["project"].links("b") and not tiers["team"].links("b")
+    both.link("a", "b", "explains", note="why")
+    assert tiers["team"].links("a")[0].type == "explains"
+    with pytest.raises(EntryNotFound, match="no tier has both"):
+        both.link("a", "d")
+    assert both.link_many([("a", "c")], tier="team") == 1
+    both.link("b", "c", tier="team")
+    assert both.unlink("b", "c") is True and tiers["team"].links("b")[-1].target == "c"
+    assert both.unlink("b", "c") is True and both.unlink("b", "c") is False
+    assert both.unlink("a", "b", tier="project") is False and both.unlink("a", "b", tier="team") is True
+
+
+def test_an_entry_is_superseded_in_its_tier(both, tiers):
+    new = both.supersede("b", {"title": "words anew"}, "said so")
+    assert new in tiers["project"] and tiers["project"].get("b").valid_until == 100.0
+    assert both.reinstate("b") is True and tiers["project"].get("b").valid_until is None
+    assert both.supersede("a", "c", tier="team") == "c"
+
+
+def test_a_tier_that_fails_is_passed_over_but_never_written_half(both, tiers):
+    tiers["agent"].close()
+    assert both.update("b", severity="warning").severity == "warning"
+    assert both.delete("a") == 1
+    with pytest.raises(StoreError):
+        both.add(title="into the closed one")
+    for vault in tiers.values():
+        vault.close()
+    for act in (lambda: both.delete("b"), lambda: both.update("b", type="x"), lambda: both.unlink("b", "c")):
+        with pytest.raises(StoreError):
+            act()
+
+
+def test_feedback_is_reset_in_a_tier(both, tiers):
+    both.feedback("q", "a", "accepted")
+    assert both.reset_feedback(tier="project") == 0 and both.reset_feedback(tier="team") == 1
