@@ -227,7 +227,7 @@ class _Loading:
         if not batch.rows:
             return
         try:
-            self.vault._write(batch)
+            self.vault._write(batch, "import_")
         except SeptetError as fault:
             if self.on_error is None or not isinstance(fault, EntryError):
                 self.seen -= len(batch.rows)
