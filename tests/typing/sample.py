@@ -114,6 +114,14 @@ class Letters:
         """Do nothing."""
 
 
+def change_many(vault: Vault, id: str) -> str:
+    bulk: BulkChanges = {"severity": "warning", "trust": "unverified", "source": "user"}
+    count: int = vault.update_many({"domain": "auth"}, **bulk) + vault.delete(where={"domain": "old"}, dry_run=True)
+    versions: list[Version] = vault.history(id)
+    assert count >= 1
+    return versions[0].call
+
+
 def write(vault: Vault, folder: Path) -> None:
     now = datetime.now(timezone.utc)
     first: str = vault.add(
@@ -138,10 +146,7 @@ def write(vault: Vault, folder: Path) -> None:
     vault.add_many(json.loads('[{"title": "From JSON"}]'))
     vault.add_many({"id": str(i), "title": f"Number {i}", "attrs": {"even": i % 2 == 0}} for i in range(3))
     changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"), merge_attrs={"team": None})
-    bulk: BulkChanges = {"severity": "warning", "trust": "unverified", "source": "user"}
-    count: int = vault.update_many({"domain": "auth"}, **bulk) + vault.delete(where={"domain": "old"}, dry_run=True)
-    versions: list[Version] = vault.history(first)
-    assert changed.severity == "critical" and count >= 1 and versions[0].call == "update_many"
+    assert changed.severity == "critical" and change_many(vault, first) == "update_many"
     vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
     kept: str = vault.remember("Bob owns the billing service", details="Since May", topics={"billing"})
     vault.remember(context="Cookie review", summary="The old names of text and details")

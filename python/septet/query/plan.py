@@ -202,8 +202,6 @@ def make_plan(
     memories = options["include_memories"] or MEMORY in kinds
     if options["where"] is not None and not memories:
         memories = _asks_memories(filters)
-    if options["as_of"] is not None:
-        now = as_epoch(options["as_of"], "as_of", QueryError) or 0.0
     given, tags, model = options["query_vector"], options["tags"], options["model"]
     plan = Plan(
         query=parse(query, chosen.text),
@@ -213,7 +211,7 @@ def make_plan(
         candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
         * (PARTS if group_by else 1),
         filters=filters,
-        now=now,
+        now=now if options["as_of"] is None else _moment(options["as_of"]),
         include_expired=options["include_expired"],
         include_memories=memories,
         scores_memories=memories and chosen.memory_score is None,
@@ -286,6 +284,11 @@ def _asks_memories(filters: Mapping[str, Filter]) -> bool:
         if not (isinstance(one, Compare) and one.field != "kind") and names(one, "kind", MEMORY):
             return True
     return False
+
+
+def _moment(as_of: object) -> float:
+    at = as_epoch(as_of, "as_of", QueryError)
+    return 0.0 if at is None else at
 
 
 def _score(name: str, value: object) -> float:
