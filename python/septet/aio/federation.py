@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
-from septet.arguments import shown
+from septet.arguments import called, shown
 from septet.entry import Entry
-from septet.errors import TierError
+from septet.errors import EntryError, TierError
 from septet.federation.federation import Federation
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import CONNECTED_PRIORITY
@@ -20,6 +21,8 @@ from septet.vault.vault import Vault
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from septet.fields import EntryItem, Split
+    from septet.vault.writing import Progress
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncFederation"]
@@ -109,7 +112,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     explain = mirrored(Federation.explain)
     weights = mirrored(Federation.weights)
 
-    # -- reading and writing -------------------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------------------------
 
     get = mirrored(Federation.get)
     load = mirrored(Federation.load)
@@ -124,7 +127,49 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     def __aiter__(self) -> AsyncIterator[Entry]:
         return self._iterated(iter)
 
+    history = mirrored(Federation.history)
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    add = mirrored(Federation.add)
+
+    async def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]]
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]],
+        *,
+        split: Split | None = None,
+        progress: Progress | None = None,
+        tier: str | None = None,
+    ) -> list[str]:
+        """Store many entries; see `Federation.add_many`. The items may come from an async iterable too.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
+            EntryError: ``progress`` is no plain function.
+            TierError: there is no such tier.
+        """
+        if isinstance(items, AsyncIterable):
+            called(progress, "progress", EntryError)
+            return await add_many_from(items, partial(self._add_many, tier=tier), progress, split=split)
+        return await self._add_many(items, split=split, progress=progress, tier=tier)
+
+    _add_many = mirrored(Federation.add_many)
+    update = mirrored(Federation.update)
+    update_many = mirrored(Federation.update_many)
+    rename_tag = mirrored(Federation.rename_tag)
+    merge_domains = mirrored(Federation.merge_domains)
+    supersede = mirrored(Federation.supersede)
+    reinstate = mirrored(Federation.reinstate)
+    remember = mirrored(Federation.remember)
+    forget = mirrored(Federation.forget)
+    delete = mirrored(Federation.delete)
+    purge = mirrored(Federation.purge)
+    link = mirrored(Federation.link)
+    link_many = mirrored(Federation.link_many)
+    unlink = mirrored(Federation.unlink)
     feedback = mirrored(Federation.feedback)
+    reset_feedback = mirrored(Federation.reset_feedback)
     import_ = mirrored(Federation.import_)
 
 

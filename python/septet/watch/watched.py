@@ -17,7 +17,10 @@ _Kind = TypeVar("_Kind", bound=type)
 SEARCHES = frozenset({"recall", "search_many", "similar", "explain"})
 #: Methods that write.
 WRITES = frozenset(
-    "add add_many update remember forget delete purge link link_many unlink feedback reset_feedback import_".split()
+    (
+        "add add_many update update_many rename_tag merge_domains supersede reinstate remember forget delete purge "
+        "link link_many unlink feedback reset_feedback import_"
+    ).split()
 )
 
 
