@@ -19,9 +19,10 @@ from septet.profiles.builtin import CONNECTED_PRIORITY
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.fields import EntryItem, Split
+    from septet.fields import EntryItem, FrameLike, Split
     from septet.vault.writing import Progress
     from septet.watch.events import SearchEvent, WriteEvent
 
@@ -136,8 +137,11 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     async def add_many(
         self,
         items: Iterable[Entry | EntryItem | Mapping[str, object]]
-        | AsyncIterable[Entry | EntryItem | Mapping[str, object]],
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
+        | FrameLike,
         *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
         tier: str | None = None,
@@ -146,13 +150,15 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
-            EntryError: ``progress`` is no plain function.
+            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
             TierError: there is no such tier.
         """
         if isinstance(items, AsyncIterable):
             called(progress, "progress", EntryError)
+            if vectors is not None or model is not None:
+                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             return await add_many_from(items, partial(self._add_many, tier=tier), progress, split=split)
-        return await self._add_many(items, split=split, progress=progress, tier=tier)
+        return await self._add_many(items, vectors=vectors, model=model, split=split, progress=progress, tier=tier)
 
     _add_many = mirrored(Federation.add_many)
     update = mirrored(Federation.update)

@@ -14,6 +14,7 @@ from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
     from septet.entry import Entry, Version
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         EntryChanges,
         EntryItem,
         EntryOverrides,
+        FrameLike,
         MemoryFields,
         Split,
         Strings,
@@ -62,8 +64,10 @@ class WritableTiers(Parts):
 
     def add_many(
         self,
-        items: Iterable[Entry | EntryItem | Mapping[str, object]],
+        items: Iterable[Entry | EntryItem | Mapping[str, object]] | FrameLike,
         *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
         tier: str | None = None,
@@ -74,7 +78,7 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        return self._into(tier).add_many(items, split=split, progress=progress)
+        return self._into(tier).add_many(items, vectors=vectors, model=model, split=split, progress=progress)
 
     def remember(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from septet.arguments import as_epoch, called, listed, shown, utf8
@@ -154,7 +155,8 @@ class Writable(ABC):
 
         matrix = None if vectors is None else checked_matrix(vectors, len(rows))
         ids: list[str] = []
-        for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=self._write):
+        write = partial(self._write, call="add_many")
+        for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write):
             ids += stored
             if progress is not None:
                 progress(len(ids), len(rows))
