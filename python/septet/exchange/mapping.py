@@ -14,7 +14,7 @@ import numpy as np
 from septet.arguments import exact, shown
 from septet.entry import FIELDS
 from septet.errors import EntryError
-from septet.exchange.times import Times
+from septet.exchange.times import END_OF_DATES, Times
 
 __all__ = ["Mapper"]
 
@@ -63,7 +63,11 @@ class Mapper:
         fields = self._named(record) if self.map or not record.keys() <= KNOWN else {**record}
         for name in fields.keys() & _LOOKED_AT:
             value = fields[name]
-            if type(value) is not str or name not in _TEXTS:
+            kind = type(value)
+            # What most records have needs no second look.
+            if kind is float and value < END_OF_DATES and name in _TIMES:
+                continue
+            if name not in _TEXTS if kind is str else kind is not list or name != "tags":
                 fields[name] = self._value(name, value)
         title = fields.get("title")
         if title is None or (type(title) is str and not title.strip()):

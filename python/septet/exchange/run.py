@@ -19,13 +19,15 @@ from septet.profiles import resolve
 from septet.storage.tables import unchanged
 from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
-from septet.vault.blocks import checked_matrix
+from septet.vault.blocks import BLOCK, checked_matrix
 from septet.vault.writing import Progress, Writable
 
 __all__ = ["import_from"]
 
 #: So many faults are kept to be shown.
 MOST_FAULTS = 100
+#: So much text may wait to be checked as one block.
+WAITING_BYTES = 4_000_000
 #: What an export marks, beside entries, and the texts that it must have.
 _NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "action")}
 
@@ -81,6 +83,10 @@ class _Loading:
         self.stored = self.unchanged = self.skipped = self.seen = 0
         self.faults: list[ImportFault] = []
         self.others: list[tuple[ImportFault, str, Mapping[str, Any]]] = []
+        #: Entries that wait to be checked as one block: fields, vector, model, words, place, whether times were given.
+        self.waiting: list[tuple[dict[str, Any], Any, Any, int | None, ImportFault, bool]] = []
+        self.waiting_size = 0
+        self.plain = True
         self.matrix: NDArray[np.generic] | None = None
         self.model: str | None = None
         self._renew()
@@ -130,8 +136,10 @@ class _Loading:
                 record = next(records, None)
             except Exception as fault:
                 # The source may raise anything; the caller must learn how many are stored.
+                self._drain()
                 raise self._stopped(self._place(), fault) from fault
             if record is None:
+                self._drain()
                 return
             place = self._place()
             try:
@@ -139,9 +147,13 @@ class _Loading:
                     raise record
                 self._take(record, place)
             except EntryError as fault:
+                self._drain()
                 self._failed(place, fault)
             except Exception as fault:
+                self._drain()
                 raise self._stopped(place, fault) from fault
+            if len(self.waiting) >= BLOCK or self.waiting_size >= WAITING_BYTES:
+                self._drain()
             if self.batch.full:
                 self._flush()
                 if self.progress is not None:
@@ -175,10 +187,31 @@ class _Loading:
         # What was split comes with its parts.
         words = words if fields.get("parent") is None else None
         timed = fields.get("created_at") is not None or fields.get("updated_at") is not None
-        self.batch.gather(fields, vector, model, now=self.vault._clock(), words=words, again=False)
-        self.places.append(place)
-        self.timed.append(timed)
-        self.seen += 1
+        self.waiting.append((fields, vector, model, words, place, timed))
+        self.plain &= vector is None and model is None and words is None
+        text = fields.get("description")
+        self.waiting_size += (len(text) if type(text) is str else 0) + int(getattr(vector, "nbytes", 0))
+
+    def _drain(self) -> None:
+        """Take what waits into the batch, as one block, or one after the other if an entry wants more checks."""
+        waiting, plain, now = self.waiting, self.plain, self.vault._clock()
+        self.waiting, self.waiting_size, self.plain = [], 0, True
+        if plain and waiting and self.batch.take_block([one[0] for one in waiting], None, None, now=now):
+            self.places += [one[4] for one in waiting]
+            self.timed += [one[5] for one in waiting]
+            self.seen += len(waiting)
+            return
+        for fields, vector, model, words, place, timed in waiting:
+            try:
+                self.batch.gather(fields, vector, model, now=now, words=words, again=False)
+            except EntryError as fault:
+                self._failed(place, fault)
+                continue
+            except Exception as fault:
+                raise self._stopped(place, fault) from fault
+            self.places.append(place)
+            self.timed.append(timed)
+            self.seen += 1
 
     def _stamped(self, fields: dict[str, Any], *, exported: bool = False) -> dict[str, Any]:
         """Say where an entry comes from. Who says nothing of trust is not vouched for by being in a file."""

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 from septet.arguments import exact, shown
 from septet.errors import EntryError
 
-__all__ = ["Times"]
+__all__ = ["END_OF_DATES", "Times"]
 
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
