@@ -60,7 +60,7 @@ class WriteEvent:
 
     Attributes:
         method: the method that was called, as ``add_many``.
-        count: how many entries, links or rows it returned that it wrote; 0 after an error.
+        count: how many entries, links or rows it says it wrote; 0 after an error and for a dry run.
         took_ms: from the call to the return.
         generation: the last one that the vault wrote; 0 if it wrote none, and for a federation.
         error: what the call raised; None otherwise.

@@ -80,7 +80,7 @@ def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[An
         store = getattr(owner, "_store", None)
         event = WriteEvent(
             method=method,
-            count=0 if fault is not None else _count(made),
+            count=0 if fault is not None or options.get("dry_run") else _count(made),
             took_ms=(time.perf_counter() - started) * 1e3,
             generation=0 if store is None else store.last_generation,
             error=fault,
