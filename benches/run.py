@@ -41,6 +41,7 @@ SECTIONS = {
     "process": 1,
     "loading": 1,
     "listing": 1,
+    "arranging": 1,
     "embedding": 1,
 }
 #: Read by numpy and others when they are loaded.
