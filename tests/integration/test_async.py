@@ -85,6 +85,12 @@ def test_nothing_of_a_search_or_a_write_runs_on_the_thread_of_the_loop(tmp_path)
                 added = [vault.add(title=f"geese {i}", vector=[1.0, float(i)]) for i in range(5)]
                 results = await asyncio.gather(*asked, *added)
                 await vault.explain("ducks", "7")
+                await vault.similar("7", limit=3)
+                await vault.entries({"domain": None}, limit=5)
+                await vault.facets("domain")
+                await vault.update_many({"kind": "entry"}, domain="birds")
+                await both.count({"domain": "birds"})
+                assert len([entry async for entry in vault]) > 250
                 await vault.update("7", title="swans")
                 await vault.delete("8")
                 await vault.stats()
