@@ -586,7 +586,7 @@ class Corpus:
         selection: Selection | None = None,
         feedback: tuple[int, int, int, float] | None = None,
         constants: tuple[float, float] | None = None,
-    ) -> list[tuple[Pool, int, int]]:
+    ) -> list[tuple[Pool, int, int, bool]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
         Args:
@@ -604,8 +604,8 @@ class Corpus:
 
         Returns:
             By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
-            it brought), and how many of the candidates full text found. ``bm25`` is NaN for the others where FTS5 found
-            them, ``trigram`` where no full text is given.
+            it brought), how many of the candidates full text found, and whether no entry holds some term. ``bm25`` is
+            NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
 
         Raises:
             ValueError: arrays that do not fit each other; a term that is a phrase.

@@ -10,6 +10,7 @@ Codes, with what each means:
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
 ``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
 ``deadline``                something did not answer within ``timeout_s``; the search went on without it
+``did_you_mean``            no entry holds a word of the query; words near it are named, or were searched for instead
 ``diversity_by_words``      candidates have no vector; how alike they are was told by their words
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
@@ -60,6 +61,7 @@ NoteCode: TypeAlias = Literal[
     "bm25_unavailable",
     "cache_unusable",
     "constants_of_fts5",
+    "did_you_mean",
     "deadline",
     "diversity_by_words",
     "embedding_refused",

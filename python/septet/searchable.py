@@ -79,6 +79,9 @@ class Searchable(ABC):
             phrase: likewise: only entries that hold the words one after the other in one field; of a list, all phrases.
             prefix: only entries with a word that begins so; True takes the last word of the query, for a search as one
                 types. The 32 most frequent of the words that begin so count as words of the query.
+            typos: guess at words that no entry holds, by one edit for up to five letters, by two for more: a note
+                ``did_you_mean`` names the nearest words. They are searched for only where the search finds
+                nothing, by vectors neither. None is what the profile says: yes, but in the documented ones.
             mode: ``full`` returns whole entries, ``scan`` light results to choose from; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
             type: only this type.

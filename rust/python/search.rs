@@ -149,7 +149,8 @@ impl Corpus {
         Ok(made)
     }
 
-    /// Return the candidates of each query, with its full-text matches and how many of the candidates these are.
+    /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, and whether
+    /// no entry holds some term.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
     fn recall(
@@ -166,7 +167,7 @@ impl Corpus {
         selection: Option<&Bound<'_, Selection>>,
         feedback: Option<(usize, usize, u32, f64)>,
         constants: Option<(f64, f64)>,
-    ) -> PyResult<Vec<(Pool, usize, usize)>> {
+    ) -> PyResult<Vec<(Pool, usize, usize, bool)>> {
         let guard = guard.map(|(below, limit)| {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
         });
@@ -185,7 +186,7 @@ impl Corpus {
         let recall =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
         let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
-        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text)).collect())
+        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text, one.unknown)).collect())
     }
 
     /// Return the number of entries and how many of them hold each term; None without full text.

@@ -108,6 +108,14 @@ impl<'a> FullText<'a> {
         Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, fts::FTS5, grams), terms)?))
     }
 
+    /// Whether there is a term that no row holds.
+    pub(super) fn lacks_any(&self, terms: &[String], grams: bool) -> bool {
+        terms.iter().any(|term| {
+            let [name] = &fts::index_terms(term)[..] else { return false };
+            self.entries.1.document_frequency(name) == 0 && !(grams && self.grams.1.document_frequency(name) > 0)
+        })
+    }
+
     /// The entries, without the grams.
     pub(super) fn entries<'w>(&self, weights: &'w [f64], constants: Constants) -> Part<'w>
     where

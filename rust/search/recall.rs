@@ -91,6 +91,8 @@ pub struct Recalled {
     pub matches: usize,
     /// How many of the candidates full text found.
     pub by_text: usize,
+    /// Whether no row holds some term; not known of a query that FTS5 answered.
+    pub unknown: bool,
 }
 
 impl Guard {
@@ -143,7 +145,9 @@ fn one(
         scores.truncate(request.k);
     }
     let pool = candidates(corpus, space, request, query, &fuse::unite(&slots, nearest), &scores)?;
-    Ok(Recalled { pool, matches, by_text: slots.len() })
+    let unknown =
+        corpus.text.filter(|_| query.found.is_none()).is_some_and(|text| text.lacks_any(query.terms, query.grams));
+    Ok(Recalled { pool, matches, by_text: slots.len(), unknown })
 }
 
 /// The best slots by full text, their scores, and how many match.

@@ -98,6 +98,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
             "grams": True,
             "max_terms": 256,
             "snippet": "match",
+            "typos": True,
             "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
             "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
             "k1": 1.2,

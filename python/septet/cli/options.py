@@ -66,7 +66,7 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
 }
 #: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset(
-    "must must_not phrase prefix group_by kinds query_vector model legs tiers reranker rerank_top "
+    "typos must must_not phrase prefix group_by kinds query_vector model legs tiers reranker rerank_top "
     "rerank_timeout_s".split()
 )
 

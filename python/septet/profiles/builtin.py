@@ -31,7 +31,7 @@ SEVEN_SIGNALS = Profile.known(
     "highest score until feedback has moved them; a score is no probability.",
     # `grams` off: the documented search has no such terms. Accents, scripts and punctuation follow the document
     # (letters and digits of every script count), where the original keeps a-z and 0-9 only.
-    text=TextRules.known(stop_words="keep", grams=False, snippet="start", weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.known(stop_words="keep", grams=False, snippet="start", typos=False, weights=_DOCUMENTED_COLUMNS),
     signals={
         "semantic": Col.known(col="tfidf"),
         "vector": Col.known(col="cosine"),
@@ -71,7 +71,7 @@ SIX_SIGNALS = Profile.known(
     name="six-signals",
     description="The documented six-signal ancestor: no graph, its own weights (they sum to 1), stop words left out "
     "of the full-text query, one vector per model kept.",
-    text=TextRules.known(stop_words="drop", grams=False, snippet="start", weights=_DOCUMENTED_COLUMNS),
+    text=TextRules.known(stop_words="drop", grams=False, snippet="start", typos=False, weights=_DOCUMENTED_COLUMNS),
     signals={name: e for name, e in SEVEN_SIGNALS.signals.items() if name != "graph_proximity"},
     weights={
         "text": {

@@ -62,6 +62,7 @@ class RecallOptions(TypedDict, total=False):
         Option(False, "Only entries with a word that begins so; True: as the query's last."),
     ]
 
+    typos: Annotated[bool | None, Option(None, "Guess at words that no entry holds.")]
     mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
     type: Annotated[str | None, Option(None, "Only this type.")]

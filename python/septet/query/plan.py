@@ -77,6 +77,7 @@ class Plan(NamedTuple):
         offset: how many results are left out before the first that is returned.
         asked: the words that are asked for beside the query.
         tiers: only these are searched; None for all.
+        typos: words that no entry holds are guessed at.
     """
 
     query: TextQuery
@@ -112,6 +113,7 @@ class Plan(NamedTuple):
     offset: int = 0
     asked: AskedWords | None = None
     tiers: frozenset[str] | None = None
+    typos: bool = False
 
     @property
     def alone(self) -> bool:
@@ -194,9 +196,7 @@ def make_plan(
         min_score = _score("min_score", min_score)
     if min_confidence is not None and not 0 <= (min_confidence := _score("min_confidence", min_confidence)) <= 1:
         raise QueryError(f"min_confidence is {shown(min_confidence)}: wanted a number from 0 to 1")
-    for name in ("include_expired", "include_memories"):
-        if not isinstance(options[name], bool):
-            raise QueryError(f"{name} is {shown(options[name])}: wanted True or False")
+    _check_flags(options)
     kinds = () if options["kinds"] is None else _kinds(options["kinds"])
     filters = _filters(options, kinds)
     memories = options["include_memories"] or MEMORY in kinds
@@ -226,10 +226,17 @@ def make_plan(
         corpus_columns=chosen.corpus_columns,
         group_by=group_by,  # type: ignore[arg-type]
         offset=offset,
+        typos=chosen.text.typos if options["typos"] is None else options["typos"],
     )
     words = options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
     rest = options["timeout_s"] is options["diversity"] is options["reranker"] is options["tiers"] is None
     return plan if words and rest else _finer(plan if words else _with_words(plan, options), options)
+
+
+def _check_flags(options: Mapping[str, Any]) -> None:
+    for name in ("include_expired", "include_memories", "typos"):
+        if not isinstance(options[name], bool) and (name != "typos" or options[name] is not None):
+            raise QueryError(f"{name} is {shown(options[name])}: wanted True or False")
 
 
 def _with_words(plan: Plan, options: Mapping[str, Any]) -> Plan:

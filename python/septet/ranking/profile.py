@@ -98,6 +98,7 @@ class TextRules(Checked):
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
+        typos: guess at words that no entry holds, with a note; the guesses are searched for where nothing else matches.
         k1: how slowly more occurrences of a word tell more: near 0 one is as good as many.
         b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
     """
@@ -107,6 +108,7 @@ class TextRules(Checked):
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
     snippet: Literal["match", "start"] = "match"
+    typos: bool = True
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
     k1: Annotated[float, Bounds(ge=0.01, le=1_000)] = K1
     b: Share = B

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from septet._core import Ranking
     from septet.query.deadline import Deadline
     from septet.ranking.pool import Candidate
+    from septet.ranking.profile import WeightSet
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Answer", "FederatedSearch", "Page", "memories_of", "next_attempt"]
+__all__ = ["Answer", "FederatedSearch", "Page", "memories_of", "mismatches", "next_attempt", "query_notes"]
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
@@ -271,3 +272,32 @@ def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[t
                 seen.add(memory.id)
                 found.append((answer.place, memory))
     return found
+
+
+def query_notes(plan: Plan, guesses: Mapping[str, str]) -> list[Note]:
+    """Return what there is to say of a query and its words."""
+    notes = list(plan.notes)
+    if guesses:
+        from septet.search.typos import guess_note
+
+        notes.append(guess_note(guesses, used=False))
+    if not plan.query.terms and "text" in plan.legs:
+        cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
+        notes.append(Note("no_terms", cause, "ask with at least one word"))
+    if plan.query.cut:
+        cause = f"the query is too long: its last {plan.query.cut} terms were left out"
+        notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
+    return notes
+
+
+def mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
+    """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
+    notes = []
+    for place, _, recalled, _ in search.answers:
+        mismatch = recalled[query].mismatch
+        if mismatch is not None:
+            if mode == "text":
+                raise mismatch
+            name = search.tiers[place].name
+            notes.append(Note("vector_mismatch", str(mismatch), "use one model for all tiers", name))
+    return notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from septet._core import Ranking
@@ -15,9 +16,9 @@ from septet.ranking.pool import Candidate, Pool
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.results import Hit, Note, Results, TierReport, hits_of
-from septet.search.federated import FederatedSearch, Page, memories_of, next_attempt
+from septet.search.federated import FederatedSearch, Page, memories_of, mismatches, next_attempt, query_notes
 from septet.search.merge import merged
-from septet.tiers.protocol import SearchAgain, Tier
+from septet.tiers.protocol import Recalled, SearchAgain, Tier
 
 if TYPE_CHECKING:
     from septet.search.arranging import Likenesses
@@ -41,6 +42,7 @@ __all__ = [
 
 
 NOTHING: Sequence[Note] = ()
+NO_GUESSES: Mapping[str, str] = MappingProxyType({})
 #: The raw values of what was compared with nothing.
 NO_VALUES: Mapping[str, float | None] = {"cosine": None, "bm25": None, "tfidf": None}
 #: When groups are missing, each leg takes so many times the candidates.
@@ -61,6 +63,7 @@ class Ranked(NamedTuple):
         mismatches: what there is to say of its vector.
         keys: the groups of ``best``, whose first come before all others; None without groups.
         enough: more candidates would not make more groups.
+        guesses: for words of the query that no tier holds, words that may be meant.
     """
 
     query: int
@@ -72,6 +75,7 @@ class Ranked(NamedTuple):
     mismatches: Sequence[Note]
     keys: Sequence[str] | None = None
     enough: bool = True
+    guesses: Mapping[str, str] = NO_GUESSES
 
     def tier(self, placed: Placed) -> int:
         """Return the place of the tier of a candidate."""
@@ -171,17 +175,26 @@ def results_of(search: FederatedSearch) -> list[Results]:
         candidates = read(search, all_ranked)
         if search.stages is not None:
             search.stages.mark("read")
+        found = None
         if search.plan.depth is None:
-            return [_results(search, one, candidates) for one in all_ranked]
-        alike = [likenesses_of(search, one, candidates) for one in all_ranked]
-        reports = [search.reports(one.query) for one in all_ranked]
+            found = [_results(search, one, candidates) for one in all_ranked]
+        else:
+            alike = [likenesses_of(search, one, candidates) for one in all_ranked]
+            reports = [search.reports(one.query) for one in all_ranked]
     finally:
         search.close()
         if search.stages is not None:
             search.stages.mark("hits")
-    # A reranker may take long, and may read the vaults itself.
-    again = [arranged(search, one, candidates, own) for one, own in zip(all_ranked, alike)]
-    return [_results(search, one, candidates, own) for one, own in zip(again, reports)]
+    if found is None:
+        # A reranker may take long, and may read the vaults itself.
+        again = [arranged(search, one, candidates, own) for one, own in zip(all_ranked, alike)]
+        found = [_results(search, one, candidates, own) for one, own in zip(again, reports)]
+    for at, one in enumerate(all_ranked):
+        if one.guesses and found[at].total == 0 and not found[at].hits:
+            from septet.search.typos import corrected
+
+            found[at] = corrected(search.tiers, search.started, one.plan, one.guesses, found[at], run)
+    return found
 
 
 def likenesses_of(search: FederatedSearch, one: Ranked, candidates: Read) -> Likenesses | None:
@@ -209,9 +222,12 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     plan, answers = search.plans[query], search.answers
     recalled = [answer.recalled[query] for answer in answers]
     mode: WeightSet = "text"
+    unknown = False
     for found in recalled:
         if found.with_vectors:
             mode = "hybrid"
+        if found.guesses:
+            unknown = True
     feedback = search.feedback()
     weights = weights_of(plan.profile, mode, feedback).values if feedback else plan.profile.weights[mode]
     pool = recalled[0].pool
@@ -224,7 +240,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
     if search.stages is not None:
         search.stages.mark("rank")
-    late = NOTHING
+    late, guesses = NOTHING, _guesses(recalled) if unknown else NO_GUESSES
     if search.linked and "graph" in plan.profile.columns and len(pool):
         if _late(plan):
             late = (Note("deadline", "timeout_s was over: links were not followed", "raise timeout_s"),)
@@ -249,7 +265,8 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
-    one = Ranked(query, plan, ranking, best, memories, [*_query_notes(plan), *late], _mismatches(search, query, mode))
+    notes = [*query_notes(plan, guesses), *late]
+    one = Ranked(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
         # Most searches have no groups.
         from septet.search.groups import grouped
@@ -257,8 +274,17 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         most = most if page is None else page.most
         groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
         one = one._replace(best=groups.best, keys=groups.keys, enough=groups.enough)
-    if page is None:
-        return one
+    return one if page is None else _turned(page, one)
+
+
+def _guesses(recalled: Sequence[Recalled]) -> Mapping[str, str]:
+    # Most queries hold no word that nobody wrote.
+    from septet.search.typos import guessed
+
+    return guessed(recalled)
+
+
+def _turned(page: Page, one: Ranked) -> Ranked:
     from septet.search.pages import turned_to
 
     shown, keys = turned_to(page, one.best, one.keys, one.memories)
@@ -303,30 +329,6 @@ def parts(one: Ranked, placed: Placed) -> tuple[dict[str, float], dict[str, floa
     if breakdown is None or signals is None:
         return {"memory": score}, dict.fromkeys(one.ranking.names)
     return breakdown, signals
-
-
-def _mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
-    """A query vector that fits no tier is the caller's mistake; one that fits some is a note for the others."""
-    notes = []
-    for place, _, recalled, _ in search.answers:
-        mismatch = recalled[query].mismatch
-        if mismatch is not None:
-            if mode == "text":
-                raise mismatch
-            name = search.tiers[place].name
-            notes.append(Note("vector_mismatch", str(mismatch), "use one model for all tiers", name))
-    return notes
-
-
-def _query_notes(plan: Plan) -> list[Note]:
-    notes = list(plan.notes)
-    if not plan.query.terms and "text" in plan.legs:
-        cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
-        notes.append(Note("no_terms", cause, "ask with at least one word"))
-    if plan.query.cut:
-        cause = f"the query is too long: its last {plan.query.cut} terms were left out"
-        notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
-    return notes
 
 
 def _whole(one: Ranked, candidates: Read) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import VectorError
@@ -35,6 +36,8 @@ class Recalled(NamedTuple):
         memories: matching memories, best first, where the profile fixes their score; others are in the pool.
         counts: how many entries hold each term, when the plan wants scores that compare across tiers.
         more: memories that match and are not in ``matches``.
+        guesses: by word of the query that no entry holds, words near it that some do: each with its edits and how many
+            entries hold it; only where the plan asks for them.
     """
 
     pool: Pool
@@ -45,6 +48,7 @@ class Recalled(NamedTuple):
     counts: TermCounts | None
     notes: Sequence[Note]
     more: int = 0
+    guesses: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
 
 
 class Standing(NamedTuple):

@@ -42,6 +42,7 @@ class ReadView:
         space: the vectors that query vectors are compared with; None without any.
         mismatch: why there are none, when the store has vectors of other models or dimensions only.
         fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
+        unknown: the identities of plans with a term that no entry holds.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class ReadView:
                 space.space, memories
             )
         self.fallbacks: set[int] = set()
+        self.unknown: set[int] = set()
 
     def __enter__(self) -> ReadView:
         return self
@@ -119,9 +121,13 @@ class ReadView:
             constants=plan.profile.text.constants,
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
         )
+        if plan.typos:
+            for p, one in zip(self.plans, found):
+                if one[3]:
+                    self.unknown.add(id(p))
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
-            for p, hits, (pool, matches, by_text) in zip(self.plans, by_fts5, found)
+            for p, hits, (pool, matches, by_text, _) in zip(self.plans, by_fts5, found)
         ]
 
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:

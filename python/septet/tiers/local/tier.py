@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +26,8 @@ from septet.tiers.local.read_view import ReadView, open_read_view
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 __all__ = ["LocalSession", "LocalTier"]
+
+NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
 
 _Method = TypeVar("_Method", bound=Callable[..., object])
 
@@ -119,6 +122,7 @@ class LocalSession:
                 if not hidden and id(plan) not in view.fallbacks and plan.profile.text.constants is None
                 else self._notes_of(plan, notes),
                 self._memories_matching(plan) if apart else 0,
+                NO_GUESSES if not view.unknown or id(plan) not in view.unknown else self._guesses(plan),
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
@@ -211,6 +215,11 @@ class LocalSession:
         from septet.storage.tables import fulltext
 
         return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
+
+    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+        from septet.tiers.local.guesses import guesses_of
+
+        return guesses_of(self.view, plan)
 
     def _memories_matching(self, plan: Plan) -> int:
         if not plan.asks_text:
