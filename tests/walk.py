@@ -31,6 +31,7 @@ LEFT_OUT = {
     "AsyncVault": "its methods are those of Vault, which is walked, on threads",
     "AsyncFederation": "as AsyncVault",
     "Embedder": "a protocol",
+    "Reranker": "a protocol",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
     "LocalEmbedder.is_long": "as embed",
