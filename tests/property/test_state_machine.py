@@ -100,6 +100,28 @@ class Vaults(RuleBasedStateMachine):
         for id in ids:
             self.model.pop(id, None)
 
+    @rule(elsewhere=st.booleans(), word=st.sampled_from(VOCABULARY), dry=st.booleans())
+    def delete_by_filter(self, elsewhere, word, dry):
+        passing = {id for id, fields in self.model.items() if word in fields["title"]}
+        assert self.writer(elsewhere).delete(where={"title": {"$contains": word}}, dry_run=dry) == len(passing)
+        for id in () if dry else passing:
+            del self.model[id]
+
+    @rule(elsewhere=st.booleans(), ids=st.lists(IDS, max_size=5), kind=st.sampled_from(["entry", "chunk", "memory"]))
+    def change_many(self, elsewhere, ids, kind):
+        passing = set(ids) & set(self.model)
+        changes = {"kind": kind, "tags": ["naïve"], "merge_attrs": {"n": 1}}
+        assert self.writer(elsewhere).update_many({"id": {"$in": ids}}, **changes) == len(passing)
+        for id in passing:
+            self.model[id]["kind"] = kind
+
+    @rule(elsewhere=st.booleans(), old=st.sampled_from(VOCABULARY), new=st.sampled_from(VOCABULARY))
+    def rename_tag(self, elsewhere, old, new):
+        writer = self.writer(elsewhere)
+        tagged = {e.id for e in writer.load(list(self.model)) if old in e.tags}
+        assert writer.rename_tag(old, new) == len(tagged)
+        assert all(new in e.tags and (old == new or old not in e.tags) for e in writer.load(list(tagged)))
+
     @rule(elsewhere=st.booleans(), written=st.booleans(), titles=st.lists(WORDS, max_size=4))
     def vectors_arrive(self, elsewhere, written, titles):
         """Vectors come after their entries, or for texts that nobody has written (yet), or that are there already."""
