@@ -87,23 +87,26 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
     assert resolve({"extends": "septet"}).name == "septet (changed)"
 
 
+TEXT_RULES = {
+    "stop_words": "keep",
+    "grams": True,
+    "max_terms": 256,
+    "snippet": "match",
+    "typos": True,
+    "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
+    "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
+    "k1": 1.2,
+    "b": 0.75,
+}
+
+
 def test_what_a_profile_leaves_out_has_the_documented_values():
     signals = {"semantic": {"col": "bm25"}}
     weights = {"text": {"semantic": 1.0}, "hybrid": {"semantic": 1.0}}
     assert Profile(name="least", signals=signals, weights=weights).to_dict() == {
         "name": "least",
         "description": "",
-        "text": {
-            "stop_words": "keep",
-            "grams": True,
-            "max_terms": 256,
-            "snippet": "match",
-            "typos": True,
-            "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
-            "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
-            "k1": 1.2,
-            "b": 0.75,
-        },
+        "text": TEXT_RULES,
         "signals": signals,
         "weights": weights,
         "missing": "zero",
