@@ -239,6 +239,8 @@ class Results(Sequence[Hit]):
             were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
             change it.
         offset: how many results are left out before the first.
+        understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
+            ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
     """
 
     hits: tuple[Hit, ...]
@@ -252,6 +254,7 @@ class Results(Sequence[Hit]):
     took_ms: float
     total: int | None = None
     offset: int = 0
+    understood: Mapping[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -339,6 +342,7 @@ class Results(Sequence[Hit]):
             "confidence": self.confidence,
             "total": self.total,
             "offset": self.offset,
+            **({} if self.understood is None else {"understood": dict(self.understood)}),
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],
             "tiers": [

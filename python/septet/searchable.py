@@ -79,6 +79,12 @@ class Searchable(ABC):
             phrase: likewise: only entries that hold the words one after the other in one field; of a list, all phrases.
             prefix: only entries with a word that begins so; True takes the last word of the query, for a search as one
                 types. The 32 most frequent of the words that begin so count as words of the query.
+            syntax: ``"web"`` takes signs in the query as web searches do: ``"two words"`` in a row, ``+word``,
+                ``-word``, ``begin*``, ``field:value`` and ``-field:value`` for domain, type, severity, kind, tag,
+                source, trust, parent, id, path and attrs.NAME, ``created:2026-11``, ``updated:>=2026-01-01``. What is
+                malformed or unknown is ordinary text, so no query is an error; ``results.understood`` says what was
+                understood. It holds beside ``must``, ``where`` and the others. 32 signs count, of at most 100
+                characters each.
             typos: guess at words that no entry holds, by one edit for up to five letters, by two for more: a note
                 ``did_you_mean`` names the nearest words. They are searched for only where the search finds
                 nothing, by vectors neither. None is what the profile says: yes, but in the documented ones.
@@ -215,11 +221,11 @@ class Searchable(ABC):
         if not texts:
             return []
         workers = min(thread_count(threads), len(texts))
-        if options.get("prefix") is True:
-            # Each query has a filter of its own.
-            return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         # The first query stands for all where options are checked.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
+        if base.web is not None or options.get("prefix") is True:
+            # Each query has filters of its own.
+            return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         tiers = self._tiers() if base.tiers is None else self._named_tiers(base.tiers)
         embeds = self._embeds()
         plans = [self._asked(base.of_query(text, vector, embeds)) for text, vector in zip(texts, vectors)]

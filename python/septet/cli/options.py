@@ -49,6 +49,12 @@ class Mode(str, Enum):
 _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "limit": (int | None, ("-n", "--limit"), None),
     "offset": (int, ("--offset",), None),
+    "must": (list[str] | None, ("--must",), "WORDS"),
+    "must_not": (list[str] | None, ("--must-not",), "WORDS"),
+    "phrase": (list[str] | None, ("--phrase",), "WORDS"),
+    "prefix": (bool, ("--prefix",), None),
+    "syntax": (str, ("--syntax",), "plain|web"),
+    "typos": (bool | None, ("--typos/--no-typos",), None),
     "mode": (Mode, ("--mode",), None),
     "domain": (str | None, ("--domain",), None),
     "type": (str | None, ("--type",), None),
@@ -65,10 +71,7 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.
-LEFT_OUT = frozenset(
-    "typos must must_not phrase prefix group_by kinds query_vector model legs tiers reranker rerank_top "
-    "rerank_timeout_s".split()
-)
+LEFT_OUT = frozenset("group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split())
 
 
 def takes_search_options(*without: str) -> Callable[[_F], _F]:

@@ -27,6 +27,7 @@ __all__ = [
     "Option",
     "RecallOptions",
     "SearchOptions",
+    "Syntax",
     "takes_options",
     "takes_recall_options",
     "unexpected",
@@ -34,6 +35,7 @@ __all__ = [
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]
+Syntax: TypeAlias = Literal["plain", "web"]
 GroupBy: TypeAlias = Literal["parent"]
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -59,9 +61,10 @@ class RecallOptions(TypedDict, total=False):
     phrase: Annotated["str | Sequence[str] | None", Option(None, "Only entries with these words in a row.")]
     prefix: Annotated[
         "bool | str | Sequence[str]",
-        Option(False, "Only entries with a word that begins so; True: as the query's last."),
+        Option(False, "Only entries with a word that begins so; True (a flag): as the query's last."),
     ]
 
+    syntax: Annotated[Syntax, Option("plain", "What signs in the query mean: nothing, or as in web searches.")]
     typos: Annotated[bool | None, Option(None, "Guess at words that no entry holds.")]
     mode: Annotated[Mode, Option("full", "Whole entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from septet.arguments import as_epoch, exact, listed, real, shown, utf8, whole
 from septet.errors import QueryError
 from septet.profiles.load import ProfileLike, resolve
-from septet.query.options import GroupBy, Leg, Mode
+from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 from septet.results import Note
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from septet.query.deadline import Deadline
     from septet.query.filters import Filter
     from septet.query.refine import Reranking
-    from septet.query.words import AskedWords
+    from septet.query.words import AskedWords, Web
 
 __all__ = ["LEGS", "MEMORY", "Plan", "QueryEmbedding", "make_plan", "thread_count"]
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
+PLAIN = DEFAULTS["syntax"]
 BOTH_LEGS: frozenset[str] = frozenset(LEGS)
 MEMORY = "memory"
 NO_VECTOR = "legs asks for vectors alone, and there is neither a query_vector nor an embedder"
@@ -78,6 +79,7 @@ class Plan(NamedTuple):
         asked: the words that are asked for beside the query.
         tiers: only these are searched; None for all.
         typos: words that no entry holds are guessed at.
+        web: what a query in the syntax of web searches asks.
     """
 
     query: TextQuery
@@ -114,6 +116,7 @@ class Plan(NamedTuple):
     asked: AskedWords | None = None
     tiers: frozenset[str] | None = None
     typos: bool = False
+    web: Web | None = None
 
     @property
     def alone(self) -> bool:
@@ -175,6 +178,7 @@ def make_plan(
     """
     if type(query) is not str or len(query) > MOST_QUERY_CHARS:
         query = utf8(query, "query", QueryError, MOST_QUERY_CHARS)
+    query, web = (query, None) if options["syntax"] is PLAIN else _web(query, options["syntax"])
     chosen = profile if isinstance(profile, Profile) else resolve(profile)
     cuts = chosen.cuts
     limit, max_tokens = options["limit"], options["max_tokens"]
@@ -198,9 +202,9 @@ def make_plan(
         raise QueryError(f"min_confidence is {shown(min_confidence)}: wanted a number from 0 to 1")
     _check_flags(options)
     kinds = () if options["kinds"] is None else _kinds(options["kinds"])
-    filters = _filters(options, kinds)
+    filters = _filters(options, kinds, web)
     memories = options["include_memories"] or MEMORY in kinds
-    if options["where"] is not None and not memories:
+    if (options["where"] is not None or web is not None) and not memories:
         memories = _asks_memories(filters)
     given, tags, model = options["query_vector"], options["tags"], options["model"]
     plan = Plan(
@@ -228,9 +232,9 @@ def make_plan(
         offset=offset,
         typos=chosen.text.typos if options["typos"] is None else options["typos"],
     )
-    words = options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
+    words = web is options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
     rest = options["timeout_s"] is options["diversity"] is options["reranker"] is options["tiers"] is None
-    return plan if words and rest else _finer(plan if words else _with_words(plan, options), options)
+    return plan if words and rest else _finer(plan if words else _with_words(plan, options, web), options)
 
 
 def _check_flags(options: Mapping[str, Any]) -> None:
@@ -239,13 +243,25 @@ def _check_flags(options: Mapping[str, Any]) -> None:
             raise QueryError(f"{name} is {shown(options[name])}: wanted True or False")
 
 
-def _with_words(plan: Plan, options: Mapping[str, Any]) -> Plan:
+def _web(query: str, syntax: object) -> tuple[str, Web | None]:
+    syntax = exact(syntax)
+    if not isinstance(syntax, str) or syntax not in ("plain", "web"):
+        raise QueryError(f"syntax is {shown(syntax)}: wanted 'plain' or 'web'")
+    if syntax == "plain":
+        return query, None
+    from septet.query.web import understood
+
+    web = understood(query)
+    return web.text, web
+
+
+def _with_words(plan: Plan, options: Mapping[str, Any], web: Web | None) -> Plan:
     # Most searches name no words beside the query.
     from septet.query.words import asked_words
 
-    asked = asked_words(options, plan.query.text)
+    asked = asked_words(options, plan.query.text, web)
     query = with_words(plan.query, asked, plan.profile.text)
-    return plan._replace(query=query, filters={**plan.filters, **asked.filters}, asked=asked)
+    return plan._replace(query=query, filters={**plan.filters, **asked.filters}, asked=asked, web=web)
 
 
 def _offset(offset: object) -> int:
@@ -259,10 +275,10 @@ def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
     return plan._replace(**refinements(options, plan.most_hits, plan.candidates))
 
 
-def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Filter]:
+def _filters(options: Mapping[str, Any], kinds: tuple[str, ...], web: Web | None) -> dict[str, Filter]:
     where, equal = options["where"], ("domain", "type", "severity")
     named = [name for name in equal if options[name] is not None]
-    if where is None and not named and not kinds:
+    if where is web is None and not named and not kinds:
         return {}
     # Most searches come without a filter.
     from septet.query.filters import Compare, compare_text, parse_where
@@ -280,7 +296,7 @@ def _filters(options: Mapping[str, Any], kinds: tuple[str, ...]) -> dict[str, Fi
         out["kinds"] = Compare("kind", "$in", (*kinds, MEMORY) if options["include_memories"] else kinds)
     if where is not None:
         out.update(parse_where(where))
-    return out
+    return out if web is None else {**out, **web.filters}
 
 
 def _asks_memories(filters: Mapping[str, Filter]) -> bool:

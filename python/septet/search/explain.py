@@ -53,7 +53,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
     late = () if raw["cosine"] is not None else tuple(n for n, e in plan.profile.signals.items() if estimates(e))
     return Explanation(
         id=entry_id,
-        query=plan.query.text,
+        query=plan.query.text if plan.web is None else plan.web.query,
         found=rank is not None and rank in _returned(one, everyone, left),
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,

@@ -366,7 +366,7 @@ def _results(
         hits = nested(hits, keys)
     return Results(
         hits=hits,
-        query=plan.query.text,
+        query=plan.query.text if plan.web is None else plan.web.query,
         profile=plan.profile.name,
         mode=plan.mode,
         weights=one.ranking.named_weights(),
@@ -376,6 +376,7 @@ def _results(
         took_ms=(time.perf_counter() - search.started) * 1e3,
         total=_total(search, one.query, plan),
         offset=plan.offset,
+        understood=None if plan.web is None else plan.web.told(),
     )
 
 

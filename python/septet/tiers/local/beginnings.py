@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from septet import _core
-from septet.query.filters import AllOf
+from septet.query.filters import AllOf, AnyOf, Not
 from septet.query.plan import Plan
 from septet.query.words import begins_with
 from septet.snapshot.snapshot import Snapshot
@@ -28,7 +28,13 @@ def completed(plans: Sequence[Plan], snapshot: Snapshot) -> Sequence[Plan]:
 
 def _completed(plan: Plan, snapshot: Snapshot) -> Plan:
     query = plan.query
-    known = {begun: [word for word, _, _ in snapshot.corpus.words_from(begun, MOST) or ()] for begun in query.begun}
+    filters = dict(plan.filters)
+    if plan.asked is not None and plan.asked.without:
+        unwanted = _known(plan.asked.without, snapshot)
+        filters["no prefix"] = Not(AnyOf(tuple(begins_with(begun, words) for begun, words in unwanted.items())))
+    if not query.begun:
+        return plan._replace(filters=filters)
+    known = _known(query.begun, snapshot)
     more = dict.fromkeys(word for words in known.values() for word in words)
     terms = query.terms
     if more and query.cuts_last:
@@ -37,5 +43,10 @@ def _completed(plan: Plan, snapshot: Snapshot) -> Plan:
         grams = frozenset(_core.query_grams(query.begun[-1]))
         terms = tuple(term for term in terms if term not in begun and term not in grams)
     terms = (*terms, *(word for word in more if word not in terms))[: plan.profile.text.max_terms]
-    filters = {**plan.filters, "prefix": AllOf(tuple(begins_with(begun, words) for begun, words in known.items()))}
+    filters["prefix"] = AllOf(tuple(begins_with(begun, words) for begun, words in known.items()))
     return plan._replace(query=query._replace(terms=terms, begun=()), filters=filters)
+
+
+def _known(beginnings: Sequence[str], snapshot: Snapshot) -> dict[str, list[str]]:
+    """Return the words that begin with letters, by these."""
+    return {begun: [word for word, _, _ in snapshot.corpus.words_from(begun, MOST) or ()] for begun in beginnings}
