@@ -266,15 +266,22 @@ class Snapshot:
     @cached_property
     def corpus_with_memories(self) -> _core.Corpus:
         """The same over entries and memories: all its statistics count both."""
-        memories, postings, terms = self.memories, self.postings, self.terms
+        memories, postings = self.memories, self.postings
         if not len(memories):
             return self.corpus
-        if terms is not None:
-            # Where slots came since, these count as the entries' frequencies do: as they were.
-            known = memories[memories < len(terms.index)]
-            known = known if terms.at is None else known[self.valid(terms.at)[known]]
-            terms = replace(terms, frequencies=terms.frequencies.moved(terms.index, known, known[:0]))
-        return self._corpus(None if postings is None else postings.with_memories(memories), terms)
+        text = None if postings is None else postings.with_memories(memories)
+        return self._corpus(text, self.terms_with_memories)
+
+    @cached_property
+    def terms_with_memories(self) -> Terms | None:
+        """The token counts with document frequencies over entries and memories."""
+        memories, terms = self.memories, self.terms
+        if terms is None or not len(memories):
+            return terms
+        # Where slots came since, these count as the entries' frequencies do: as they were.
+        known = memories[memories < len(terms.index)]
+        known = known if terms.at is None else known[self.valid(terms.at)[known]]
+        return replace(terms, frequencies=terms.frequencies.moved(terms.index, known, known[:0]))
 
     @cached_property
     def memory_rows(self) -> tuple[_core.Statistics, _core.Statistics] | None:

@@ -48,19 +48,19 @@ def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
     return held[0] if held else None
 
 
-def cosines_of(snapshot: Snapshot, text: str, slots: Slots) -> NDArray[np.float64]:
-    """Return the TF-IDF cosines of slots ``(m,)`` with a text, 0 to 1."""
-    terms = snapshot.terms
+def cosines_of(snapshot: Snapshot, text: str, slots: Slots, *, memories: bool) -> NDArray[np.float64]:
+    """Return the TF-IDF cosines of slots ``(m,)`` with a text, 0 to 1; ``memories``: counted for how rare words are."""
+    terms = snapshot.terms_with_memories if memories else snapshot.terms
     assert terms is not None
     return terms.index.cosines(terms.frequencies, text, slots)
 
 
-def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k: int) -> Slots:
+def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k: int, *, memories: bool) -> Slots:
     """Return the ``k`` allowed slots with the highest TF-IDF cosines above 0, best first."""
     slots = np.arange(len(snapshot.rows), dtype=np.int64)
     if allowed is not None:
         slots = allowed.allowed(slots)
-    return slots[_best(cosines_of(snapshot, text, slots), k)]
+    return slots[_best(cosines_of(snapshot, text, slots, memories=memories), k)]
 
 
 def _best(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:

@@ -145,14 +145,17 @@ class ReadView:
         if plan.scans_words:
             from septet.tiers.local.likeness import cosines_of
 
-            pool = pool.with_columns({"tfidf": cosines_of(self.snapshot, plan.query.text, slots)})
+            pool = pool.with_columns(
+                {"tfidf": cosines_of(self.snapshot, plan.query.text, slots, memories=plan.scores_memories)}
+            )
         return self._completed(plan, pool, 0 if self.needs_fts5(plan) else None)
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.tiers.local.likeness import nearest_by_words
 
         plan = self.plans[query]
-        slots = nearest_by_words(self.snapshot, plan.query.text, self.selection(), plan.candidates)
+        allowed, memories = self.selection(), plan.scores_memories
+        slots = nearest_by_words(self.snapshot, plan.query.text, allowed, plan.candidates, memories=memories)
         return self.candidates_at(tier, query, slots), len(slots)
 
     def matches(self) -> Pool:
