@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         EntryOverrides as EntryOverrides,
         FrameLike as FrameLike,
         MemoryFields as MemoryFields,
+        OnSimilar as OnSimilar,
         Severity as Severity,
         Span as Span,
         SpanFields as SpanFields,
@@ -186,8 +187,8 @@ else:
         "explanation": "Explanation LegReport",
         "federation": "Federation",
         "fields": (
-            "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields Severity Span "
-            "SpanFields Split Strings Time Trust VectorLike"
+            "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
+            "Severity Span SpanFields Split Strings Time Trust VectorLike"
         ),
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",

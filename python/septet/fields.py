@@ -22,6 +22,7 @@ __all__ = [
     "EntryOverrides",
     "FrameLike",
     "MemoryFields",
+    "OnSimilar",
     "Severity",
     "Span",
     "SpanFields",
@@ -42,6 +43,8 @@ Trust: TypeAlias = Literal["untrusted", "unverified", "trusted"]
 Time: TypeAlias = "float | datetime"
 #: How a long text becomes linked parts: ``auto``, or of how many words a part is at most.
 Split: TypeAlias = "Literal['auto'] | int"
+#: What is done with an entry when there is one like it: see `septet.Vault.add`.
+OnSimilar: TypeAlias = Literal["keep", "note", "skip", "merge"]
 #: A vector ``(d,)``, or vectors by model.
 VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
 

@@ -16,13 +16,14 @@ from septet.errors import EntryError, TierError
 from septet.federation.federation import Federation
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import CONNECTED_PRIORITY
+from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.fields import EntryItem, FrameLike, Split
+    from septet.fields import EntryItem, FrameLike, OnSimilar, Split
     from septet.vault.writing import Progress
     from septet.watch.events import SearchEvent, WriteEvent
 
@@ -144,6 +145,8 @@ class AsyncFederation(Mirror[Federation], of=Federation):
         model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         tier: str | None = None,
     ) -> list[str]:
         """Store many entries; see `Federation.add_many`. The items may come from an async iterable too.
@@ -157,8 +160,10 @@ class AsyncFederation(Mirror[Federation], of=Federation):
             called(progress, "progress", EntryError)
             if vectors is not None or model is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
-            return await add_many_from(items, partial(self._add_many, tier=tier), progress, split=split)
-        return await self._add_many(items, vectors=vectors, model=model, split=split, progress=progress, tier=tier)
+            add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity, tier=tier)
+            return await add_many_from(items, add_many, progress, split=split)
+        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress, "tier": tier}
+        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **given)
 
     _add_many = mirrored(Federation.add_many)
     update = mirrored(Federation.update)

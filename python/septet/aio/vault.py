@@ -15,6 +15,7 @@ from septet.arguments import called, shown
 from septet.entry import Entry
 from septet.errors import EntryError, StoreError
 from septet.profiles import ProfileLike
+from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.vault import Vault
 from septet.vault.writing import Progress
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, Split, VectorLike
+    from septet.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, OnSimilar, Split, VectorLike
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncVault"]
@@ -153,6 +154,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
             vector: VectorLike | None = ...,
             model: str | None = ...,
             split: Split | None = ...,
+            on_similar: OnSimilar = ...,
+            similarity: float = ...,
             **fields: Unpack[EntryFields],
         ) -> str: ...
         @overload
@@ -163,6 +166,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
             vector: VectorLike | None = ...,
             model: str | None = ...,
             split: Split | None = ...,
+            on_similar: OnSimilar = ...,
+            similarity: float = ...,
             **fields: Unpack[EntryOverrides],
         ) -> str: ...
         async def add(self, entry: Entry | None = None, **fields: Any) -> str:
@@ -178,6 +183,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
         model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
     ) -> list[str]:
         """Store many entries; see `Vault.add_many`. The items may come from an async iterable too.
 
@@ -189,8 +196,10 @@ class AsyncVault(Mirror[Vault], of=Vault):
             called(progress, "progress", EntryError)
             if vectors is not None or model is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
-            return await add_many_from(items, self._add_many, progress, split=split)
-        return await self._add_many(items, vectors=vectors, model=model, split=split, progress=progress)
+            add_many = partial(self._add_many, on_similar=on_similar, similarity=similarity)
+            return await add_many_from(items, add_many, progress, split=split)
+        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return await self._add_many(items, on_similar=on_similar, similarity=similarity, **given)
 
     _add_many = mirrored(Vault.add_many)
     update = mirrored(Vault.update)

@@ -20,7 +20,8 @@ from septet.storage.tables import unchanged
 from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
-from septet.vault.writing import Progress, Writable
+from septet.vault.judged import Judged
+from septet.vault.writing import Progress
 
 __all__ = ["import_from"]
 
@@ -33,7 +34,7 @@ _NEEDED = {"link": ("source", "target"), "feedback": ("query", "entry_id", "acti
 
 
 def import_from(
-    vault: Writable,
+    vault: Judged,
     source: Any,
     *,
     format: object,
@@ -73,7 +74,7 @@ class _Loading:
 
     def __init__(
         self,
-        vault: Writable,
+        vault: Judged,
         mapper: Mapper,
         on_error: Callable[[ImportFault], object] | None,
         words: int | None,

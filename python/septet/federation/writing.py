@@ -11,6 +11,7 @@ from septet.errors import EntryError, EntryNotFound, TierError
 from septet.federation.parts import Parts
 from septet.storage.tables import feedback
 from septet.storage.tables.links import Link
+from septet.vault.alike import KEEP, SIMILARITY
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         EntryOverrides,
         FrameLike,
         MemoryFields,
+        OnSimilar,
         Split,
         Strings,
         VectorLike,
@@ -51,16 +53,21 @@ class WritableTiers(Parts):
         vector: VectorLike | None = None,
         model: str | None = None,
         split: Split | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         tier: str | None = None,
         **fields: Unpack[EntryOverrides],
     ) -> str:
         """Store an entry in a tier, the highest unless named, and return its id; see `Vault.add`.
 
+        With ``on_similar`` it is compared with the entries of that tier.
+
         Raises:
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        return self._into(tier).add(entry, vector=vector, model=model, split=split, **fields)
+        given: Any = {"vector": vector, "model": model, "split": split, **fields}
+        return self._into(tier).add(entry, on_similar=on_similar, similarity=similarity, **given)
 
     def add_many(
         self,
@@ -70,6 +77,8 @@ class WritableTiers(Parts):
         model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         tier: str | None = None,
     ) -> list[str]:
         """Store many entries in a tier, the highest unless named, and return their ids; see `Vault.add_many`.
@@ -78,7 +87,8 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        return self._into(tier).add_many(items, vectors=vectors, model=model, split=split, progress=progress)
+        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return self._into(tier).add_many(items, on_similar=on_similar, similarity=similarity, **given)
 
     def remember(
         self,
@@ -91,6 +101,8 @@ class WritableTiers(Parts):
         id: str | None = None,
         vector: VectorLike | None = None,
         model: str | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         tier: str | None = None,
         **fields: Unpack[MemoryFields],
     ) -> str:
@@ -101,7 +113,7 @@ class WritableTiers(Parts):
             SeptetError: as that method.
         """
         given: Any = {"context": context, "summary": summary, "id": id, "vector": vector, "model": model, **fields}
-        return self._into(tier).remember(text, details, topics, **given)
+        return self._into(tier).remember(text, details, topics, on_similar=on_similar, similarity=similarity, **given)
 
     def update(
         self,

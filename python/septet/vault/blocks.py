@@ -13,7 +13,7 @@ from septet.errors import SeptetError, VectorError
 from septet.vault.batch import Batch, item_fields, stopped, words_a_part
 from septet.vector import MOST, MOST_DIMENSIONS, numbers
 
-__all__ = ["add_blocks", "checked_matrix"]
+__all__ = ["add_blocks", "checked_matrix", "each_of", "gather_item"]
 
 #: A transaction is a whole number of blocks.
 BLOCK = 500
@@ -70,7 +70,7 @@ def add_blocks(
         if not plain or not batch.take_block(block, vectors, model, now=clock()):
             for number, item in enumerate(block):
                 try:
-                    _gather(batch, item, None if rows is None else rows[number], model, words, clock())
+                    gather_item(batch, item, None if rows is None else rows[number], model, words, clock())
                 except Exception as fault:
                     # An item may raise anything; the caller must learn how many are stored.
                     raise stopped(written, start + number, fault) from fault
@@ -86,7 +86,19 @@ def add_blocks(
         yield flush(batch)
 
 
-def _gather(batch: Batch, item: object, row: Any, model: Any, words: int | None, now: float) -> None:
+def each_of(items: Any) -> Iterator[Any]:
+    """Yield items, one after the other, of a list or what else gives slices of known length."""
+    for start in range(0, len(items), BLOCK):
+        yield from items[start : start + BLOCK]
+
+
+def gather_item(batch: Batch, item: object, row: Any, model: Any, words: int | None, now: float) -> int | None:
+    """Take an item into a batch, with a row of numbers beside it or None; return of how many words its parts are.
+
+    Raises:
+        EntryError: it cannot be stored.
+        VectorError: its vector cannot be stored.
+    """
     fields = item_fields(item)
     vector, own_model = fields.pop("vector", None), fields.pop("model", None)
     if row is not None and (vector is not None or own_model is not None):
@@ -95,6 +107,7 @@ def _gather(batch: Batch, item: object, row: Any, model: Any, words: int | None,
         vector, own_model = row, model
     own = words_a_part(fields.pop("split")) if "split" in fields else words
     batch.gather(fields, vector, own_model, now=now, words=own)
+    return own
 
 
 def _float32(rows: NDArray[np.generic]) -> NDArray[np.float32] | None:

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from septet.arguments import called, file_path
 from septet.errors import StoreError
 from septet.vault.history import Historic
+from septet.vault.judged import Judged
 from septet.vault.writing import Progress
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Copied"]
 
 
-class Copied(Historic):
+class Copied(Historic, Judged):
     """A store that can be copied whole, and filled from a copy."""
 
     def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:

@@ -20,6 +20,7 @@ from septet.tiers import LocalTier
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
 from septet.vault.listed import Listed
+from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
 from septet.vault.vectors import Vectors
@@ -39,7 +40,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Embedded, Similar, Copied):
+class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

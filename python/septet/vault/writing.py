@@ -1,36 +1,38 @@
-"""Writing to a vault: entries, memories, links and feedback."""
+"""Writing to a vault: entries, memories and links."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from septet.arguments import as_epoch, called, listed, shown, utf8
+from septet.arguments import called, listed, shown, utf8
 from septet.drafts import checked_patch, merged_attrs, revise
 from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
 from septet.storage.store import Store, Writing
-from septet.storage.tables import entries, feedback, links
+from septet.storage.tables import entries, links
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import Link
+from septet.vault.alike import KEEP, SIMILARITY, Near, nearness
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
     from septet.fields import (
-        Action,
         EntryChanges,
         EntryFields,
         EntryItem,
         EntryOverrides,
         FrameLike,
         MemoryFields,
+        OnSimilar,
         Split,
         Strings,
         VectorLike,
@@ -57,6 +59,8 @@ class Writable(ABC):
         vector: VectorLike | None = ...,
         model: str | None = ...,
         split: Split | None = ...,
+        on_similar: OnSimilar = ...,
+        similarity: float = ...,
         **fields: Unpack[EntryFields],
     ) -> str: ...
     @overload
@@ -67,6 +71,8 @@ class Writable(ABC):
         vector: VectorLike | None = ...,
         model: str | None = ...,
         split: Split | None = ...,
+        on_similar: OnSimilar = ...,
+        similarity: float = ...,
         **fields: Unpack[EntryOverrides],
     ) -> str: ...
     def add(
@@ -76,6 +82,8 @@ class Writable(ABC):
         vector: VectorLike | None = None,
         model: str | None = None,
         split: Split | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         **fields: Any,
     ) -> str:
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
@@ -91,6 +99,17 @@ class Writable(ABC):
                 has the fields of the entry, ``parent=ID``, the lines it comes from as ``span``, and a link ``next`` to
                 ``ID#3``. Searches find the parts in place of the entry, which has its own id for ``parent``; `load`
                 gives it whole. Storing it again replaces its parts, and deleting it deletes them.
+            on_similar: what to do when the vault holds an entry like it: a valid one of the same kind and ``parent``,
+                not split. ``keep`` does not look. ``note`` stores the entry and links it to the most similar one (the
+                oldest of equals) by a link ``similar``, whose note is the similarity. ``skip`` stores nothing and
+                returns the id of that one. ``merge`` puts both into that one and returns its id: the longer text
+                stays, with its span, source and vector; tags are united, ``attrs`` merged as by `update`; of severity,
+                trust and validity the graver, the lower and the longer count, and the first ``created_at`` and the last
+                ``updated_at``; `history` keeps what it was. An entry with an id that is there is overwritten all the
+                same, unless that id was made of the text and both texts are the same.
+            similarity: from when on two entries are alike, 0 to 1: by the cosine of their vectors or, where one has
+                none, of their words, as `similar` compares them. What is to be split, or is not valid now, is stored
+                without a look. So are both of two that are stored at the same moment.
             **fields: ``title`` (required), ``id`` (made from title and content if missing), ``description``,
                 ``context``, ``type``, ``domain``, ``severity`` (critical, warning, suggestion), ``tags``, ``kind``,
                 ``attrs`` (a JSON-ready dict), ``span``, ``parent``, ``source`` (where the text comes from), ``trust``
@@ -109,8 +128,11 @@ class Writable(ABC):
                     f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict"
                 )
             fields = {**fields_of(entry), **fields}
-        batch = Batch()
-        batch.gather(fields, vector, model, now=self._clock(), words=words_a_part(split))
+        batch, words = Batch(), words_a_part(split)
+        near = None if on_similar is KEEP and similarity is SIMILARITY else nearness(on_similar, similarity)
+        batch.gather(fields, vector, model, now=self._clock(), words=words)
+        if near is not None:
+            return self._add_near(batch, near, words, "add")
         self._write(batch, "add")
         return batch.rows[0].id
 
@@ -122,6 +144,8 @@ class Writable(ABC):
         model: str | None = None,
         split: Split | None = None,
         progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
     ) -> list[str]:
         """Store many entries and return their ids, in transactions of 5,000 entries or 32 MB.
 
@@ -133,6 +157,9 @@ class Writable(ABC):
             model: the model that made ``vectors``.
             split: as for `add`, for items that do not say it themselves.
             progress: called after each transaction with the number stored so far and the total, None if unknown.
+            on_similar: as for `add`, compared with the items before it too. Unless ``keep``, each item is a transaction
+                of its own, and each has its id among those returned, or that of the entry in its place.
+            similarity: as for `add`.
 
         Raises:
             BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored,
@@ -140,6 +167,7 @@ class Writable(ABC):
             VectorError: ``vectors`` has another shape.
         """
         words, progress = words_a_part(split), called(progress, "progress", EntryError)
+        near = nearness(on_similar, similarity)
         rows: Any = items if type(items) in (list, tuple) else None
         if rows is None:
             from septet.exchange.frames import frame_rows
@@ -150,10 +178,14 @@ class Writable(ABC):
         if rows is None:
             if vectors is not None:
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+            if near is not None:
+                return self._add_each_near(items_of(items), None, None, None, words, near, progress)
             return self._add_each(items_of(items), words, progress)
-        from septet.vault.blocks import add_blocks, checked_matrix
+        from septet.vault.blocks import add_blocks, checked_matrix, each_of
 
         matrix = None if vectors is None else checked_matrix(vectors, len(rows))
+        if near is not None:
+            return self._add_each_near(each_of(rows), len(rows), matrix, model, words, near, progress)
         ids: list[str] = []
         write = partial(self._write, call="add_many")
         for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write):
@@ -240,6 +272,8 @@ class Writable(ABC):
         id: str | None = None,
         vector: VectorLike | None = None,
         model: str | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
         **fields: Unpack[MemoryFields],
     ) -> str:
         """Store a memory (a fact, a lesson, a preference, a session) and return its id.
@@ -256,6 +290,8 @@ class Writable(ABC):
             id: made from text and details if missing.
             vector: as for `add`.
             model: as for `add`.
+            on_similar: as for `add`; only memories are compared.
+            similarity: as for `add`.
             **fields: the other fields of `add`.
 
         Raises:
@@ -270,7 +306,7 @@ class Writable(ABC):
         title, more = context if text is None else text, given[0] if given else ""
         named = {"title": title, "description": more, "tags": topics, "kind": "memory", "type": "session"}
         whole: Any = {**named, **fields, "id": id}
-        return self.add(vector=vector, model=model, **whole)
+        return self.add(vector=vector, model=model, on_similar=on_similar, similarity=similarity, **whole)
 
     def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> None:
         """Link two entries; an existing link gets the new type and note.
@@ -314,43 +350,25 @@ class Writable(ABC):
         with self._store.writing() as write:
             return links.remove(write, *ends)
 
-    def feedback(self, query: str, id: str, action: Action) -> None:
-        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
-
-        From 30 counted rows on, the weights adapt; see `weights`.
-
-        Raises:
-            EntryError: an unknown action.
-            EntryNotFound: no entry has this id.
-            StoreError: the vault cannot be written.
-        """
-        given = feedback.checked(query, id, action, self._clock())
-        with self._store.writing() as write:
-            if not entries.find(write, [given.entry_id]):
-                raise self._missing(given.entry_id)
-            feedback.record(write, given)
-
-    def reset_feedback(self) -> int:
-        """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
-
-        Raises:
-            StoreError: the vault cannot be written.
-        """
-        with self._store.writing() as write:
-            return feedback.clear(write)
-
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _clock(self) -> float: ...
 
-    def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Store feedback rows of an export, with their times."""
-        with self._store.writing() as write:
-            for row in rows:
-                at = as_epoch(row.get("created_at"), "created_at", EntryError)
-                now = self._clock() if at is None else at
-                feedback.restore(write, feedback.checked(row["query"], row["entry_id"], row["action"], now))
+    @abstractmethod
+    def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str: ...
+
+    @abstractmethod
+    def _add_each_near(
+        self,
+        source: Iterator[Any],
+        total: int | None,
+        matrix: NDArray[np.generic] | None,
+        model: str | None,
+        words: int | None,
+        near: Near,
+        progress: Progress | None,
+    ) -> list[str]: ...
 
     @abstractmethod
     def _written(self) -> None:

@@ -1,0 +1,53 @@
+"""Feedback: what became of the results of a vault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import as_epoch
+from septet.errors import EntryError
+from septet.storage.tables import entries, feedback
+from septet.vault.writing import Writable
+
+if TYPE_CHECKING:
+    from septet.fields import Action
+
+__all__ = ["Judged"]
+
+
+class Judged(Writable):
+    """A store that records what became of results."""
+
+    def feedback(self, query: str, id: str, action: Action) -> None:
+        """Record what became of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
+
+        From 30 counted rows on, the weights adapt; see `weights`.
+
+        Raises:
+            EntryError: an unknown action.
+            EntryNotFound: no entry has this id.
+            StoreError: the vault cannot be written.
+        """
+        given = feedback.checked(query, id, action, self._clock())
+        with self._store.writing() as write:
+            if not entries.find(write, [given.entry_id]):
+                raise self._missing(given.entry_id)
+            feedback.record(write, given)
+
+    def reset_feedback(self) -> int:
+        """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
+
+        Raises:
+            StoreError: the vault cannot be written.
+        """
+        with self._store.writing() as write:
+            return feedback.clear(write)
+
+    def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Store feedback rows of an export, with their times."""
+        with self._store.writing() as write:
+            for row in rows:
+                at = as_epoch(row.get("created_at"), "created_at", EntryError)
+                now = self._clock() if at is None else at
+                feedback.restore(write, feedback.checked(row["query"], row["entry_id"], row["action"], now))
