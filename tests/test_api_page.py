@@ -94,3 +94,13 @@ def test_the_page_lists_what_a_value_has(name):
 @pytest.mark.parametrize("name", sorted(set(septet.__all__) - {"__version__"}))
 def test_the_page_names_everything_that_is_exported(name):
     assert any(re.match(rf"{name}\b", code) for code in CODE)
+
+
+@pytest.mark.parametrize("name", ["Vault", "Federation", "VectorIndex", "TfidfVectorizer"])
+def test_the_page_shows_how_a_value_is_made(name):
+    made = inspect.signature(getattr(septet, name))
+    plain = made.replace(
+        parameters=[p.replace(annotation=Parameter.empty) for p in made.parameters.values()],
+        return_annotation=Signature.empty,
+    )
+    assert f"{name}{plain}".replace("<built-in function time>", "time.time") in CODE
