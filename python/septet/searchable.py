@@ -83,8 +83,8 @@ class Searchable(ABC):
                 ``-word``, ``begin*``, ``field:value`` and ``-field:value`` for domain, type, severity, kind, tag,
                 source, trust, parent, id, path and attrs.NAME, ``created:2026-11``, ``updated:>=2026-01-01``. What is
                 malformed or unknown is ordinary text, so no query is an error; ``results.understood`` says what was
-                understood. It holds beside ``must``, ``where`` and the others. 32 signs count, of at most 100
-                characters each.
+                understood. A query of filters alone finds nothing, like an empty one: `entries` lists without words.
+                It holds beside ``must``, ``where`` and the others. 32 signs count, of at most 100 characters each.
             typos: guess at words that no entry holds, by one edit for up to five letters, by two for more: a note
                 ``did_you_mean`` names the nearest words. They are searched for only where the search finds
                 nothing, by vectors neither. None is what the profile says: yes, but in the documented ones.
