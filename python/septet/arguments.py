@@ -14,7 +14,7 @@ from datetime import datetime
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from septet.errors import EntryError
+from septet.errors import EntryError, printable
 
 __all__ = [
     "as_epoch",
@@ -67,12 +67,6 @@ def shown(value: object) -> str:
     except Exception:  # noqa: BLE001 - a repr may raise anything, and the error is about something else
         text = f"a {type(value).__name__}"
     return printable(text)
-
-
-def printable(value: object) -> str:
-    """Return the text of a value, such as a path, with what cannot be printed escaped."""
-    text = str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def cut(text: str) -> str:

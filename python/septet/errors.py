@@ -58,8 +58,18 @@ __all__ = [
 ]
 
 
+def printable(value: object) -> str:
+    """Return the text of a value, such as a path, with what cannot be printed escaped."""
+    text = str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class SeptetError(Exception):
     """The base class of all errors of Septet."""
+
+    def __str__(self) -> str:
+        # Paths and ids in it may hold anything.
+        return printable(self.args[0]) if self.args else ""
 
 
 class EntryError(SeptetError, ValueError):
@@ -86,9 +96,6 @@ class BatchError(EntryError):
 
 class EntryNotFound(SeptetError, KeyError):
     """The vault has no entry with this id."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class QueryError(SeptetError, ValueError):

@@ -18,6 +18,7 @@ from septet import (
     Federation,
     ProfileError,
     QueryError,
+    SeptetError,
     Span,
     StoreError,
     TfidfVectorizer,
@@ -51,6 +52,19 @@ def test_what_is_shown_of_any_value_is_short_and_printable(name):
     assert len(text) <= 1_000
     assert text.isprintable()
     text.encode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["two\nlines.npy", "\x1b[31mred.npy"])
+def test_an_error_is_one_line_whatever_the_name_of_a_file(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"of no use" * 1_000)
+    for opened in (Vault, VectorIndex.open, resolve, Vault(":memory:").import_):
+        with pytest.raises(SeptetError) as refused:
+            opened(path / "inside")
+        assert str(refused.value).isprintable() and name not in str(refused.value)
+    with pytest.raises(SeptetError) as refused:
+        Vault(path)
+    assert str(refused.value).isprintable()
 
 
 # -- numbers, texts, times, paths --------------------------------------------------------------------------------------

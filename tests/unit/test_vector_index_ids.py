@@ -362,3 +362,11 @@ def test_threads_search_while_another_one_adds_and_removes():
         reader.join()
     assert not failures
     assert len(index) == 1 + 1_499 - 500 + len([i for i in range(1, 1_500, 3) if i // 2 and (i // 2) % 3 == 1])
+
+
+@pytest.mark.parametrize("call", ["get", "remove", "search"])
+def test_more_ids_than_fit_into_memory_are_refused(lettered, call):
+    # Takes no memory itself: it is one number, again and again.
+    ids = np.broadcast_to(np.int64(1), 2**40)
+    with pytest.raises((VectorError, QueryError), match="more than 100,000,000"):
+        lettered.search(np.ones(5), ids=ids) if call == "search" else getattr(lettered, call)(ids)

@@ -114,6 +114,9 @@ def id_list(value: object, error: type[Exception], name: str = "ids") -> list[in
     if isinstance(value, np.ma.MaskedArray) or (isinstance(value, np.ndarray) and value.ndim > 1):
         raise error(f"{name} is {shown(value)}: wanted one dimension of {wanted}")
     if isinstance(value, np.ndarray):
+        if value.size > MOST_IDS:
+            # An array may be larger than memory, such as one that repeats a number.
+            raise error(f"{name} has {value.size:,} values, more than {MOST_IDS:,}: split them into several calls")
         value = np.atleast_1d(value).tolist()
     if isinstance(value, (str, int, np.integer)) or not isinstance(value, Iterable):
         value = [value]
