@@ -78,6 +78,37 @@ def test_what_waits_for_a_thread_is_dropped_when_it_is_cancelled(tmp_path):
     assert asyncio.run(ask()) == 1
 
 
+def test_what_is_iterated_when_it_is_cancelled_is_closed_by_the_thread_that_asks_it():
+    began, gate, closed = threading.Event(), threading.Event(), []
+
+    def numbers():
+        try:
+            began.set()
+            yield gate.wait(10)
+        finally:
+            closed.append(threading.current_thread().name)
+
+    async def first(pool):
+        async for _ in pool.iterate(numbers):
+            break
+
+    async def ask():
+        pool = Workers(2)
+        task = asyncio.create_task(first(pool))
+        await asyncio.to_thread(began.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert closed == []
+        gate.set()
+        await asyncio.to_thread(pool.close(lambda: None).result, 10)
+        while not closed:
+            await asyncio.sleep(0.001)
+
+    asyncio.run(ask())
+    assert closed[0].startswith("septet-async")
+
+
 def test_a_timeout_is_kept_whatever_the_thread_does(tmp_path):
     gate = Gate()
 

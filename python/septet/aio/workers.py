@@ -75,26 +75,26 @@ class Workers:
         Raises:
             Closed: `close` was called before a thread began. Errors of ``work`` are raised unchanged.
         """
-        future = self.submit(partial(work, *args, **named))
-        try:
-            return await ended(future)
-        except BaseException:
-            future.cancel()
-            raise
-        finally:
-            # The traceback of an error holds this frame, and the future holds the error.
-            del future
+        return await _ended_or_cancelled(self.submit(partial(work, *args, **named)))
 
     async def iterate(self, make: Callable[[], Iterator[Item]]) -> Any:
         """Yield what an iterator gives; it is made, asked and closed on threads, a piece at a time."""
         found: Iterator[Item] = await self.run(make)
+        asked: Future[list[Item]] | None = None
         try:
-            while piece := await self.run(lambda: list(islice(found, CHUNK))):
+            while True:
+                asked = self.submit(lambda: list(islice(found, CHUNK)))
+                if not (piece := await _ended_or_cancelled(asked)):
+                    break
                 for item in piece:
                     yield item
         finally:
+            runs, asked = asked if asked is not None and not asked.done() else None, None
             close = getattr(found, "close", None)
-            if close is not None:
+            if close is not None and runs is not None:
+                # Cancelled while a thread asks: that thread closes it, as no other may.
+                runs.add_done_callback(lambda _: close())
+            elif close is not None:
                 with suppress(Closed):
                     await self.run(close)
 
@@ -151,7 +151,7 @@ class Workers:
             self._running.discard(future)
             future.set_result(result)
         finally:
-            # As in `run`.
+            # As in `ended`.
             del future, work
 
     def _claimed(self, future: Future[Any]) -> Callable[[], Any] | None:
@@ -182,6 +182,18 @@ async def ended(future: Future[Result]) -> Result:
         return future.result()
     finally:
         # The traceback of an error holds this frame, and the future holds the error.
+        del future
+
+
+async def _ended_or_cancelled(future: Future[Result]) -> Result:
+    """Return the result of a future of threads; to cancel this cancels the future too, unless a thread has begun."""
+    try:
+        return await ended(future)
+    except BaseException:
+        future.cancel()
+        raise
+    finally:
+        # As in `ended`.
         del future
 
 
