@@ -165,6 +165,19 @@ def test_the_embedding_of_the_query_is_waited_for_half_of_the_time(tmp_path):
         until(lambda: vault.search("ducks", timeout_s=LONG_S)[0].raw["cosine"] is not None)
 
 
+def test_many_queries_share_the_half_and_one_of_them_is_asked_for(tmp_path):
+    gate, embedder = threading.Event(), Letters()
+    with Vault(tmp_path / "v.db", embedder=embedder) as vault:
+        vault.add(id="a", title="ducks swim")
+        vault.embed()
+        embedder.script += [lambda texts: gate.wait(LONG_S) and None] * 50
+        found = vault.search_many([f"ducks {n}" for n in range(50)], timeout_s=1.0, threads=1)
+        gate.set()
+        assert [results.ids for results in found] == [["a"]] * 50
+        assert {note.code for results in found for note in results.notes} == {"deadline"}
+        assert [kind for kind, _ in embedder.calls].count("query") == 1
+
+
 def test_links_are_not_followed_when_the_time_is_over(tmp_path, monkeypatch):
     with Vault(tmp_path / "v.db") as vault:
         vault.add_many([{"id": "a", "title": "ducks"}, {"id": "b", "title": "ponds"}])

@@ -97,8 +97,8 @@ def _dimensions(embedders: Mapping[str, QueryEmbedder]) -> dict[str, int | None]
 def _answers(
     text: str, embedders: Mapping[str, QueryEmbedder], pool: Executor | None, kind: Kind, deadline: Deadline | None
 ) -> dict[str, QueryVector | Note]:
-    # What is found without vectors must still be found in time.
-    within_s = None if deadline is None else deadline.left_s / 2
+    # What is found without vectors must still be found in time: half of it is left for that, however many queries ask.
+    within_s = None if deadline is None else max(0.0, deadline.left_s - deadline.timeout_s / 2)
     if pool is None or len(embedders) < 2:
         return {model: one.embed(text, kind, within_s) for model, one in embedders.items()}
     # In parallel, so that all share one deadline.

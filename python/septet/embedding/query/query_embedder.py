@@ -112,9 +112,10 @@ class QueryEmbedder:
             self._fault, self._backoff_s, self._probing = None, 0.0, False
 
     def _embed_in_time(self, text: str, kind: Kind, within_s: float | None) -> QueryVector | Note:
-        future = self._start(text, kind)
         hurried = within_s is not None and within_s < self._timeout_s
-        if wait([future], within_s if hurried else self._timeout_s).done:
+        # Without time no thread either: many queries would leave as many behind.
+        future = None if within_s == 0 else self._start(text, kind)
+        if future and wait([future], within_s if hurried else self._timeout_s).done:
             error = future.exception()
             if error is None:
                 return future.result().vector
