@@ -248,7 +248,7 @@ class WritableTiers(Parts):
     ) -> str:
         """Put an entry in the place of another one, in the tier of that one; see `Vault.supersede`.
 
-        A copy of the old one in a lower tier stays valid, and is found from then on.
+        A copy of the old one in a lower tier stays valid, and searches find it from then on.
 
         Raises:
             TierError: there is no such tier.
