@@ -12,6 +12,7 @@ from septet.notes import DEGRADING, Note
 if TYPE_CHECKING:
     from septet.fields import Severity
     from septet.matches import Match
+    from septet.pages import Facets
 
 __all__ = ["Hit", "Note", "Reranker", "Results", "TierReport", "hits_of"]
 
@@ -239,6 +240,9 @@ class Results(Sequence[Hit]):
             were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
             change it.
         offset: how many results are left out before the first.
+        facets: with ``facets=``, how many of the entries that ``total`` counts have each value, by field: the 100 most
+            frequent. Where vectors alone were compared, all entries that pass the filters count. In a federation the
+            sum over the tiers that answered, as ``total``.
         understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
             ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
     """
@@ -255,6 +259,7 @@ class Results(Sequence[Hit]):
     total: int | None = None
     offset: int = 0
     understood: Mapping[str, Any] | None = None
+    facets: Mapping[str, Facets] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -342,6 +347,7 @@ class Results(Sequence[Hit]):
             "confidence": self.confidence,
             "total": self.total,
             "offset": self.offset,
+            **({"facets": {name: one.to_dict() for name, one in self.facets.items()}} if self.facets else {}),
             **({} if self.understood is None else {"understood": dict(self.understood)}),
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],

@@ -131,6 +131,9 @@ class Searchable(ABC):
                 vault in memory, reading what is returned, and ranking are never interrupted: they are short.
             tiers: a name or several: search only these tiers of a federation, as if there were no others. A vault is
                 one tier, ``"vault"``.
+            facets: fields, or ``(field, "month")`` for times: ``results.facets`` has how many of all matches have each
+                value, by the fields of `Vault.facets`, times by ``"day"`` (the default), ``"month"`` or ``"year"``. At
+                most 16. The first such search reads the fields, in some tenths of a second for 100,000 entries.
             kinds: only these kinds of entries.
             include_memories: also search memories, as ``kinds`` or ``where`` do by naming the kind ``memory``. They are
                 scored like entries, in the documented profiles with a fixed 0.5.

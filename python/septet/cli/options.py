@@ -71,7 +71,9 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "include_memories": (bool, ("--memories",), None),
 }
 #: Options of a search that the command line does not offer.
-LEFT_OUT = frozenset("as_of group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split())
+LEFT_OUT = frozenset(
+    "as_of facets group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split()
+)
 
 
 def takes_search_options(*without: str) -> Callable[[_F], _F]:

@@ -4,57 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from septet.arguments import exact, shown
-from septet.errors import QueryError
 from septet.listing.listing import View
 from septet.listing.names import Value, sort_key
-from septet.listing.request import Request, field_of
+from septet.listing.request import Request
 from septet.pages import Facets, FacetValue
+from septet.query.facets import Bucket, Faceted
+from septet.snapshot.arrays import Mask
 
-__all__ = ["Bucket", "Counted", "Faceted", "counted", "facets_of", "number_of"]
+__all__ = ["Bucket", "Counted", "Faceted", "counted", "counted_in", "facets_of", "number_of"]
 
-#: Into what times are gathered, UTC.
-Bucket: TypeAlias = Literal["day", "month", "year"]
-
-FACET_FIELDS = (
-    "domain", "type", "severity", "kind", "tags", "source", "trust", "parent", "path",
-    "created_at", "updated_at", "valid_from", "valid_until",
-)  # fmt: skip
 _UNITS = {"day": "D", "month": "M", "year": "Y"}
 #: The years that a date can name: 1 to 9999, in epoch seconds.
 _FIRST, _BEYOND = -62_135_596_800.0, 253_402_300_800.0
-
-
-class Faceted(NamedTuple):
-    """What entries are counted by.
-
-    Attributes:
-        by: into what times are gathered; None for a field that is no time.
-    """
-
-    field: str
-    by: Bucket | None
-
-    @classmethod
-    def of(cls, field: object, by: object) -> Faceted:
-        """Return what to count by.
-
-        Raises:
-            QueryError: an unknown field, or a bucket that does not fit.
-        """
-        name = field_of(field, FACET_FIELDS, "field")
-        is_time = name in FACET_FIELDS[-4:]
-        bucket = exact(by)
-        if bucket is None:
-            return cls(name, "day" if is_time else None)
-        if not is_time or not isinstance(bucket, str) or bucket not in _UNITS:
-            wanted = "wanted 'day', 'month' or 'year'" if is_time else f"{name} is no time; leave it out"
-            raise QueryError(f"by is {shown(by)}: {wanted}")
-        return cls(name, bucket)  # type: ignore[arg-type]
 
 
 class Counted(NamedTuple):
@@ -87,8 +52,17 @@ def counted(view: View, what: Faceted, request: Request, limit: int | None = Non
     Args:
         limit: only so many values, those of most entries; None for all.
     """
+    return counted_in(view, what, view.mask(request.filters, request.as_of), limit)
+
+
+def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None = None) -> Counted:
+    """Return how many of the entries in a mask have each value.
+
+    Args:
+        mask: which entries count ``(n,)``; None for all.
+        limit: as for `counted`.
+    """
     read, listing, _ = view
-    mask = view.mask(request.filters, request.as_of)
     total = len(listing) if mask is None else int(np.count_nonzero(mask))
     if what.by is not None:
         times = listing.times[what.field] if mask is None else listing.times[what.field][mask]

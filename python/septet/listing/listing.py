@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -124,10 +124,10 @@ class Listing:
         valid: Mask = (self.times["valid_from"] <= moment) & (self.times["valid_until"] > moment)
         return valid
 
-    def mask_of(self, rows: list[int]) -> Mask:
+    def mask_of(self, rows: Sequence[int] | NDArray[np.int64]) -> Mask:
         """Return rows as a mask ``(n,)``."""
         mask = np.zeros(len(self.rows), dtype=bool)
-        mask[np.searchsorted(self.rows, np.array(rows, dtype=np.int64))] = True
+        mask[np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64))] = True
         return mask
 
     def next(self, read: Reading, changed: list[Dated]) -> Listing:
@@ -247,12 +247,30 @@ class Listings:
         self._store = store
         self._lock = Lock()
         self._current: Listing | None = None
+        self._aside: Listing | None = None
         renew_in_children(self)
 
     def after_fork(self) -> None:
         """Begin from nothing in a forked child: another thread may have held a lock."""
         self._lock = Lock()
-        self._current = None
+        self._current = self._aside = None
+
+    def at(self, read: Reading) -> View:
+        """Return the listing of the state of a transaction that began elsewhere.
+
+        Raises:
+            StoreError: the file cannot be read.
+            StoreBusy: somebody wrote a file of which nobody was expected to.
+        """
+        listing = self._view(read, None)
+        if listing is None:
+            if self._store.at_rest is not None and self._store.disturbed:
+                raise StoreBusy(f"{self._store.path} changed while it was read: try again")
+            # Other threads moved on to a later state.
+            listing = self._aside
+            if listing is None or listing.state != read[1:]:
+                listing = self._aside = Listing(read[1:], *_arrays(listings.dated(read)))
+        return View(read, listing)
 
     @contextmanager
     def reading(self) -> Iterator[View]:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 from septet.arguments import as_epoch, exact, shown, utf8, whole
 from septet.errors import QueryError
 from septet.listing.names import Value
+from septet.query.facets import field_of
 from septet.query.filters import Filter, parse_where
 
-__all__ = ["ORDER_FIELDS", "Cursor", "Key", "OrderBy", "Request", "field_of", "limit_of"]
+__all__ = ["ORDER_FIELDS", "Cursor", "Key", "OrderBy", "Request", "limit_of"]
 
 #: A field, a field with ``"asc"`` or ``"desc"``, or a list of these.
 OrderBy: TypeAlias = "str | tuple[str, str] | Sequence[str | tuple[str, str]]"
@@ -29,7 +30,6 @@ UNSET = {"valid_from": -math.inf, "valid_until": math.inf}
 _TIMES = frozenset({"created_at", "updated_at", *UNSET})
 #: So many fields an order has at most.
 MOST_KEYS = 8
-MOST_FIELD_CHARS = 4_096
 
 
 class Key(NamedTuple):
@@ -110,25 +110,6 @@ class Request(NamedTuple):
         if len(values) != len(self.keys) or not all(map(_fits, self.keys, values)):
             raise QueryError(f"after is {shown(text)}: {wanted}")
         return Cursor(tuple(values), utf8(last, "after", QueryError))
-
-
-def field_of(value: object, known: Sequence[str], name: str) -> str:
-    """Return a field that is known, or a path into attrs.
-
-    Args:
-        name: of the argument.
-
-    Raises:
-        QueryError: neither.
-    """
-    field = exact(value)
-    if isinstance(field, str):
-        if field in known:
-            return field
-        field = utf8(field, name, QueryError, MOST_FIELD_CHARS)
-        if field.startswith("attrs.") and all(field.split(".")[1:]):
-            return field
-    raise QueryError(f"{name} is {shown(value)}: wanted one of {', '.join(known)}, or attrs.NAME")
 
 
 def limit_of(limit: object) -> int | None:

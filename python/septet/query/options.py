@@ -88,6 +88,7 @@ class RecallOptions(TypedDict, total=False):
     rerank_timeout_s: Annotated[float, Option(10.0, "Wait so many seconds for the reranker.")]
     timeout_s: Annotated[float | None, Option(None, "Answer with what was found after so many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
+    facets: Annotated["str | Sequence[str | tuple[str, str]] | None", Option(None, "Count the matches by fields.")]
 
 
 class SearchOptions(_Limit, RecallOptions, total=False):

@@ -22,6 +22,7 @@ from septet.vector import QueryVector, query_vector
 
 if TYPE_CHECKING:
     from septet.query.deadline import Deadline
+    from septet.query.facets import Faceted
     from septet.query.filters import Filter
     from septet.query.refine import Reranking
     from septet.query.words import AskedWords, Web
@@ -79,6 +80,7 @@ class Plan(NamedTuple):
         asked: the words that are asked for beside the query.
         tiers: only these are searched; None for all.
         typos: words that no entry holds are guessed at.
+        facets: what the matches are counted by.
         web: what a query in the syntax of web searches asks.
     """
 
@@ -117,6 +119,7 @@ class Plan(NamedTuple):
     tiers: frozenset[str] | None = None
     typos: bool = False
     web: Web | None = None
+    facets: tuple[Faceted, ...] = ()
 
     @property
     def alone(self) -> bool:
@@ -189,9 +192,7 @@ def make_plan(
         # The small-corpus guard makes one page of all; who turns pages has pages of one length.
         limit = cuts.limit if limit is None and offset else limit
     mode, group_by, domain = options["mode"], options["group_by"], options["domain"]
-    if type(mode) is not str:
-        mode = exact(mode)
-    if type(mode) is not str or mode not in ("full", "scan"):
+    if (type(mode) is not str and type(mode := exact(mode)) is not str) or mode not in ("full", "scan"):
         raise QueryError(f"mode is {shown(mode)}: wanted 'full' or 'scan'")
     if group_by is not None and (not isinstance(group_by := exact(group_by), str) or group_by != "parent"):
         raise QueryError(f"group_by is {shown(group_by)}: wanted 'parent' or None")
@@ -233,7 +234,8 @@ def make_plan(
         typos=chosen.text.typos if options["typos"] is None else options["typos"],
     )
     words = web is options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
-    rest = options["timeout_s"] is options["diversity"] is options["reranker"] is options["tiers"] is None
+    timed = options["timeout_s"] is options["diversity"] is options["reranker"] is None
+    rest = timed and options["tiers"] is options["facets"] is None
     return plan if words and rest else _finer(plan if words else _with_words(plan, options, web), options)
 
 

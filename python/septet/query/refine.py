@@ -1,4 +1,4 @@
-"""What few searches ask for: a deadline, some tiers only, results unlike each other, a reranker."""
+"""What few searches ask for: a deadline, some tiers only, facets, results unlike each other, a reranker."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from septet.arguments import called, listed, real, utf8, whole
 from septet.errors import QueryError
 from septet.query.deadline import deadline_of
+from septet.query.facets import facets_asked
 from septet.results import Reranker
 
 __all__ = ["Reranking", "refinements"]
@@ -43,6 +44,8 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int) -> dict
         out["deadline"] = deadline_of(timeout_s)
     if options["tiers"] is not None:
         out["tiers"] = _tiers(options["tiers"])
+    if options["facets"] is not None:
+        out["facets"] = facets_asked(options["facets"])
     given = [name for name in ("diversity", "reranker") if options[name] is not None]
     if not given:
         return out

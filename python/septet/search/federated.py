@@ -14,6 +14,7 @@ from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
     from septet._core import Ranking
+    from septet.pages import Facets
     from septet.query.deadline import Deadline
     from septet.ranking.pool import Candidate
     from septet.ranking.profile import WeightSet
@@ -74,9 +75,11 @@ class FederatedSearch:
         plans: one for each query; they differ in query and query vector only.
         answers: of the tiers that answered, in their order.
         page: which of the ranked results are returned, for a search with an offset.
+        facets: of each query by field, where they are asked for.
     """
 
     page: Page | None = None
+    facets: Sequence[Mapping[str, Facets]] = ()
 
     def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
         """Begin the search in every tier; everything that is read of one is of one generation.
@@ -201,6 +204,10 @@ class FederatedSearch:
         except SeptetError as fault:
             self._fail(place, fault)
             return nothing
+
+    def tell(self, note: Note) -> None:
+        """Add what there is to say behind what recall said."""
+        self._events.append(note)
 
     @property
     def linked(self) -> bool:

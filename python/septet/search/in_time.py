@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from septet.query.plan import Plan
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.threads import call_on_thread
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Standing, Tier
+
+if TYPE_CHECKING:
+    from septet.listing.counting import Counted
+    from septet.query.facets import Faceted
 
 __all__ = ["LATE", "Outcome", "nothing_found", "recalled_until"]
 
@@ -78,6 +82,10 @@ class LateSession(NamedTuple):
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return nothing."""
         return None
+
+    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return nothing."""
+        return ()
 
     def close(self) -> None:
         """End nothing."""

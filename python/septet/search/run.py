@@ -173,6 +173,11 @@ def results_of(search: FederatedSearch) -> list[Results]:
     try:
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
         candidates = read(search, all_ranked)
+        if search.plan.facets:
+            # Few searches count what they match.
+            from septet.search.facets import facets_of_all
+
+            search.facets = facets_of_all(search)
         if search.stages is not None:
             search.stages.mark("read")
         found = None
@@ -376,6 +381,7 @@ def _results(
         took_ms=(time.perf_counter() - search.started) * 1e3,
         total=_total(search, one.query, plan),
         offset=plan.offset,
+        facets=search.facets[one.query] if search.facets else {},
         understood=None if plan.web is None else plan.web.told(),
     )
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.explanation import LegReport
+    from septet.listing.counting import Counted
+    from septet.query.facets import Faceted
 
 __all__ = ["Inspected", "Likeness", "Neighbours", "Overrides", "Recalled", "SearchAgain", "Session", "Standing", "Tier"]
 
@@ -160,6 +162,12 @@ class Session(Protocol):
 
         Args:
             model: whose vector it should be; None for that which searches use.
+        """
+
+    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return by values of fields how many entries match a query and pass the filters.
+
+        Where vectors alone are compared, all that pass the filters count.
         """
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from septet.entry import Entry
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
     from septet.pages import Facets, Page
+    from septet.tiers import LocalTier
 
 __all__ = ["Listed"]
 
@@ -27,13 +27,11 @@ class Listed:
     """
 
     _store: Store
+    _tier: LocalTier
 
-    @cached_property
+    @property
     def _listings(self) -> Listings:
-        # Searches do without.
-        from septet.listing import Listings
-
-        return Listings(self._store)
+        return self._tier.listings.made
 
     def entries(
         self,

@@ -17,6 +17,7 @@ from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.storage.tables import feedback
 from septet.tiers import LocalTier
+from septet.tiers.local.tier import LateListings
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
 from septet.vault.listed import Listed
@@ -99,7 +100,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied):
         beside = (
             Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
         )
-        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside))
+        self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside), LateListings(self._store))
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
             if any(given is not None for given in self._embedding):
@@ -172,7 +173,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied):
         return [self._tier]
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
-        return LocalTier(name, priority, self._store, self._tier.manager)
+        return LocalTier(name, priority, self._store, self._tier.manager, self._tier.listings)
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:

@@ -19,6 +19,7 @@ __all__ = [
     "candidate_count",
     "count_memories",
     "counts",
+    "matching",
     "rank_of",
     "recall",
     "recall_memories",
@@ -72,14 +73,23 @@ def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
 
 def _count(read: Reading, plan: Plan, passing: Condition) -> int:
     """Return how many rows hold a term of a plan and pass a condition: without scores this is much quicker."""
+    return int(_holding(read, plan, passing, "count(*)").fetchone()[0])
+
+
+def matching(read: Reading, plan: Plan) -> list[int]:
+    """Return the rows that hold a term of a plan and pass its filters, each once, in any order."""
+    return [row for (row,) in _holding(read, plan, conjunction(conditions(plan)), "e.row")]
+
+
+def _holding(read: Reading, plan: Plan, passing: Condition, what: str) -> sqlite3.Cursor:
     tables = ["entries_fts"]
     if plan.query.grams and _any_grams(read):
         tables.append("grams_fts")
     if plan.scores_memories:
         tables.append("memories_fts")
     rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
-    sql = f"SELECT count(*) FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
-    return int(read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters)).fetchone()[0])
+    sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
+    return read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters))
 
 
 def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:

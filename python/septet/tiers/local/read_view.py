@@ -158,19 +158,20 @@ class ReadView:
         slots = nearest_by_words(self.snapshot, plan.query.text, allowed, plan.candidates, memories=memories)
         return self.candidates_at(tier, query, slots), len(slots)
 
-    def matches(self) -> Pool:
-        """Return every full-text match of the first plan, best first, where memory ranks them."""
+    def matches(self, query: int = 0) -> Pool:
+        """Return every full-text match of a plan, best first, where memory ranks them."""
+        plan = self.plans[query]
         every = max(1, len(self.snapshot.rows))
         (found,) = self.corpus.recall(
-            [self._query(self.plan, None)],
+            [self._query(plan, None)],
             tier=0,
             k=every,
             look=every,
             guard=None,
-            weights=self.plan.profile.text.weights.array,
+            weights=plan.profile.text.weights.array,
             columns={"bm25"},
             selection=self.selection(),
-            constants=self.plan.profile.text.constants,
+            constants=plan.profile.text.constants,
         )
         return found[0]
 

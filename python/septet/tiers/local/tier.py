@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,30 @@ from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
-__all__ = ["LocalSession", "LocalTier"]
+if TYPE_CHECKING:
+    from septet.listing import Listings
+    from septet.listing.counting import Counted
+    from septet.query.facets import Faceted
+
+__all__ = ["LateListings", "LocalSession", "LocalTier"]
 
 NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
 
 _Method = TypeVar("_Method", bound=Callable[..., object])
+
+
+class LateListings:
+    """The listings of a store, made when they are first needed: most searches do without."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @cached_property
+    def made(self) -> Listings:
+        """The listings."""
+        from septet.listing import Listings
+
+        return Listings(self._store)
 
 
 class LocalTier(NamedTuple):
@@ -39,6 +58,7 @@ class LocalTier(NamedTuple):
     priority: float
     store: Store
     manager: SnapshotManager
+    listings: LateListings
 
     @property
     def crosses_threads(self) -> bool:
@@ -204,6 +224,15 @@ class LocalSession:
         from septet.tiers.local.likeness import likeness_of
 
         return likeness_of(self.view.read, entry_id, model)
+
+    @_translated
+    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return by values of fields how many entries match a query and pass the filters."""
+        from septet.tiers.local.facets import counted_matches
+
+        found = counted_matches(self.view, query, self.tier.listings.made, asked)
+        self.tier.manager.check()
+        return found
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
