@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import flag, utf8
+from septet.arguments import flag, shown, utf8
 from septet.errors import EntryError, EntryNotFound, TierError
 from septet.federation.parts import Parts
 from septet.storage.tables import feedback
@@ -278,7 +278,8 @@ class WritableTiers(Parts):
                 if found == len(set(ends)):
                     return vault.link(source, target, type, note=note)
             raise EntryNotFound(
-                f"no tier has both {source!r} and {target!r}: a link joins entries of one tier; `add` a copy first"
+                f"no tier has both {shown(source)} and {shown(target)}: a link joins entries of one tier; "
+                "`add` a copy first"
             )
         return self._named(tier).link(source, target, type, note=note)
 
