@@ -41,6 +41,7 @@ SECTIONS = {
     "process": 1,
     "loading": 1,
     "listing": 1,
+    "words": 1,
     "arranging": 1,
     "embedding": 1,
 }
