@@ -16,6 +16,7 @@ from septet import (
     Vault,
     VectorError,
 )
+from septet.listing.names import Names
 
 NOW = 1_700_000_000.0
 
@@ -268,6 +269,30 @@ def test_large_writes_are_followed_too(vault):
     wanted = sum(n % 7 < 3 for n in range(3_000)) + sum(n % 5 < 3 for n in range(2_500))
     assert vault.count(where) == wanted
     assert vault.count() == 5_500
+
+
+@pytest.mark.parametrize("direction", ["asc", "desc"])
+def test_another_thread_brings_titles_while_a_page_looks_for_its_beginning(vault, monkeypatch, direction):
+    vault.add_many({"id": f"{n:03}", "title": f"m{n:03}"} for n in range(60))
+    order = ("title", direction)
+    expected = pages(vault, order_by=order, limit=20)
+    after = vault.entries(order_by=order, limit=20).next
+    looked_for = Names.place
+
+    def others():
+        vault.add_many({"title": f"{letter}{n}"} for n in range(40) for letter in "az")
+        vault.entries(order_by="title", limit=1)
+
+    def place(*args):
+        found = looked_for(*args)
+        monkeypatch.setattr(Names, "place", looked_for)
+        thread = threading.Thread(target=others)
+        thread.start()
+        thread.join()
+        return found
+
+    monkeypatch.setattr(Names, "place", place)
+    assert vault.entries(order_by=order, limit=20, after=after).ids == expected[1]
 
 
 def test_threads_read_while_one_writes(vault):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.listing.names import Names, Value
+from septet.listing.names import Names, Order, Value
 from septet.snapshot.arrays import Mask
 from septet.storage.store import Reading
 from septet.storage.tables import listings
@@ -64,10 +64,10 @@ class Column(NamedTuple):
         numbers = self.numbers if mask is None else self.numbers[mask[self.owners]]
         return np.bincount(numbers, minlength=len(self.names.values))
 
-    def places(self, entries: int) -> NDArray[np.float64]:
+    def places(self, entries: int, order: Order) -> NDArray[np.float64]:
         """Return what each of so many entries is sorted by, inf without a value; for fields with one value at most."""
         places = np.full(entries, np.inf)
-        places[self.owners] = self.names.ordinals()[self.numbers]
+        places[self.owners] = order.ordinals[self.numbers]
         return places
 
     def value(self, position: int) -> Value | None:

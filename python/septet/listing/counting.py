@@ -81,7 +81,7 @@ def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None =
         # Those that are as frequent as the last one stay, until they are put in order.
         least = np.partition(counts[found], distinct - limit)[distinct - limit]
         found = found[counts[found] >= least]
-        found = found[np.lexsort((column.names.ordinals()[found], -counts[found]))][:limit]
+        found = found[np.lexsort((column.names.order().ordinals[found], -counts[found]))][:limit]
     values = column.names.values
     chosen = counts[found]
     return Counted(

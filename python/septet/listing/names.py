@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet.entry import SEVERITIES, TRUSTS
 
-__all__ = ["Names", "Value", "sort_key"]
+__all__ = ["Names", "Order", "Value", "sort_key"]
 
 Value: TypeAlias = "str | int | float | bool"
 
@@ -31,6 +31,18 @@ def _by_kind(value: Value) -> tuple[int, Value]:
     return (2, value) if isinstance(value, bool) else (1 if isinstance(value, str) else 0, value)
 
 
+class Order(NamedTuple):
+    """The order of values at one moment.
+
+    Attributes:
+        numbers: the numbers of the values, the least value first.
+        ordinals: the place of each number in it ``(v,)``.
+    """
+
+    numbers: list[int]
+    ordinals: NDArray[np.float64]
+
+
 class Names:
     """Values by number. It only grows, so successive listings share it."""
 
@@ -40,8 +52,7 @@ class Names:
         self._texts: dict[str, int] = {}
         self._others: dict[tuple[bool, Value], int] = {}
         self._key = sort_key(field)
-        self._order: list[int] = []
-        self._ordinals = np.empty(0)
+        self._order = Order([], np.empty(0))
 
     def number(self, value: Value) -> int:
         """Return the number of a value, a new one the first time."""
@@ -63,20 +74,24 @@ class Names:
         """Return the numbers of those values that there are."""
         return [number for value in values if (number := self.find(value)) is not None]
 
-    def ordinals(self) -> NDArray[np.float64]:
-        """Return the place of each number in the order of values ``(v,)``."""
-        if len(self._order) < len(self.values):
-            self._order = sorted(
-                (*self._order, *range(len(self._order), len(self.values))), key=lambda n: self._key(self.values[n])
-            )
-            ordinals = np.empty(len(self._order))
-            ordinals[self._order] = np.arange(len(self._order))
-            self._ordinals = ordinals
-        return self._ordinals
+    def order(self) -> Order:
+        """Return the order of the values that there are now.
 
-    def place(self, value: Value) -> float:
+        Another thread may add values at any moment, so whatever is compared with each other is to be of one order.
+        """
+        known, many = self._order, len(self.values)
+        if len(known.numbers) < many:
+            numbers = sorted(
+                (*known.numbers, *range(len(known.numbers), many)), key=lambda n: self._key(self.values[n])
+            )
+            ordinals = np.empty(many)
+            ordinals[numbers] = np.arange(many)
+            known = self._order = Order(numbers, ordinals)
+        return known
+
+    def place(self, value: Value, order: Order) -> float:
         """Return where a value stands among the ordinals; half a step before the next one, if it is not there."""
-        self.ordinals()
-        at = bisect_left(self._order, self._key(value), key=lambda n: self._key(self.values[n]))
-        there = at < len(self._order) and self._order[at] == self.find(value)
+        numbers = order.numbers
+        at = bisect_left(numbers, self._key(value), key=lambda n: self._key(self.values[n]))
+        there = at < len(numbers) and numbers[at] == self.find(value)
         return float(at) if there else at - 0.5

@@ -93,12 +93,8 @@ def _places(read: Reading, listing: Listing, key: Key) -> NDArray[np.float64]:
     """Return what entries are sorted by, the least first ``(n,)``; inf for those without a value."""
     if key.field == "id":
         places = listing.id_order(read)
-    elif key.field in listing.times:
-        places = listing.times[key.field]
-    else:
-        places = listing.column(read, key.field, lists=False).places(len(listing))
-        return np.where(np.isinf(places), places, -places) if key.descending else places
-    return -places if key.descending else places
+        return -places if key.descending else places
+    return _placing(read, listing, key, None)[0]
 
 
 def _start(read: Reading, listing: Listing, order: Positions, request: Request) -> int:
@@ -111,8 +107,8 @@ def _start(read: Reading, listing: Listing, order: Positions, request: Request) 
         if key.field == "id":
             descending = key.descending
             break
-        sought = _place(read, listing, key, value)
-        here = _places(read, listing, key)[order[low:high]]
+        places, sought = _placing(read, listing, key, value)
+        here = places[order[low:high]]
         low, high = low + int(np.searchsorted(here, sought, "left")), low + int(np.searchsorted(here, sought, "right"))
     # Ids are read only where they are compared.
     while low < high:
@@ -123,15 +119,20 @@ def _start(read: Reading, listing: Listing, order: Positions, request: Request) 
     return low
 
 
-def _place(read: Reading, listing: Listing, key: Key, value: Value | None) -> float:
-    """Return what an entry with this value would be sorted by."""
+def _placing(read: Reading, listing: Listing, key: Key, value: Value | None) -> tuple[NDArray[np.float64], float]:
+    """Return what entries are sorted by, as `_places` does, and what an entry with a value would be sorted by."""
     if key.field in listing.times:
-        number = UNSET[key.field] if value is None else float(value)
-        return -number if key.descending else number
-    if value is None:
-        return math.inf
-    place = listing.column(read, key.field, lists=False).names.place(value)
-    return -place if key.descending else place
+        places = listing.times[key.field]
+        number = UNSET.get(key.field, math.inf) if value is None else float(value)
+        return (-places, -number) if key.descending else (places, number)
+    column = listing.column(read, key.field, lists=False)
+    order = column.names.order()
+    places = column.places(len(listing), order)
+    place = math.inf if value is None else column.names.place(value, order)
+    if not key.descending:
+        return places, place
+    # In both directions what has no value comes last.
+    return np.where(np.isinf(places), places, -places), place if value is None else -place
 
 
 def _value_of(read: Reading, listing: Listing, key: Key) -> Callable[[int], Value | None]:
