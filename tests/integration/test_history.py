@@ -119,9 +119,18 @@ def test_versions_of_an_age_are_purged(vault, clock):
     assert vault.purge(history_older_than=timedelta(seconds=age - 1), where={"id": "a"}, dry_run=True) == 2
     assert vault.purge(history_older_than=0, where={"id": "b"}) == 4
     assert vault.history("b") == [] and [v.replaced_at for v in vault.history("a")] == at
-    clock.now = at[2] - 1
-    assert vault.purge(history_older_than=0) == 2
+    clock.now = at[2]
+    assert vault.purge(history_older_than=1) == 2
     assert [v.replaced_at for v in vault.history("a")] == at[:2]
+
+
+def test_all_versions_are_purged_also_those_that_a_clock_ahead_stamped(vault, clock):
+    vault.add(id="policy", title="what nobody may read")
+    clock.now += 3_600
+    vault.update("policy", title="harmless")
+    clock.now -= 3_600
+    assert vault.purge(history_older_than=0, where={"id": "policy"}, dry_run=True) == 1
+    assert vault.purge(history_older_than=0, where={"id": "policy"}) == 1 and vault.history("policy") == []
 
 
 def test_history_is_copied_by_backups_and_read_from_read_only_vaults(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -241,7 +242,11 @@ class Changeable(Writable):
             raise EntryError("where says whose versions, or which expired entries: give expired=True with it")
         filters, now = {} if where is None else chosen(where), self._clock()
         ended = now - _seconds(older_than, "older_than")
-        replaced = None if history_older_than is None else now - _seconds(history_older_than, "history_older_than")
+        replaced = None
+        if history_older_than is not None:
+            age = _seconds(history_older_than, "history_older_than")
+            # All of them means those too that a clock ahead of this one stamped, or another process just now.
+            replaced = now - age if age else math.inf
 
         if dry_run:
             with self._store.reading() as read:
