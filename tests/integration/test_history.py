@@ -133,6 +133,29 @@ def test_all_versions_are_purged_also_those_that_a_clock_ahead_stamped(vault, cl
     assert vault.purge(history_older_than=0, where={"id": "policy"}) == 1 and vault.history("policy") == []
 
 
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_the_words_of_a_text_that_is_gone_are_purged_from_the_whole_file(tmp_path, how):
+    path, words = tmp_path / "v.db", (b"zygote", b"qwertz", b"jklmno")
+    with Vault(path, sidecar=False) as vault:
+        vault.add_many({"title": f"entry {n}", "description": "plain text " * 20} for n in range(200))
+        secret = {"title": "Zygote", "description": "qwertz ", "domain": "jklmno", "type": "jklmno", "tags": ["zygote"]}
+        vault.add(id="a", **secret)
+        vault.remember("Zygote", "qwertz", id="m")
+        if how == "deleted":
+            assert vault.delete("a", "m") == 2
+        else:
+            vault.add(id="a", title="harmless")
+            vault.remember("harmless", id="m")
+        assert vault.purge(history_older_than=0) == 2
+    with Vault(path, sidecar=False) as vault, vault._store.reading() as read:
+        tables = [name for (name,) in read.sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        assert "entries_fts_data" in tables
+        for table in tables:
+            for row in read.sql.execute(f"SELECT * FROM {table}"):
+                held = b" ".join(one if isinstance(one, bytes) else str(one).encode() for one in row).lower()
+                assert not any(word in held for word in words), table
+
+
 def test_history_is_copied_by_backups_and_read_from_read_only_vaults(tmp_path):
     with Vault(tmp_path / "v.db") as vault:
         vault.add(id="a", title="one")

@@ -129,8 +129,8 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
     history.erase(write, every)
     write.sql.execute(
         "UPDATE entries SET live = 0, title = '', description = '', context = '', tags = '[]', grams = '', "
-        "attrs = '{}', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, source = NULL, "
-        f"text_hash = '', generation = ? WHERE {_THESE}",
+        "attrs = '{}', type = '', domain = '', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, "
+        f"source = NULL, text_hash = '', generation = ? WHERE {_THESE}",
         (write.generation, json.dumps(every)),
     )
 

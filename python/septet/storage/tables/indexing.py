@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
-__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "last_row", "rows_of", "totals", "unindex"]
+__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "last_row", "merge", "rows_of", "totals", "unindex"]
 
 #: FTS5's buffers: room for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20
@@ -91,6 +91,15 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
             write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (wanted,))
         # In the order of rows: FTS5 flushes its buffers when a row's number is lower than the one before.
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
+
+
+def merge(write: Writing) -> None:
+    """Write the full-text tables anew, without the words of what has left them; without such it costs nothing.
+
+    FTS5 keeps the words of a row that was removed, with their places, until segments happen to be merged.
+    """
+    for t in _TABLES:
+        write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('optimize')")
 
 
 class IndexedTexts(NamedTuple):
