@@ -182,7 +182,7 @@ def test_an_older_vault_has_entries_that_are_trusted_and_of_no_source(old):
         assert vault.search("word", where={"trust": "untrusted"}).ids == ["a"]
 
 
-def test_a_vault_of_version_4_is_read_with_its_links_and_then_upgraded(tmp_path):
+def test_a_vault_of_version_4_is_read_with_its_links_and_history_and_then_upgraded(tmp_path):
     path = tmp_path / "v.db"
     with Vault(path) as vault:
         vault.add_many({"id": i, "title": f"word {i}"} for i in "abc")
@@ -195,8 +195,13 @@ def test_a_vault_of_version_4_is_read_with_its_links_and_then_upgraded(tmp_path)
     with Vault(path, read_only=True) as reader:
         assert [(e.source, e.trust) for e in reader.load(["a", "b"])] == [(None, "trusted")] * 2
         assert set(reader.search("word a").ids) == {"a", "b", "c"}
+        assert (reader.history("a"), reader.purge(history_older_than=0, dry_run=True)) == ([], 0)
         with Vault(path) as writer:
             writer.link("a", "c")
+            writer.update("a", title="word changed")
+        # Versions that others keep meanwhile, too.
+        assert [version.entry.title for version in reader.history("a")] == ["word a"]
+        assert reader.purge(history_older_than=0, dry_run=True) == 1
         # The reader sees the ages of links that others store meanwhile.
         assert [link.target for link in reader.links("a")] == ["b", "c"]
         assert set(reader.search("word a").ids) == {"a", "b", "c"}

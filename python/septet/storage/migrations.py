@@ -53,15 +53,13 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
 
 #: By the version that has them, what hides tables from one connection. When another process adds the columns, the view
 #: shows them: of two columns with one name the first counts. Nothing that searches needs the ages of links and
-#: their changes, which nobody writes meanwhile, nor the earlier versions of entries.
+#: their changes, which nobody writes meanwhile. For earlier versions `tables/history` looks whether the file has them.
 _STAND_INS: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         4: ("CREATE TEMP VIEW link_changes AS SELECT 0 AS source, 0 AS target, 0 AS generation WHERE 0",),
         5: (
             "CREATE TEMP VIEW entries AS SELECT *, NULL AS parent, NULL AS source, 'trusted' AS trust "
             "FROM main.entries",
-            "CREATE TEMP VIEW history AS SELECT 0 AS entry, 0 AS version, 0.0 AS at, '' AS call, '{}' AS columns "
-            "WHERE 0",
         ),
     }
 )

@@ -98,7 +98,7 @@ def of_entry(read: Reading, entry_id: str) -> list[Stored]:
         f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
         (entry_id,),
     ).fetchone()
-    if now is None:
+    if now is None or not _exists(read):
         return []
     sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
     found, state = [], dict(zip(COLUMNS, now[2:]))
@@ -128,6 +128,8 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
 
 def count_older(read: Reading, until: float, rows: Sequence[int] | None) -> int:
     """Return how many versions were replaced at a time or before, of all entries or of some."""
+    if not _exists(read):
+        return 0
     condition, parameters = _older(until, rows)
     return int(read.sql.execute(f"SELECT count(*) FROM history WHERE {condition}", parameters).fetchone()[0])
 
@@ -136,6 +138,11 @@ def drop_older(write: Writing, until: float, rows: Sequence[int] | None) -> int:
     """Remove the versions that were replaced at a time or before, of all entries or of some; return how many."""
     condition, parameters = _older(until, rows)
     return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
+
+
+def _exists(read: Reading) -> bool:
+    """Say whether the file is of a version that has versions of entries; another process may make it one."""
+    return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone() is not None
 
 
 def _older(until: float, rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:
