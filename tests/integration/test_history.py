@@ -156,6 +156,20 @@ def test_the_words_of_a_text_that_is_gone_are_purged_from_the_whole_file(tmp_pat
                 assert not any(word in held for word in words), table
 
 
+def test_parts_have_no_versions_of_their_own_whatever_changes_them(vault):
+    vault.add(id="doc", title="Manual", description="some words here " * 60, split=20, tags=["t"], domain="d")
+    vault.add(id="doc#x", title="no part, though it names a parent", parent="doc", tags=["t"])
+    vault.update_many({"tags": "t"}, severity="warning")
+    vault.update_many({"tags": "t"}, merge_attrs={"team": "core"})
+    vault.rename_tag("t", "u")
+    vault.merge_domains("d", "e")
+    vault.update("doc#2", source="user")
+    assert vault.history("doc#1") == vault.history("doc#2") == []
+    calls = ["rename_tag", "update_many", "update_many"]
+    assert [v.call for v in vault.history("doc")] == ["merge_domains", *calls]
+    assert [v.call for v in vault.history("doc#x")] == calls
+
+
 def test_history_is_copied_by_backups_and_read_from_read_only_vaults(tmp_path):
     with Vault(tmp_path / "v.db") as vault:
         vault.add(id="a", title="one")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from septet.entry import Entry, entries_of
 from septet.storage.store import Reading, Writing
+from septet.storage.tables import parts
 
 __all__ = ["Keeping", "Stored", "count_older", "drop_older", "erase", "keep", "keep_replaced", "of_entry", "was"]
 
@@ -19,6 +20,8 @@ COLUMNS = (
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 #: What every write changes does not make a version.
 _COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
+#: Parts are made anew with each write of what was split, which is what has versions.
+_KEPT = f"{parts.IS_PART} IS NOT TRUE"
 _NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
 
 
@@ -54,10 +57,10 @@ def keep(write: Writing, rows: Sequence[int], columns: Mapping[str, object], kee
     if not (keeping.most and rows and columns):
         return
     held = ", ".join(f"'{name}', {_as_json(name)}" for name in (*columns, "updated_at"))
-    changed = " OR ".join(f"e.{name} IS NOT ?" for name in columns)
+    changed = " OR ".join(f"p.{name} IS NOT ?" for name in columns)
     write.sql.execute(
-        f"INSERT INTO history SELECT e.row, {_NEXT.format('e.row')}, ?, ?, json_object({held}) "
-        f"FROM json_each(?) j JOIN entries e ON e.row = j.value WHERE e.live AND ({changed})",
+        f"INSERT INTO history SELECT p.row, {_NEXT.format('p.row')}, ?, ?, json_object({held}) "
+        f"FROM json_each(?) j JOIN entries p ON p.row = j.value WHERE p.live AND ({changed}) AND {_KEPT}",
         (keeping.at, keeping.call, json.dumps(list(rows)), *columns.values()),
     )
     _trim(write, rows, keeping.most)
@@ -73,8 +76,8 @@ def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None
         return
     coming = {row.id: row for row in rows}
     sql = (
-        f"SELECT e.id, e.row, e.created_at, e.updated_at, {', '.join(f'e.{name}' for name in _COMPARED)} "
-        "FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
+        f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in _COMPARED)} "
+        f"FROM json_each(?) j JOIN entries p ON p.id = j.value WHERE p.live AND {_KEPT}"
     )
     kept = []
     for entry_id, at, created_at, updated_at, *old in write.sql.execute(sql, (json.dumps(list(coming)),)):
@@ -161,7 +164,7 @@ def _trim(write: Writing, rows: Sequence[int], most: int) -> None:
 
 def _as_json(name: str) -> str:
     # SQLite's JSON writes numbers with 15 digits.
-    column = f"e.{name}"
+    column = f"p.{name}"
     return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in _TIMES else column
 
 

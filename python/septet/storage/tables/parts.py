@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["of", "taken", "with_parts"]
+__all__ = ["IS_PART", "of", "taken", "with_parts"]
 
 _PART = (
     "substr(p.id, 1, length(e.id) + 1) = e.id || '#' AND length(p.id) > length(e.id) + 1 "
     "AND substr(p.id, length(e.id) + 2) NOT GLOB '*[^0-9]*'"
+)
+#: Whether ``entries p`` is a part; one that only names a parent is none.
+IS_PART = (
+    "(p.parent <> p.id AND EXISTS (SELECT 1 FROM entries e "
+    f"WHERE e.id = p.parent AND e.parent = e.id AND e.live AND {_PART}))"
 )
 _ANY = "SELECT 1 FROM entries WHERE parent IS NOT NULL LIMIT 1"
 
