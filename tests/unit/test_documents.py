@@ -106,7 +106,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
     try:
         with pytest.raises(ProfileError, match=r"cannot be read|at most 4,096"):
             resolve(path)
-        with pytest.raises(EmbeddingConfigError, match="cannot be read"):
+        with pytest.raises(EmbeddingConfigError, match=r"cannot be read|at most 4,096"):
             config_of(path)
     finally:
         if opened is not None:
@@ -116,7 +116,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
 def test_a_nul_in_a_path_is_an_error_that_says_so():
     with pytest.raises(ProfileError, match="has a NUL character"):
         resolve("a\0.toml")
-    with pytest.raises(EmbeddingConfigError, match="null byte"):
+    with pytest.raises(EmbeddingConfigError, match="has a NUL character"):
         config_of("a\0.toml")
 
 
