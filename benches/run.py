@@ -42,6 +42,7 @@ SECTIONS = {
     "loading": 1,
     "listing": 1,
     "words": 1,
+    "changing": 1,
     "arranging": 1,
     "embedding": 1,
 }
