@@ -78,13 +78,13 @@ class FindsSimilar(Searchable):
             like = _of_entry(tiers, base, said)
         return replace(self._nearest(like, base, tiers, embeddings), query=said)
 
-    def _like_new(self, like: Like, limit: int = 1, least: float | None = None, kind: str | None = None) -> Results:
-        """Return what is similar to something that is not stored yet, for who is about to write it, of a kind.
+    def _like_new(self, like: Like, limit: int = 1, least: float | None = None, *, memories: bool = False) -> Results:
+        """Return what is similar to something that is not stored yet, for who is about to write it.
 
         By words where its vector fits no other: nothing is wrong with the first vector of a model. Not to be called
         inside a write transaction, which would not be seen.
         """
-        base = self._like_plan(limit, least, {"model": like.model, "kinds": kind})
+        base = self._like_plan(limit, least, {"model": like.model, "include_memories": memories})
         try:
             found = self._nearest(like, base)
         except VectorError:

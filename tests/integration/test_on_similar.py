@@ -1,5 +1,7 @@
 """Near-duplicates on their way in: kept, noted, skipped or merged into what is there."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -252,11 +254,13 @@ def test_near_duplicates_within_a_batch_are_found_too(vault, shape):
     assert told == [(n + 1, 9 if shape is list else None) for n in range(9)]
 
 
-def test_a_matrix_and_a_frame_go_through_the_same_door(vault):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"id": ["a", "b", "c"], "title": ["one", "two", "three"]})
+@pytest.mark.parametrize("frames", ["", "pandas", "polars"], ids=["list", "pandas", "polars"])
+def test_a_matrix_stands_beside_a_list_or_a_frame(vault, frames):
+    columns = {"id": ["a", "b", "c"], "title": ["one", "two", "three"]}
+    items = [{"id": id, "title": title} for id, title in zip(*columns.values())]
+    given = pytest.importorskip(frames).DataFrame(columns) if frames else items
     matrix = np.array([[1, 0], [1, 0.01], [0, 1]])
-    assert vault.add_many(frame, vectors=matrix, on_similar="skip") == ["a", "a", "c"]
+    assert vault.add_many(given, vectors=matrix, on_similar="skip") == ["a", "a", "c"]
     assert vault.add_many([{"id": "d", "title": "four"}], vectors=matrix[2:], on_similar="merge") == ["c"]
 
 
@@ -266,6 +270,32 @@ def test_an_item_that_cannot_be_stored_says_how_many_are(vault):
         vault.add_many(items, on_similar="skip")
     assert (caught.value.written, caught.value.index) == (2, 2)
     assert seen(vault) == ["a"]
+
+
+# -- at the same time --------------------------------------------------------------------------------------------------
+
+
+def test_what_threads_merge_into_one_entry_is_all_there(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="a", title="ducks swim in ponds", vector=[1, 0])
+        with ThreadPoolExecutor(4) as threads:
+            new = {"title": "ducks", "vector": [1, 0], "on_similar": "merge"}
+            ids = list(threads.map(lambda n: vault.add(id=f"n{n}", tags=[f"t{n}"], **new), range(12)))
+        assert ids == ["a"] * 12
+        assert sorted(vault.get("a").tags) == sorted(f"t{n}" for n in range(12))
+
+
+def test_of_two_writers_at_once_each_returns_an_id_that_is_there(tmp_path):
+    with Vault(tmp_path / "v.db") as one, Vault(tmp_path / "v.db") as two, ThreadPoolExecutor(2) as threads:
+        for round in range(10):
+            text = f"subject{round} of its own{round}"
+            adds = [
+                threads.submit(v.add, id=f"{n}-{round}", title=text, on_similar="skip")
+                for n, v in enumerate((one, two))
+            ]
+            ids = [add.result() for add in adds]
+            assert len(one.load(set(ids))) == len(set(ids)), "one entry, or both where neither saw the other"
+            assert one.add(id=f"late-{round}", title=text, on_similar="skip") in ids
 
 
 # -- elsewhere ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from septet._core import made_id
 from septet.drafts import revise
 from septet.entry import Entry
 from septet.errors import SeptetError, VectorError
+from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
 from septet.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.storage.store import Writing
@@ -155,8 +156,9 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         """Return what was compared, and what an entry is like that may take its place; equals of the best all."""
         limit = FEW
         while True:
-            results = self._like_new(like, limit, max(0.0, least - ROUNDING), row.kind)
-            kept = [hit for hit in results if _entry(hit).parent == row.parent and not _part(_entry(hit))]
+            results = self._like_new(like, limit, max(0.0, least - ROUNDING), memories=row.kind == MEMORY)
+            # Not by a filter: all that one passes is read again after each write.
+            kept = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
             if without_vector and kept:
                 kept = self._lacking(kept, model)
             more = len(results) == limit < MOST_SIMILAR
@@ -198,10 +200,10 @@ def _same(row: EntryRow, held: Candidate) -> bool:
     return held.id == made and texts == (held.title, held.description, held.context)
 
 
-def _part(entry: Entry) -> bool:
+def _part(hit: Hit) -> bool:
     """Say whether an entry was made by splitting another one, which makes it anew when it is stored again."""
-    head, mark, number = entry.id.rpartition("#")
-    return entry.parent is not None and bool(mark) and head == entry.parent and number.isdecimal()
+    head, mark, number = hit.id.rpartition("#")
+    return hit.parent is not None and bool(mark) and head == hit.parent and number.isdecimal()
 
 
 def _entry(hit: Hit) -> Entry:
