@@ -231,6 +231,17 @@ def test_search_takes_limits_filters_and_profiles(filled):
     }
 
 
+def test_search_takes_words_that_results_must_hold_or_not(filled):
+    def ids(query: str, *args: str) -> list[str]:
+        return [hit["entry"]["id"] for hit in json.loads(filled("search", query, "--json", *args).stdout)["hits"]]
+
+    assert ids("jwt password", "--must", "jwt") == ["jwt"]
+    assert ids("jwt password", "--must-not", "jwt") == ["hash"]
+    assert ids("jwt -jwt") == ["jwt"]
+    assert ids("jwt password -jwt", "--syntax", "web") == ["hash"]
+    assert ids("passw", "--prefix", "--no-typos") == ["hash"]
+
+
 def test_search_explains_each_hit_when_asked(filled):
     shown = filled("search", "jwt", "--explain").stdout
     assert re.search(r"semantic +0\.\d{4} x [\d.]+ += 0\.\d{4}", shown)
@@ -278,6 +289,7 @@ def test_stats_counts(filled):
         (["search", "x", "--where", '{"nope": 1}'], "nope"),
         (["search", "x", "--profile", "nope"], "unknown profile"),
         (["search", "x", "--profile", "none.toml"], "none.toml"),
+        (["search", "x", "--syntax", "nope"], "wanted 'plain' or 'web'"),
         (["add", " "], "title is empty"),
         (["add", "x", "--severity", "huge"], "severity"),
         (["add", "x", "--attr", "novalue"], "KEY=VALUE"),
