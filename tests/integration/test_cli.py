@@ -237,7 +237,6 @@ def test_search_takes_words_that_results_must_hold_or_not(filled):
 
     assert ids("jwt password", "--must", "jwt") == ["jwt"]
     assert ids("jwt password", "--must-not", "jwt") == ["hash"]
-    assert ids("jwt -jwt") == ["jwt"]
     assert ids("jwt password -jwt", "--syntax", "web") == ["hash"]
     assert ids("passw", "--prefix", "--no-typos") == ["hash"]
 
