@@ -140,6 +140,17 @@ def test_runs_of_embedding_are_told_and_failures_without_the_words_of_the_provid
     assert SECRET not in caplog.text
 
 
+def test_a_reranker_that_fails_is_told_without_its_words(caplog):
+    def refuses(query, hits):
+        raise ValueError(f"cannot score {query!r}")
+
+    with caplog.at_level(logging.INFO, "septet"), Vault(":memory:") as vault:
+        vault.add(title="ducks")
+        results = vault.search(f"ducks {SECRET}", reranker=refuses)
+    assert SECRET in next(note.cause for note in results.notes if note.code == "reranker_failed")
+    assert said(caplog, "septet.search") == [":memory:: reranker_failed"]
+
+
 WORDS = st.lists(st.sampled_from([SECRET, "ducks", "the", '"', "-", "2026"]), max_size=8).map(" ".join)
 
 

@@ -26,8 +26,8 @@ AGAIN_S = 3_600.0
 OF_VAULT: frozenset[NoteCode] = frozenset(
     {"index_mismatch", "network_folder", "sidecar_damaged", "synchronised_folder", "cache_unusable"}
 )
-#: A provider's words may repeat the query.
-OF_PROVIDER: frozenset[NoteCode] = frozenset({"embedding_refused", "embedding_unavailable"})
+#: The words of a provider, and of an error of the caller's, may repeat the query.
+OF_OTHERS: frozenset[NoteCode] = frozenset({"embedding_refused", "embedding_unavailable", "reranker_failed"})
 #: What concerns one query alone.
 OF_QUERY: frozenset[NoteCode] = frozenset({"query_cut", "vector_mismatch"})
 
@@ -122,7 +122,7 @@ def tell_results(owner: Any, results: Results) -> None:
 
 def _said(note: Note) -> str:
     """Return a note as a line that repeats no query."""
-    if note.code not in OF_PROVIDER:
+    if note.code not in OF_OTHERS:
         return str(note)
     return f"{note.code} [{note.tier}]" if note.tier else note.code
 
