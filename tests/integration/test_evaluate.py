@@ -77,6 +77,8 @@ def test_vectors_come_by_query_or_in_the_order_of_the_queries():
         assert by_id["P@1"] == in_order["P@1"] == 1.0
         with pytest.raises(QueryError, match="3 query_vectors for 2 queries"):
             evaluate(vault, queries, qrels, query_vectors=np.eye(3))
+        with pytest.raises(QueryError, match="more than 1,000,000"):
+            evaluate(vault, queries, qrels, query_vectors=range(2**62))
 
 
 def test_a_federation_is_evaluated_as_a_vault_is(vault):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from septet.arguments import listed, shown, whole
 from septet.errors import QueryError
-from septet.evaluation.judgements import Qrels, Queries, Query, judged
+from septet.evaluation.judgements import MOST_QUERIES, Qrels, Queries, Query, judged
 from septet.evaluation.measures import MEASURES, Measure, measures_of
 from septet.evaluation.outcomes import Evaluation
 from septet.query.options import SearchOptions, takes_options
@@ -147,7 +147,7 @@ def vectors_by_query(given: object, queries: Sequence[Query]) -> Mapping[str, An
         return {}
     if isinstance(given, Mapping):
         return given
-    rows = listed(given, "query_vectors", QueryError, "vectors by query id, or one for each query")
+    rows = listed(given, "query_vectors", QueryError, "vectors by query id, or one for each query", MOST_QUERIES)
     if len(rows) != len(queries):
         raise QueryError(f"there are {len(rows)} query_vectors for {len(queries)} queries: wanted one for each")
     return {query.id: row for query, row in zip(queries, rows)}

@@ -14,7 +14,7 @@ from septet.arguments import exact, file_path, listed, printable, shown, utf8, w
 from septet.documents import Unreadable, open_regular
 from septet.errors import QueryError
 
-__all__ = ["Qrels", "Queries", "Query", "judged", "queries_in"]
+__all__ = ["MOST_QUERIES", "Qrels", "Queries", "Query", "judged", "queries_in"]
 
 #: Queries: texts by id; a file; or dicts with ``query`` and, optionally, ``id`` and ``relevant``.
 Queries: TypeAlias = "Mapping[str, str] | str | os.PathLike[str] | Iterable[Mapping[str, object]]"
