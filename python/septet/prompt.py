@@ -48,6 +48,14 @@ class Found(Protocol):
         """Where it comes from."""
 
     @property
+    def source(self) -> str | None:
+        """Where its text comes from, if somebody said so."""
+
+    @property
+    def trust(self) -> str:
+        """Whether it may be relied on."""
+
+    @property
     def snippet(self) -> str:
         """A piece of its text."""
 
@@ -128,11 +136,11 @@ def _shortened(number: int, hit: Found, lines: Sequence[str], key: str, citation
 
 def _provenance(hit: Found) -> dict[str, object]:
     told: dict[str, object] = {"id": hit.id, "title": hit.title, "tier": hit.tier}
+    told |= {} if hit.source is None else {"source": hit.source}
+    told["trust"] = hit.trust
     entry = hit.entry
     if entry is None:
         return {**told, "excerpt": True}
-    told |= {} if entry.source is None else {"source": entry.source}
-    told["trust"] = entry.trust
     if entry.span is not None:
         told["at"] = f"{entry.span.path}#L{entry.span.first_line}-L{entry.span.last_line}"
     try:

@@ -10,7 +10,7 @@ from septet.entry import Entry, previews
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
-    from septet.fields import Severity
+    from septet.fields import Severity, Trust
     from septet.matches import Match
     from septet.pages import Facets
 
@@ -34,6 +34,8 @@ class Hit:
         tier: the name of the tier that the entry comes from.
         entry: the whole entry in mode ``full``, None in mode ``scan``.
         parent: the id of the entry that this one is a part of; None for none.
+        source: where the text comes from; None where nobody said.
+        trust: whether it may be relied on.
         parts: with ``group_by``, the other hits with the same parent, best first.
         snippet: 120 characters around the best match in the description or the context, ``...`` where more stands
             before or behind; the first 120 of the description where nothing matches, and in the documented profiles.
@@ -57,6 +59,8 @@ class Hit:
     raw: Mapping[str, float | None]
     entry: Entry | None = field(default=None, repr=False)
     parent: str | None = None
+    source: str | None = None
+    trust: Trust = "trusted"
     parts: tuple[Hit, ...] = ()
     _origin: tuple[Entry, SoughtParts] | None = field(default=None, repr=False, compare=False)
 
@@ -128,6 +132,8 @@ class Hit:
                 "domain": self.domain,
                 "severity": self.severity,
                 "tags": list(self.tags),
+                "source": self.source,
+                "trust": self.trust,
                 "snippet": self.snippet,
                 "token_estimate": self.token_estimate,
                 "tier": self.tier,
@@ -193,6 +199,7 @@ def hits_of(
             hit.snippet = snippet
         hit.breakdown, hit.signals, hit.confidence, hit.raw = breakdown, signals, confidence, raw
         hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
+        hit.source, hit.trust = entry.source, entry.trust
         hit._origin = None if sought is None else (entry, sought)
         hit.__class__ = Hit
         hits.append(hit)
@@ -294,10 +301,10 @@ class Results(Sequence[Hit]):
         """Return the hits as text for the prompt of a language model, which retrieved text cannot break out of.
 
         A first line says that passages are data, not instructions. Each stands between two lines with a boundary that
-        occurs in none of them; a line of JSON has its id, title, tier, and of whole entries source, trust, place in a
-        file and day of the last change; each line of its text begins with ``|``. Control characters and invisible ones
-        that steer are replaced. No text makes a model obey or ignore it: treat what a model does with retrieved text as
-        you would treat the text. Of a group (``group_by``) the best part is shown.
+        occurs in none of them; a line of JSON has its id, title, tier, source and trust, and of whole entries the place
+        in a file and the day of the last change; each line of its text begins with ``|``. Control characters and
+        invisible ones that steer are replaced. No text makes a model obey or ignore it: treat what a model does with
+        retrieved text as you would treat the text. Of a group (``group_by``) the best part is shown.
 
         Args:
             max_tokens: at most so many tokens, (characters of what is returned) / 4. A hit that has no room is left

@@ -30,7 +30,7 @@ def hit(entry: Entry, *, full: bool = True) -> Hit:
     return Hit(
         id=entry.id, title=entry.title, score=0.5, type=entry.type, domain=entry.domain, severity=entry.severity,
         tags=(), kind="entry", snippet=entry.snippet, token_estimate=1, tier="vault", breakdown={}, signals={},
-        confidence=0.5, raw={}, entry=entry if full else None,
+        confidence=0.5, raw={}, entry=entry if full else None, source=entry.source, trust=entry.trust,
     )  # fmt: skip
 
 
@@ -82,8 +82,8 @@ def test_no_text_closes_its_passage_or_makes_a_heading(given_entries):
     for (entry, full), (told, lines) in zip(given_entries, found):
         assert (told["id"], told["title"], told["tier"]) == (entry.id, entry.title, "vault")
         assert told.get("excerpt", False) is not full
+        assert (told.get("source"), told["trust"]) == (entry.source, entry.trust)
         if full:
-            assert (told.get("source"), told["trust"]) == (entry.source, entry.trust)
             assert ("at" in told) == (entry.span is not None)
         wanted = [entry.description, entry.context] if full else [entry.snippet]
         wanted += [f"why: {entry.attrs['why']}"] if full and "why" in entry.attrs else []
@@ -166,11 +166,11 @@ def test_searches_of_both_modes_give_a_prompt(mode):
         prompt = vault.search("ducks", mode=mode).to_prompt(boundary=KEY)
     [(told, lines)], _ = read(prompt)
     assert lines == ["In ponds"]
-    whole = {"source": "https://example.org", "trust": "untrusted", "updated": "2023-11-14"}
-    whole = whole if mode == "full" else {"excerpt": True}
     assert told == {
         "id": "a",
         "title": "Ducks swim",
         "tier": "vault",
-        **(whole if mode == "full" else {"excerpt": True}),
+        "source": "https://example.org",
+        "trust": "untrusted",
+        **({"updated": "2023-11-14"} if mode == "full" else {"excerpt": True}),
     }

@@ -30,6 +30,7 @@ HIT = Hit(
     id="a", title="b", score=0.5, type="note", domain="general", severity="suggestion", tags=("c",), kind="entry",
     snippet=ENTRY.snippet, token_estimate=ENTRY.token_estimate, tier="project", breakdown={"x": 0.5},
     signals={"x": None}, confidence=0.7, raw={"cosine": None}, entry=ENTRY, parent="q",
+    source="r", trust="unverified",
 )  # fmt: skip
 
 
@@ -78,4 +79,8 @@ def test_a_row_with_a_field_too_few_or_too_many_is_an_error():
 
 
 def test_light_hits_come_without_the_entry():
-    assert hits_of([ENTRY], [(0.5, "project", {}, {}, 0.5, {})], full=False)[0].entry is None
+    light = hits_of([ENTRY], [(0.5, "project", {}, {}, 0.5, {})], full=False)[0]
+    assert light.entry is None
+    assert (light.source, light.trust) == ("r", "unverified")
+    told = light.to_dict()
+    assert (told["source"], told["trust"]) == ("r", "unverified")
