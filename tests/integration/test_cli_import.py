@@ -101,7 +101,7 @@ def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_p
             assert running.poll() is None
             time.sleep(0.05)
         # Until it waits for more: the progress is told behind the transaction.
-        time.sleep(0.3)
+        time.sleep(2)
         running.send_signal(signal.SIGINT)
         said = running.stderr.read().decode()
         assert running.wait(60) == 130
