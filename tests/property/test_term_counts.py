@@ -35,7 +35,8 @@ def counts_in_memory(vault):
             with open_read_view(vault._store, vault._tier.manager, plan) as view:
                 entries, holding = view.snapshot.corpus.term_counts(plan.query.terms, plan.query.grams)
                 wanted = fulltext.counts(view.read, plan, {})
-                assert (entries, dict(zip(plan.query.terms, holding, strict=True))) == wanted, (query, profile)
+                found = entries, dict(zip(plan.query.terms, holding, strict=True))
+                assert found == wanted[:2], (query, profile)
                 seen.update(holding)
     return seen
 

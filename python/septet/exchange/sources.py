@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
-from septet.arguments import exact, file_path, shown
+from septet.arguments import exact, file_path, printable, shown
 from septet.documents import Unreadable, open_regular
 from septet.errors import EntryError
 from septet.exchange.imported import Format
@@ -65,12 +65,14 @@ def opened(source: Any, format: Format | None) -> Iterator[Source]:
     path = Path(file_path(source, "source", EntryError))
     if is_open_here(os.fspath(path)):
         # Closing a descriptor of the file would give back SQLite's locks on it, for the whole process.
-        raise EntryError(f"{path} is a vault that is open, and nothing to import: name a file that export wrote")
+        raise EntryError(
+            f"{printable(path)} is a vault that is open, and nothing to import: name a file that export wrote"
+        )
     # `Path.is_dir` raises for a name that is too long.
     folder = os.path.isdir(path)  # noqa: PTH112
     if folder or format == "text" or (format is None and _SUFFIXES.get(path.suffix.lower()) == "text"):
         if format not in (None, "text"):
-            raise EntryError(f"{path} is a folder, not a file: a folder of texts has format='text'")
+            raise EntryError(f"{printable(path)} is a folder, not a file: a folder of texts has format='text'")
         from septet.exchange.texts import Texts
 
         if not folder:
@@ -92,7 +94,9 @@ def _checked_file(path: Path) -> BinaryIO:
     try:
         return open_regular(path)
     except Unreadable as fault:
-        raise EntryError(f"{path} {fault}; give an open stream (`-` on the command line) for a pipe") from None
+        raise EntryError(
+            f"{printable(path)} {fault}; give an open stream (`-` on the command line) for a pipe"
+        ) from None
 
 
 def _given(source: Any, format: Format | None) -> Source:
