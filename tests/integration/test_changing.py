@@ -251,3 +251,24 @@ def test_purge_deletes_what_is_no_longer_valid(vault, clock):
 def test_purge_wants_ages_and_something_that_they_apply_to(vault, options):
     with pytest.raises(EntryError):
         vault.purge(**options)
+
+
+def test_a_filter_without_its_name_deletes_nothing(vault):
+    vault.add(id="domain", title="An entry with the name of a field")
+    with pytest.raises(EntryError, match="a filter goes by its name"):
+        vault.delete({"domain": "legal"})
+    assert "domain" in vault
+
+
+def test_the_more_severe_is_greater_in_filters(vault):
+    vault.delete(where={"id": {"$exists": True}})
+    for severity in ("critical", "warning", "suggestion"):
+        vault.add(id=severity, title="word", severity=severity)
+    for operator, ids in {
+        "$gte": ["critical", "warning"],
+        "$gt": ["critical"],
+        "$lte": ["suggestion", "warning"],
+        "$lt": ["suggestion"],
+    }.items():
+        assert sorted(vault.entries({"severity": {operator: "warning"}}).ids) == ids
+        assert sorted(vault.search("word", where={"severity": {operator: "warning"}}).ids) == ids

@@ -12,7 +12,7 @@ from septet.federation.parts import Parts
 from septet.storage.tables import feedback
 from septet.storage.tables.links import Link
 from septet.vault.alike import KEEP, SIMILARITY
-from septet.vault.batch import ids_of
+from septet.vault.batch import ids_to_delete
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -361,7 +361,7 @@ class WritableTiers(Parts):
         flag(dry_run, "dry_run", EntryError)
         if where is not None or tier is not None:
             return self._by_filter(tier).delete(*ids, where=where, dry_run=dry_run)
-        wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
+        wanted = ids_to_delete(ids)
         gone = 0
         done: set[str] = set()
         for vault, found in self._each(lambda vault: vault._holds(wanted)):

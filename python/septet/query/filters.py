@@ -36,6 +36,8 @@ _TEXT_FIELDS = frozenset(
 _TIME_FIELDS = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
 #: Fields that have one of a few values.
 _LABELS: Mapping[str, Collection[str]] = {"severity": SEVERITIES, "trust": TRUSTS}
+#: Of those the words in ascending order.
+_RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 _LINE_FIELDS = frozenset({"first_line", "last_line"})
 #: Fields a filter may name; attrs take a path, ``attrs.team`` or ``attrs.review.state``.
 FILTER_FIELDS = _TEXT_FIELDS | _TIME_FIELDS | _LINE_FIELDS | {"tags"}
@@ -265,15 +267,15 @@ def _parse_operator(field: str, operator: object, operand: Any) -> Compare:
         raise QueryError(f"{operator} on {field} cannot order {shown(operand)}")
     if operator == "$contains" and not isinstance(value, str):
         raise QueryError(f"$contains on {field} wants text")
-    if field == "trust" and operator in _ORDERING:
-        return Compare(field, "$in", _trusts(operator, str(value)))
+    if field in _RANKS and operator in _ORDERING:
+        return Compare(field, "$in", _levels(_RANKS[field], operator, str(value)))
     return Compare(field, operator, value)
 
 
-def _trusts(operator: str, value: str) -> tuple[Scalar, ...]:
-    """Return the levels of trust that an ordering lets through: the store has words, whose order is another."""
-    at = TRUSTS.index(value)
-    below, above = TRUSTS[:at], TRUSTS[at + 1 :]
+def _levels(ranks: Sequence[str], operator: str, value: str) -> tuple[Scalar, ...]:
+    """Return the words that an ordering lets through: the store has words, whose order is another."""
+    at = ranks.index(value)
+    below, above = ranks[:at], ranks[at + 1 :]
     chosen = below if operator in ("$lt", "$lte") else above
     return (*chosen, value) if operator in ("$lte", "$gte") else tuple(chosen)
 

@@ -29,6 +29,7 @@ __all__ = [
     "Batch",
     "fields_of",
     "ids_of",
+    "ids_to_delete",
     "item_fields",
     "items_of",
     "stopped",
@@ -205,6 +206,18 @@ def ids_of(values: object) -> list[str]:
     values = values.keys() if isinstance(values, Mapping) else values
     given = listed(values, "ids", EntryError, "ids, as text", MOST_IDS, of=str)
     return [one if type(one) is str and one.isascii() else utf8(one, "an id") for one in given]
+
+
+def ids_to_delete(given: tuple[object, ...]) -> list[str]:
+    """Return ids, and those in collections of ids, as one list.
+
+    Raises:
+        EntryError: one of them is no id; a filter above all, whose keys are fields and not what is to be deleted.
+    """
+    for one in given:
+        if isinstance(one, Mapping):
+            raise EntryError(f"{shown(one)} is a dict: ids are text, and a filter goes by its name, where={{...}}")
+    return ids_of([i for one in given for i in ([one] if isinstance(one, str) else ids_of(one))])
 
 
 def items_of(items: object) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from septet.ranking.pool import json_text
 from septet.storage.store import Writing
 from septet.storage.tables import changing, entries, history, indexing, parts
 from septet.storage.tables.history import Keeping
-from septet.vault.batch import ids_of
+from septet.vault.batch import ids_to_delete
 from septet.vault.writing import Writable
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Changeable(Writable):
         """
         flag(dry_run, "dry_run", EntryError)
         if where is None:
-            wanted = ids_of([i for one in ids for i in ([one] if isinstance(one, str) else ids_of(one))])
+            wanted = ids_to_delete(ids)
         elif ids:
             raise EntryError('delete takes ids or where, not both: say where={"id": {"$in": ids}, ...} for both')
         filters = {} if where is None else chosen(where)
