@@ -60,6 +60,17 @@ def test_what_is_deleted_uncovers_the_copy_below(both, tiers):
     assert both.delete() == both.forget("nobody") == 0
 
 
+def test_forget_deletes_the_highest_memory_and_no_other_entry(both, tiers):
+    for tier in ("project", "team"):
+        both.remember(f"ducks of the {tier}", id="n", tier=tier)
+    tiers["agent"].add(id="n", title="An entry that has the id of a memory")
+    assert both.forget("a", ["b", "n"], dry_run=True) == both.forget("a", ["b", "n"]) == 1
+    assert held(tiers) == {"agent": "n", "project": "bcd", "team": "abcn"}
+    assert both.forget("b", "n", tier="agent") == 0 == both.forget("b", tier="team")
+    assert both.forget("n") == 1 and both.forget("n") == 0
+    assert held(tiers) == {"agent": "n", "project": "bcd", "team": "abc"}
+
+
 def test_changes_by_filter_want_a_tier(both, tiers):
     for call in (both.delete, both.forget):
         with pytest.raises(TierError, match="give tier=, one of agent, project, team"):

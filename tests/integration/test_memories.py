@@ -27,6 +27,17 @@ def test_what_is_remembered_is_recalled_and_forgotten(vault):
     assert (vault.recall("billing service").ids, vault.get(kept)) == ([], None)
 
 
+def test_forget_deletes_no_entry_that_is_no_memory(vault):
+    vault.add_many({"id": f"e{i}", "title": f"entry {i}", "kind": ("entry", "memories")[i % 2]} for i in range(4))
+    kept = [vault.remember(f"memory {i}", id=f"m{i}") for i in range(3)]
+    others = [f"e{i}" for i in range(4)]
+    assert vault.forget(*others) == vault.forget(others, dry_run=True) == 0
+    assert vault.forget("m0", [*others, *kept, "nobody"], dry_run=True) == 3
+    assert vault.forget("m0", ["e0", "nobody", "m0"]) == 1
+    assert vault.forget([*others, *kept]) == 2
+    assert [entry.id for entry in vault.entries()] == others
+
+
 @pytest.mark.parametrize("count", [0, 1, 3, 20, 60])
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_recall_returns_as_many_memories_as_it_is_asked_for(vault, count, limit):
@@ -326,7 +337,7 @@ def test_memories_come_out_of_a_sidecar_as_they_went_in(tmp_path):
         vault.add_many({"id": f"e{i}", "title": text} for i, text in enumerate(texts(300, 1)))
         vault.add_many({"id": f"m{i}", "title": text, "kind": "memory"} for i, text in enumerate(texts(40, 2)))
         vault.remember("हिन्दी getUserName", id="grams")
-        vault.forget("m3", "e3")
+        vault.delete("m3", "e3")
         before = [vault.search("billing owner user", include_memories=True), vault.recall("user name billing")]
         vault.optimize()
         now = [vault.search("billing owner user", include_memories=True), vault.recall("user name billing")]

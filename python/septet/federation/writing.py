@@ -187,7 +187,10 @@ class WritableTiers(Parts):
             TierError: there is no such tier.
             SeptetError: as that method.
         """
-        return self._delete(ids, where, dry_run, tier)
+        flag(dry_run, "dry_run", EntryError)
+        if where is not None or tier is not None:
+            return self._by_filter(tier).delete(*ids, where=where, dry_run=dry_run)
+        return self._delete_each(ids_to_delete(ids), dry_run)
 
     def forget(
         self,
@@ -196,7 +199,9 @@ class WritableTiers(Parts):
         dry_run: bool = False,
         tier: str | None = None,
     ) -> int:
-        """Delete memories as `delete` does; ``where`` lets memories pass alone. See `Vault.forget`.
+        """Delete memories, each from the highest tier that has it as one, or from the tier named; return how many.
+
+        ``where`` wants a tier. See `Vault.forget`.
 
         Raises:
             TierError: there is no such tier.
@@ -204,7 +209,10 @@ class WritableTiers(Parts):
         """
         if where is not None:
             return self._by_filter(tier).forget(*ids, where=where, dry_run=dry_run)
-        return self._delete(ids, None, dry_run, tier)
+        flag(dry_run, "dry_run", EntryError)
+        if tier is not None:
+            return self._named(tier).forget(*ids, dry_run=dry_run)
+        return self._delete_each(ids_to_delete(ids), dry_run, memories=True)
 
     def purge(
         self,
@@ -351,21 +359,14 @@ class WritableTiers(Parts):
             raise TierError(f"where wants the tier that it is for: give tier=, one of {', '.join(self._vaults)}")
         return self._named(tier)
 
-    def _delete(
-        self,
-        ids: tuple[str | Iterable[str], ...],
-        where: Mapping[str, object] | None,
-        dry_run: bool,
-        tier: str | None,
-    ) -> int:
-        flag(dry_run, "dry_run", EntryError)
-        if where is not None or tier is not None:
-            return self._by_filter(tier).delete(*ids, where=where, dry_run=dry_run)
-        wanted = ids_to_delete(ids)
+    def _delete_each(self, ids: list[str], dry_run: bool, *, memories: bool = False) -> int:
+        """Delete entries, or memories alone, each from the highest tier that has it; return how many."""
+        kind = "memory" if memories else None
         gone = 0
         done: set[str] = set()
-        for vault, found in self._each(lambda vault: vault._holds(wanted)):
+        for vault, found in self._each(lambda vault: vault._holds(ids, kind)):
             mine = found - done
-            gone += vault.delete(mine, dry_run=dry_run) if mine else 0
+            if mine:
+                gone += (vault.forget if memories else vault.delete)(mine, dry_run=dry_run)
             done |= mine
         return gone

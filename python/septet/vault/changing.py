@@ -169,18 +169,15 @@ class Changeable(Writable):
         """
         flag(dry_run, "dry_run", EntryError)
         if where is None:
-            wanted = ids_to_delete(ids)
-        elif ids:
+            return self._delete_ids(ids_to_delete(ids), dry_run)
+        if ids:
             raise EntryError('delete takes ids or where, not both: say where={"id": {"$in": ids}, ...} for both')
-        filters = {} if where is None else chosen(where)
+        filters = chosen(where)
         if dry_run:
-            if where is not None:
-                return self._count(filters)
-            with self._store.reading() as read:
-                return len(entries.rows_of(read, wanted))
+            return self._count(filters)
 
         def act(write: Writing, _: Keeping) -> int:
-            rows = changing.rows_where(write, filters) if filters else entries.rows_of(write, wanted)
+            rows = changing.rows_where(write, filters)
             changing.erase(write, rows)
             return len(rows)
 
@@ -189,10 +186,10 @@ class Changeable(Writable):
     def forget(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> int:
-        """Delete memories by id, as `delete` does, or those that pass a filter; return how many existed.
+        """Delete memories by id, or those that pass a filter, as `delete` does; return how many.
 
         Args:
-            *ids: ids, or lists of ids.
+            *ids: ids, or lists of ids; those of other entries are ignored, as those that do not exist.
             where: in place of ids, a filter; only memories pass.
             dry_run: delete nothing; only count.
 
@@ -203,8 +200,9 @@ class Changeable(Writable):
         """
         if where is not None:
             chosen(where)
-            where = {"$and": [where, {"kind": "memory"}]}
-        return self.delete(*ids, where=where, dry_run=dry_run)
+            return self.delete(*ids, where={"$and": [where, {"kind": "memory"}]}, dry_run=dry_run)
+        flag(dry_run, "dry_run", EntryError)
+        return self._delete_ids(ids_to_delete(ids), dry_run, kind="memory")
 
     def purge(
         self,
@@ -275,10 +273,23 @@ class Changeable(Writable):
         with self._store.writing() as write:
             return act(write, self._keeping(call))
 
-    def _holds(self, ids: Sequence[str]) -> set[str]:
-        """Return those of the ids that entries have."""
+    def _delete_ids(self, ids: Sequence[str], dry_run: bool, kind: str | None = None) -> int:
+        """Delete the entries that have the ids, or those of a kind; return how many."""
+        if dry_run:
+            with self._store.reading() as read:
+                return len(entries.rows_of(read, ids, kind))
+
+        def act(write: Writing, _: Keeping) -> int:
+            rows = entries.rows_of(write, ids, kind)
+            changing.erase(write, rows)
+            return len(rows)
+
+        return self._change("delete", act)
+
+    def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
+        """Return those of the ids that entries have, or entries of a kind."""
         with self._store.reading() as read:
-            rows = entries.rows_of(read, ids)
+            rows = entries.rows_of(read, ids, kind)
             return set(entries.ids_at(read, rows))
 
     def _count(self, filters: Mapping[str, Filter]) -> int:

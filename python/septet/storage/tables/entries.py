@@ -181,11 +181,12 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     return {c.id: c for c in map(Candidate._make, rows)}
 
 
-def rows_of(read: Reading | Writing, ids: Sequence[str]) -> list[int]:
-    """Return the rows of those of the ids that live entries have, ascending."""
+def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
+    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
     source, parameter = listed(ids)
-    sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE e.live ORDER BY e.row"
-    return [row for (row,) in read.sql.execute(sql, (parameter,))]
+    which = "e.live" if kind is None else "e.live AND e.kind = ?"
+    sql = f"SELECT DISTINCT e.row FROM {source} j JOIN entries e ON e.id = j.value WHERE {which} ORDER BY e.row"
+    return [row for (row,) in read.sql.execute(sql, (parameter,) if kind is None else (parameter, kind))]
 
 
 def live(read: Reading) -> Iterator[Candidate]:
