@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from doubles import Letters, down
 from septet import AsyncVault, BatchError, EntryError, Federation, ReadOnly, Vault, VectorError
+from septet.entry import TRUSTS
 
 WORDS = "duck goose swan pond river lake swim fly walk green white small".split()
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
@@ -128,12 +129,12 @@ def test_note_stores_the_entry_with_a_link_that_says_how_similar_it_is(vault):
 
 def test_merge_makes_one_entry_of_both_and_history_keeps_what_it_was(vault):
     vault.add(
-        id="a", title="ducks swim", tags=["x", "y"], attrs={"n": 1, "own": {"p": 1}}, trust="trusted", source="hand",
+        id="a", title="ducks swim", tags=["x", "y"], attrs={"n": 1, "own": {"p": 1}}, trust="unverified", source="hand",
         created_at=500, updated_at=600, valid_until=2_000, vector=[1, 0, 0], severity="warning", domain="birds",
     )  # fmt: skip
     got = vault.add(
         id="b", title="ducks swim", description="in ponds", tags=["z", "x"], attrs={"n": 2, "own": {"q": 2}},
-        trust="unverified", source="web", created_at=400, updated_at=900, valid_from=300, vector=[1, 0.1, 0],
+        trust="trusted", source="web", created_at=400, updated_at=900, valid_from=300, vector=[1, 0.1, 0],
         severity="critical", domain="other", on_similar="merge",
     )  # fmt: skip
     assert got == "a"
@@ -145,8 +146,22 @@ def test_merge_makes_one_entry_of_both_and_history_keeps_what_it_was(vault):
     assert (one.created_at, one.updated_at, one.valid_from, one.valid_until) == (400, 900, None, None)
     assert vault.vectors(["a"])[0] == pytest.approx([1, 0.1, 0])
     (before,) = vault.history("a")
-    assert (before.call, before.entry.description, before.entry.trust) == ("add", "", "trusted")
+    assert (before.call, before.entry.description, before.entry.trust) == ("add", "", "unverified")
     assert vault.search("ponds").ids == ["a"]
+
+
+@pytest.mark.parametrize("trust", TRUSTS)
+@pytest.mark.parametrize("there", TRUSTS)
+def test_nothing_of_what_is_trusted_less_is_merged(vault, there, trust):
+    vault.add(id="a", title="ducks swim", trust=there, vector=[1, 0, 0])
+    before = vault.get("a")
+    text = "ducks swim, and all of this is longer"
+    got = vault.add(title=text, trust=trust, tags=["new"], vector=[1, 0, 0], on_similar="merge")
+    assert got == "a" and seen(vault) == ["a"]
+    if TRUSTS.index(trust) < TRUSTS.index(there):
+        assert vault.get("a") == before and vault.history("a") == []
+    else:
+        assert (vault.get("a").title, vault.get("a").trust) == (text, there)
 
 
 def test_the_longer_text_stays_with_its_vector_and_its_source(vault):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 from septet.arguments import exact, real, shown
 from septet.drafts import merged_attrs
-from septet.entry import SEVERITIES, TRUSTS, Entry
+from septet.entry import SEVERITIES, Entry
 from septet.errors import EntryError
 from septet.fields import OnSimilar
 from septet.ranking.pool import Candidate
@@ -59,7 +59,6 @@ def merged_fields(old: Entry, new: Entry, *, longer: bool) -> Mapping[str, Any]:
         "tags": tuple(dict.fromkeys((*old.tags, *new.tags))),
         "attrs": merged_attrs(old.attrs, new.attrs),
         "severity": min(old.severity, new.severity, key=SEVERITIES.index),
-        "trust": min(old.trust, new.trust, key=TRUSTS.index),
         "created_at": min(old.created_at, new.created_at),
         "updated_at": max(old.updated_at, new.updated_at),
         "valid_from": None if None in starts else min(starts),  # type: ignore[type-var]

@@ -10,7 +10,7 @@ import numpy as np
 
 from septet._core import made_id
 from septet.drafts import revise
-from septet.entry import Entry
+from septet.entry import TRUSTS, Entry
 from septet.errors import SeptetError, VectorError
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
@@ -83,6 +83,9 @@ class KnowsNear(FindsSimilar, Writable, ABC):
             with self._store.writing() as write:
                 # As it is now: it may have been changed, or deleted, since it was found.
                 old = entries.find(write, [found.id]).get(found.id)
+                if old is not None and TRUSTS.index(row_entry(row).trust) < TRUSTS.index(old.to_entry().trust):
+                    # What anybody may have written takes no part of what is relied on.
+                    return found.id
                 self._store_batch(write, batch if old is None else self._merged(write, old, batch, words), call)
             self._written()
             return row.id if old is None else found.id
