@@ -108,6 +108,7 @@ def test_no_tier_in_time_is_an_empty_result(federation, vaults, slow):
     assert results.ids == []
     assert results.degraded
     assert deadlines(results) == ["agent", "team"]
+    assert {note.cause for note in results.notes} == {"the tier did not answer within 0.1 s"}
     with pytest.raises(StoreBusy, match="timeout_s"):
         federation.explain("ducks", "own", timeout_s=0.1)
     assert [r.ids for r in federation.search_many(["ducks", "fly"], timeout_s=0.1)] == [[], []]

@@ -184,7 +184,7 @@ class FederatedSearch:
             if outcome is None:
                 self.late.append(place)
                 self._errors[place] = f"no answer within {deadline.timeout_s:g} s"
-                cause = f"the tier did not answer within {deadline.timeout_s:g} s; the others did"
+                cause = f"the tier did not answer within {deadline.timeout_s:g} s"
                 self._events.append(Note("deadline", cause, "raise timeout_s", self.tiers[place].name))
             elif isinstance(outcome, SeptetError):
                 self._fail(place, outcome)
