@@ -106,8 +106,8 @@ class Writable(ABC):
                 stays, with its span, source and vector; tags are united, ``attrs`` merged as by `update`; of severity
                 and validity the graver and the longer count, and the first ``created_at`` and the last ``updated_at``;
                 `history` keeps what it was. What is trusted less than the one there leaves it as it is. An entry with
-                an id that is there is overwritten all the same, unless that id was made of the text and both texts are the
-                same.
+                an id that is there is overwritten all the same, unless that id was made of the text and both texts are
+                the same.
             similarity: from when on two entries are alike, 0 to 1: by the cosine of their vectors or, where one has
                 none, of their words, as `similar` compares them. What is to be split, or is not valid now, is stored
                 without a look. So are both of two that are stored at the same moment.
