@@ -215,3 +215,18 @@ def test_scikit_learn_and_scipy_are_not_loaded_for_it():
         "assert not {'sklearn', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:3], TEXTS])
+def test_rows_that_are_no_matrix_say_how_to_get_one(texts):
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())
+    rows = TfidfVectorizer().fit_transform(texts)
+    for call in (
+        lambda: pipeline.fit(texts, LABELS[: len(texts)]),
+        lambda: np.asarray(rows),
+        lambda: np.array(rows, dtype=object),
+        lambda: np.ones(len(texts)) @ rows,
+    ):
+        with pytest.raises(TypeError, match=r"\.to_scipy\(\), or TfidfVectorizer\(output='scipy'\)"):
+            call()
+    assert pipeline.set_params(tfidfvectorizer__output="scipy").fit(TEXTS, LABELS).score(TEXTS, LABELS) > 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,13 @@ class SparseRows(_Parts):
 
     def __repr__(self) -> str:
         return f"<SparseRows of {self.shape[0]} rows, {self.columns} columns, {len(self.data)} values>"
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
+        # Else numpy, and scikit-learn with it, takes the tuple for three rows.
+        raise TypeError(
+            "SparseRows are no dense array: use .to_scipy(), or TfidfVectorizer(output='scipy') in a pipeline of "
+            "scikit-learn"
+        )
 
     def __matmul__(self, other: ArrayLike) -> NDArray[np.float64]:
         """Return the product with a dense vector ``(columns,)`` or matrix ``(columns, k)``, dense.
