@@ -1,6 +1,7 @@
 """What people have becomes entries: formats, names, dates, what is skipped, and a second run."""
 
 import csv
+import gzip
 import io
 import json
 from datetime import date, datetime, timedelta, timezone
@@ -301,3 +302,43 @@ def test_links_and_feedback_that_fit_nothing_are_skipped(vault):
     done = vault.import_(records, on_error="skip")
     assert (done.entries, done.links, done.feedback, done.skipped) == (2, 1, 1, 3)
     assert [fault.line for fault in done.errors] == [4, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        ({}, []),
+        ({"name": "title"}, []),
+        ({"name": "title", "rare": "attrs.rare", "meta.by": None}, []),
+        ({"subject": "title", "name": "description"}, ["subject"]),
+        ({"name": "title", "Rare": None, "meta.to": "attrs.to", "meta.by": "source"}, ["Rare", "meta.to"]),
+    ],
+)
+def test_names_in_map_that_no_record_has_are_noted(vault, names, missing):
+    records = [{"name": f"n{n}", "title": "t", "meta": {"by": "x"}} for n in range(3)]
+    records[2]["rare"] = 1
+    done = vault.import_(records, map=names)
+    assert done.entries == 3
+    said = (
+        f"map names what no record has: {', '.join(map(repr, missing))}; the first record has 'name', 'title', 'meta'"
+    )
+    assert done.notes == ((said,) if missing else ())
+    assert vault.import_([], map=names).notes == ()
+
+
+@pytest.mark.parametrize("name", [*FORMS, "lines.jsonl.gz", "text.md"])
+def test_what_gzip_packed_is_refused_by_name_and_taken_as_a_stream(tmp_path, vault, name):
+    path, text = tmp_path / name, FORMS.get(name, FORMS["lines.jsonl"])
+    path.write_bytes(gzip.compress(text.strip().encode()))
+    if name == "text.md":
+        (fault,) = vault.import_(path).errors
+        assert "packed by gzip: unpack it" in fault.message
+        return
+    with pytest.raises(EntryError, match="packed by gzip: unpack it"):
+        vault.import_(path)
+    with path.open("rb") as packed, pytest.raises(EntryError, match="packed by gzip: unpack it"):
+        vault.import_(packed)
+    assert len(vault) == 0
+    form = {"csv": "csv", "tsv": "tsv", "json": "json"}.get(name.rpartition(".")[2])
+    with gzip.open(path) as stream:
+        assert vault.import_(stream, format=form).entries == 4

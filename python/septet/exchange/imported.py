@@ -48,7 +48,7 @@ class Imported:
         unchanged: entries that were stored already just as they are; nothing was written for them.
         skipped: records that were not stored.
         errors: the first 100 of them.
-        notes: what was taken to mean something, such as dates without a zone.
+        notes: what was taken to mean something, such as dates without a zone, and names in ``map`` that no record has.
     """
 
     entries: int

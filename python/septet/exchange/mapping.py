@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import exact, shown
+from septet.arguments import cut, exact, shown
 from septet.entry import FIELDS
 from septet.errors import EntryError
 from septet.exchange.times import END_OF_DATES, Times
@@ -52,6 +52,9 @@ class Mapper:
         if not isinstance(given, str) or given not in ("attrs", "drop", "error"):
             raise EntryError(f"rest is {shown(rest)}: wanted 'attrs', 'drop' or 'error'")
         self.rest = given
+        #: The names in ``map`` that no record had so far, and what the first record has; None before it.
+        self._unseen = set(self.map)
+        self._first: list[Any] | None = None
         self._targets = frozenset(target for target in self.map.values() if target is not None)
 
     def fields(self, record: Mapping[Any, Any]) -> dict[str, Any]:
@@ -78,6 +81,14 @@ class Mapper:
                 raise EntryError(_no_title(record))
         return fields
 
+    def notes(self) -> list[str]:
+        """Return what there is to say about the names in ``map``, as sentences."""
+        if self._first is None or not self._unseen:
+            return []
+        missing = ", ".join(shown(name) for name in self.map if name in self._unseen)
+        seen = ", ".join(map(shown, self._first)) or "no fields"
+        return [f"map names what no record has: {cut(missing)}; the first record has {seen}"]
+
     def exported(self, record: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the fields of a record that `septet.Vault.export` wrote, which says what it means."""
         if self.map:
@@ -91,10 +102,14 @@ class Mapper:
     def _named(self, record: Mapping[Any, Any]) -> dict[str, Any]:
         """Return the record's fields by our names, the foreign ones in attrs, dropped or refused."""
         foreign = dict(record)
+        if self._first is None:
+            self._first = list(record)[:5]
         fields: dict[str, Any] = {}
         placed: dict[str, Any] = {}
         for name, target in self.map.items():
             found, value = _take(foreign, name)
+            if found:
+                self._unseen.discard(name)
             if not found or target is None or _missing(value):
                 continue
             if target.startswith("attrs."):

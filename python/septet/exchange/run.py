@@ -127,7 +127,7 @@ class _Loading:
             raise
         if self.progress is not None:
             self.progress(self.stored, self.stored)
-        notes = (*source.notes, *self.mapper.times.notes())
+        notes = (*source.notes, *self.mapper.times.notes(), *self.mapper.notes())
         return Imported(self.stored, linked, given, self.unchanged, self.skipped, tuple(self.faults), notes)
 
     def _read(self, source: Source) -> None:

@@ -38,6 +38,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 #: The first bytes of a file whose name says nothing.
 HEAD_BYTES = 4_096
+_GZIP = b"\x1f\x8b"
 
 
 def checked_format(format: object) -> Format | None:
@@ -80,6 +81,7 @@ def opened(source: Any, format: Format | None) -> Iterator[Source]:
         yield _named(Texts(path, every=format == "text"), path)
         return
     with _checked_file(path) as file:
+        _expect_unpacked(file, path)
         yield _named(_read(file, format or _SUFFIXES.get(path.suffix.lower()) or _guessed(file), file), path)
 
 
@@ -97,6 +99,16 @@ def _checked_file(path: Path) -> BinaryIO:
         raise EntryError(
             f"{printable(path)} {fault}; give an open stream (`-` on the command line) for a pipe"
         ) from None
+
+
+def _expect_unpacked(file: BinaryIO, path: Path) -> None:
+    try:
+        packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(0)
+    except OSError as fault:
+        raise EntryError(f"{path} cannot be read: {fault.strerror or fault}") from None
+    if packed:
+        raise EntryError(f"{path} is packed by gzip: unpack it, or give the stream gzip.open(path)")
 
 
 def _given(source: Any, format: Format | None) -> Source:
@@ -122,6 +134,8 @@ def _given(source: Any, format: Format | None) -> Source:
         begun = readline(MAX_LINE_CHARS + 1)
     except UnicodeDecodeError as fault:
         raise EntryError(f"the first lines are not UTF-8 ({fault.reason}): convert the source first") from None
+    if isinstance(begun, bytes) and begun.startswith(_GZIP):
+        raise EntryError("the stream is packed by gzip: unpack it, as gzip.open(stream) does")
     if _is_array(begun):
         from septet.exchange.values import JsonValues
 

@@ -129,6 +129,8 @@ def _entry(path: Path, name: str) -> dict[str, Any]:
             raise Unreadable(f"cannot be read: {fault.strerror}") from None
     if len(content) > MAX_FILE_BYTES:
         raise Unreadable(f"has more than {MAX_FILE_BYTES:,} bytes: split it, or add it by hand")
+    if content.startswith(b"\x1f\x8b"):
+        raise Unreadable("is packed by gzip: unpack it first")
     if b"\0" in content:
         raise Unreadable("is binary: it has NUL bytes")
     try:
