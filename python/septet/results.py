@@ -140,6 +140,7 @@ class Hit:
                 **more,
             }
         return {
+            "id": self.id,
             "entry": self.entry.to_dict(),
             "score": self.score,
             "breakdown": dict(self.breakdown),

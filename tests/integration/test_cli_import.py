@@ -90,7 +90,16 @@ def test_an_array_on_standard_input_is_known(septet, tmp_path, form):
     assert "stored 2 entries" in septet("-", *form, stdin=array)[1]
 
 
+@pytest.fixture
+def interruptible():
+    """Who starts the tests in the background has them ignore interrupts, and so would their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_path):
     lines = b"".join(b'{"title": "t %d"}\n' % number for number in range(5_200))
     command = [*MODULE, "-", "--vault", "v.db"]

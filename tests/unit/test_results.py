@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from septet import Entry, Hit
+from septet import Entry, Hit, Vault
 from septet.entry import Span, entries_of
 from septet.ranking.pool import searched_text
 from septet.results import hits_of
@@ -84,3 +84,10 @@ def test_light_hits_come_without_the_entry():
     assert (light.source, light.trust) == ("r", "unverified")
     told = light.to_dict()
     assert (told["source"], told["trust"]) == ("r", "unverified")
+
+
+@pytest.mark.parametrize("mode", ["full", "scan"])
+def test_a_hit_as_a_dict_begins_with_its_id(mode):
+    with Vault(":memory:") as vault:
+        vault.add(id="a", title="ducks")
+        assert next(iter(vault.search("ducks", mode=mode)[0].to_dict().items())) == ("id", "a")
