@@ -139,6 +139,10 @@ def test_what_is_no_cursor_is_refused(vault, cursor):
         (["id"] * 9, "1 to 8"),
         (["title", ("title", "desc")], "twice"),
         (None, "wanted one of"),
+        ("-created_at", r'wanted \("created_at", "desc"\)'),
+        (["title", "-attrs.pages"], r'wanted \("attrs.pages", "desc"\)'),
+        ("-nothing", "'nothing': wanted one of id, kind"),
+        ("-", "wanted one of id, kind"),
     ],
 )
 def test_an_order_that_does_not_exist_is_refused(vault, order_by, said):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from septet import QueryError, Vault
+from septet import Federation, QueryError, Vault
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
 
@@ -146,6 +146,15 @@ def test_a_query_without_a_word_gives_an_empty_result_with_a_note(vault, text):
     (note,) = results.notes
     wanted = "no letter or digit is left of the query" if text.strip() else "the query is empty"
     assert (note.code, note.cause) == ("no_terms", wanted)
+    assert "entries(where)" not in note.cure
+
+
+@pytest.mark.parametrize("text", ["", "!?"])
+@pytest.mark.parametrize("narrowed", [{"where": {"domain": "d"}}, {"domain": "d"}, {"kinds": "entry"}], ids=str)
+def test_a_filter_without_a_query_is_told_what_lists(vault, text, narrowed):
+    for asked in (vault, Federation({"agent": vault})):
+        (note,) = asked.search(text, **narrowed).notes
+        assert note.code == "no_terms" and "entries(where) lists what passes a filter" in note.cure
 
 
 @pytest.mark.parametrize("query", [None, 5, b"alpha", ["alpha"]])

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from septet.arguments import as_epoch, exact, shown, utf8, whole
+from septet.arguments import as_epoch, exact, printable, shown, utf8, whole
 from septet.errors import QueryError
 from septet.listing.names import Value
 from septet.query.facets import field_of
@@ -150,4 +150,8 @@ def _key(item: object) -> Key:
                 f"order_by is {shown(item)}: wanted a field, (field, 'asc') or (field, 'desc'); a list of several"
             )
         field, direction = item[0], exact(item[1])
+    elif isinstance(said := exact(item), str) and said.startswith("-"):
+        # As other libraries say it.
+        named = printable(field_of(said[1:], ORDER_FIELDS, "order_by"))
+        raise QueryError(f'order_by is {shown(item)}: wanted ("{named}", "desc") for what has most first')
     return Key(field_of(field, ORDER_FIELDS, "order_by"), direction == "desc")

@@ -290,7 +290,10 @@ def query_notes(plan: Plan, guesses: Mapping[str, str]) -> list[Note]:
         notes.append(guess_note(guesses, used=False))
     if not plan.query.terms and "text" in plan.legs:
         cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
-        notes.append(Note("no_terms", cause, "ask with at least one word"))
+        cure = "ask with at least one word"
+        if plan.filters:
+            cure += "; entries(where) lists what passes a filter without a query"
+        notes.append(Note("no_terms", cause, cure))
     if plan.query.cut:
         cause = f"the query is too long: its last {plan.query.cut} terms were left out"
         notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
