@@ -272,6 +272,10 @@ def valid(name: str, parameter: str, world: World) -> Any:
 BESIDE = {
     **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation")},
     **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation")},
+    **{
+        f"Federation.{method}": ["tier"]
+        for method in ("update_many", "rename_tag", "merge_domains", "purge", "link_many", "reset_feedback")
+    },
     "OpenAICompatibleEmbedder": ["model", "base_url"],
     "OllamaEmbedder": ["model"],
     **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},

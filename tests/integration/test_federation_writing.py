@@ -73,7 +73,7 @@ def test_forget_deletes_the_highest_memory_and_no_other_entry(both, tiers):
 
 def test_changes_by_filter_want_a_tier(both, tiers):
     for call in (both.delete, both.forget):
-        with pytest.raises(TierError, match="give tier=, one of agent, project, team"):
+        with pytest.raises(TierError, match="give tier=, one of 'agent', 'project', 'team'"):
             call(where={"domain": "d"})
     for call in (both.update_many, both.delete, both.purge):
         with pytest.raises(TierError, match="no tier 'nobody'"):
@@ -91,6 +91,26 @@ def test_changes_by_filter_want_a_tier(both, tiers):
     assert both.delete(where={"domain": "d"}, tier="project", dry_run=True) == 3
     assert both.delete(where={"domain": "d"}, tier="project") == 3 == both.purge(tier="project")
     assert held(tiers) == {"agent": "", "project": "", "team": "abc"}
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("update_many", [{"domain": "d"}]),
+        ("rename_tag", ["t", "u"]),
+        ("merge_domains", ["d", "e"]),
+        ("purge", []),
+        ("link_many", [[("b", "c")]]),
+        ("reset_feedback", []),
+    ],
+)
+def test_what_concerns_many_entries_says_which_tiers_there_are(both, tiers, method, arguments):
+    for given in ({}, {"tier": None}):
+        with pytest.raises(TierError, match="give tier=, one of 'agent', 'project', 'team'"):
+            getattr(both, method)(*arguments, **given)
+    with pytest.raises(TierError, match="no tier 'nobody'"):
+        getattr(both, method)(*arguments, tier="nobody")
+    assert [(e.domain, e.tags) for e in both.load(list("abcd"))] == [("d", ("t",))] * 4 and both.links("b") == []
 
 
 def test_links_join_entries_of_one_tier(both, tiers):

@@ -139,7 +139,7 @@ class WritableTiers(Parts):
         self,
         where: Mapping[str, object],
         *,
-        tier: str,
+        tier: str | None = None,
         merge_attrs: Mapping[str, object] | None = None,
         dry_run: bool = False,
         **changes: Unpack[BulkChanges],
@@ -147,30 +147,38 @@ class WritableTiers(Parts):
         """Change every entry of a tier that passes a filter; return how many passed; see `Vault.update_many`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).update_many(where, merge_attrs=merge_attrs, dry_run=dry_run, **changes)
+        return self._meant(tier).update_many(where, merge_attrs=merge_attrs, dry_run=dry_run, **changes)
 
     def rename_tag(
-        self, old: str, new: str, *, tier: str, where: Mapping[str, object] | None = None, dry_run: bool = False
+        self,
+        old: str,
+        new: str,
+        *,
+        tier: str | None = None,
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
     ) -> int:
         """Rename a tag in a tier; return how many entries had it; see `Vault.rename_tag`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).rename_tag(old, new, where=where, dry_run=dry_run)
+        return self._meant(tier).rename_tag(old, new, where=where, dry_run=dry_run)
 
-    def merge_domains(self, sources: str | Strings, into: str, *, tier: str, dry_run: bool = False) -> int:
+    def merge_domains(
+        self, sources: str | Strings, into: str, *, tier: str | None = None, dry_run: bool = False
+    ) -> int:
         """Move every entry of some domains of a tier into one; return how many; see `Vault.merge_domains`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).merge_domains(sources, into, dry_run=dry_run)
+        return self._meant(tier).merge_domains(sources, into, dry_run=dry_run)
 
     def delete(
         self,
@@ -189,7 +197,7 @@ class WritableTiers(Parts):
         """
         flag(dry_run, "dry_run", EntryError)
         if where is not None or tier is not None:
-            return self._by_filter(tier).delete(*ids, where=where, dry_run=dry_run)
+            return self._meant(tier).delete(*ids, where=where, dry_run=dry_run)
         return self._delete_each(ids_to_delete(ids), dry_run)
 
     def forget(
@@ -208,7 +216,7 @@ class WritableTiers(Parts):
             SeptetError: as that method.
         """
         if where is not None:
-            return self._by_filter(tier).forget(*ids, where=where, dry_run=dry_run)
+            return self._meant(tier).forget(*ids, where=where, dry_run=dry_run)
         flag(dry_run, "dry_run", EntryError)
         if tier is not None:
             return self._named(tier).forget(*ids, dry_run=dry_run)
@@ -217,7 +225,7 @@ class WritableTiers(Parts):
     def purge(
         self,
         *,
-        tier: str,
+        tier: str | None = None,
         expired: bool = False,
         older_than: float | timedelta | None = None,
         history_older_than: float | timedelta | None = None,
@@ -227,10 +235,10 @@ class WritableTiers(Parts):
         """Remove for good what nobody reads any more in a tier; return how many rows; see `Vault.purge`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).purge(
+        return self._meant(tier).purge(
             expired=expired, older_than=older_than, history_older_than=history_older_than, where=where, dry_run=dry_run
         )
 
@@ -295,15 +303,15 @@ class WritableTiers(Parts):
         self,
         items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]],
         *,
-        tier: str,
+        tier: str | None = None,
     ) -> int:
         """Store many links in a tier; return how many; see `Vault.link_many`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).link_many(items)
+        return self._meant(tier).link_many(items)
 
     def unlink(self, source: str, target: str, *, tier: str | None = None) -> bool:
         """Remove a link from the highest tier that has it, or from the tier named; return whether it existed.
@@ -335,28 +343,29 @@ class WritableTiers(Parts):
         given = feedback.checked(query, id, action, 0.0)
         self._holding(given.entry_id, tier).feedback(given.query, given.entry_id, action)
 
-    def reset_feedback(self, *, tier: str) -> int:
+    def reset_feedback(self, *, tier: str | None = None) -> int:
         """Delete all feedback of a tier; return how many rows were deleted; see `Vault.reset_feedback`.
 
         Raises:
-            TierError: there is no such tier.
+            TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._named(tier).reset_feedback()
+        return self._meant(tier).reset_feedback()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _into(self, tier: str | None) -> Vault:
         return self._first() if tier is None else self._named(tier)
 
-    def _by_filter(self, tier: str | None) -> Vault:
+    def _meant(self, tier: str | None) -> Vault:
         """Return the vault of a tier that must be named.
 
         Raises:
             TierError: it is not, or there is no such tier.
         """
         if tier is None:
-            raise TierError(f"where wants the tier that it is for: give tier=, one of {', '.join(self._vaults)}")
+            known = ", ".join(map(shown, self._vaults)) or "none"
+            raise TierError(f"what concerns many entries wants the tier that it is for: give tier=, one of {known}")
         return self._named(tier)
 
     def _delete_each(self, ids: list[str], dry_run: bool, *, memories: bool = False) -> int:
