@@ -137,9 +137,14 @@ def test_a_group_of_tasks_ends_when_one_fails(tmp_path):
                     await gate.held()
                     group.create_task(vault.add_many(5))
             assert [type(one) for one in caught.value.exceptions] == [EntryError]
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01):
-                    await vault.search("ducks")
+
+            async def late():
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.01):
+                        await vault.search("ducks")
+
+            # In a task of its own: the groups of Python 3.11.2 leave their parent with a cancellation.
+            await asyncio.create_task(late())
             gate.open.set()
             assert (await vault.search("ducks")).ids == []
 

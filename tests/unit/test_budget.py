@@ -31,7 +31,8 @@ def cost(hit):
 
 def scan_cost(hit):
     light = hit.to_dict()
-    texts = [light[name] for name in ("id", "title", "kind", "type", "domain", "severity", "snippet", "tier")]
+    names = ("id", "title", "kind", "type", "domain", "severity", "source", "trust", "snippet", "tier")
+    texts = [light[name] or "" for name in names]
     return math.ceil((sum(map(len, texts)) + len(json.dumps(light["tags"], separators=(",", ":")))) / 4)
 
 
