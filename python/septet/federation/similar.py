@@ -37,15 +37,7 @@ class SimilarInTiers(FindsSimilar, Parts):
     ) -> Results:
         """Find entries like an entry, a text or a vector, most similar first: near-duplicates, and more of a kind.
 
-        An entry is compared by its vector. One without a vector, and a text, are embedded as entries are, if the vault
-        has an embedder that answers; otherwise words are compared. All scores of one result are of one kind, which
-        ``results.weights`` names, and absolute: they depend on neither the limit nor the other results.
-
-        ``cosine``: the cosine of two vectors, of all entries that have one of the model; 1 is the same direction.
-        ``tfidf``: the cosine of two texts (title, description, context and tags of an entry) as TF-IDF vectors, the
-        weight of a word being its share of the text's words times ``ln((N + 1) / (n + 1)) + 1``, where ``n`` of ``N``
-        entries hold it; 1 is the same words in the same proportions. Both are exact, over every entry that passes the
-        filters. What has a cosine under 0.000001 is not similar, and never comes back.
+        Entries are compared, and scores mean, as in `Vault.similar`; ``results.weights`` names ``cosine`` or ``tfidf``.
 
         Args:
             id: an entry, which is left out itself, as are the parts that it was split into.
