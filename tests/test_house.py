@@ -59,6 +59,7 @@ FLOORS = (
     {"embedding"},
     {"tiers"},
     {"search", "searchable", "similar"},
+    {"files"},
     {"exchange", "vault", "stats", "federation", "index", "tfidf"},
     {"aio", "evaluation"},
     {"__init__"},

@@ -16,6 +16,8 @@ from septet.storage.tables import entries
 
 #: What rows have that version 1 had no columns for, and what is no column.
 NEWER = ("parent", "source", "trust", "created_given")
+#: Tables of version 6.
+FILES = "DROP TABLE roots; DROP TABLE files; DROP TABLE mentions; DROP TABLE staged;"
 FIRST = Path(__file__).with_name("data") / "schema-1.sql"
 
 
@@ -155,7 +157,7 @@ def test_an_upgrade_brings_the_terms_of_words_with_accents(tmp_path):
         sql.execute("UPDATE entries SET grams = '' WHERE title GLOB '*[^ -~]*'")
         sql.execute("INSERT INTO grams_fts (rowid, grams) SELECT row, grams FROM entries WHERE grams <> ''")
         sql.executescript(
-            "DROP INDEX entries_by_parent; DROP TABLE link_changes; DROP TABLE history; PRAGMA user_version = 3"
+            f"DROP INDEX entries_by_parent; DROP TABLE link_changes; DROP TABLE history; {FILES}PRAGMA user_version = 3"
         )
         for name in ("parent", "source", "trust"):
             sql.execute(f"ALTER TABLE entries DROP COLUMN {name}")
@@ -189,7 +191,7 @@ def test_a_vault_of_version_4_is_read_with_its_links_and_history_and_then_upgrad
         vault.link("a", "b")
         wanted = schema(path)
     with closing(sqlite3.connect(path)) as sql:
-        sql.executescript("DROP TABLE history; PRAGMA user_version = 4")
+        sql.executescript(f"DROP TABLE history; {FILES} PRAGMA user_version = 4")
         for name in ("source", "trust"):
             sql.execute(f"ALTER TABLE entries DROP COLUMN {name}")
     with Vault(path, read_only=True) as reader:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 MEMORY = ":memory:"
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 #: "SPTT": marks an SQLite file as a vault.
 APPLICATION_ID = 0x53505454
 BUSY_TIMEOUT_S = 10.0

@@ -48,6 +48,23 @@ _STEPS: Mapping[int, tuple[str, ...]] = MappingProxyType(
             "CREATE TABLE history (entry INTEGER NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL, "
             "call TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (entry, version)) WITHOUT ROWID",
         ),
+        6: (
+            "CREATE TABLE roots (root INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL "
+            "UNIQUE, options TEXT NOT NULL, identity TEXT NOT NULL, synced_at REAL, problem TEXT)",
+            "CREATE TABLE files (file INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, root INTEGER NOT NULL "
+            "REFERENCES roots (root), path TEXT NOT NULL, name TEXT NOT NULL, stem TEXT NOT NULL, kind TEXT "
+            "NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, hash TEXT NOT NULL, state TEXT NOT "
+            "NULL DEFAULT '{}', synced_at REAL NOT NULL, problem TEXT, UNIQUE (root, path))",
+            "CREATE INDEX files_by_name ON files (name)",
+            "CREATE INDEX files_by_stem ON files (stem)",
+            "CREATE TABLE mentions (chunk TEXT NOT NULL, file INTEGER NOT NULL, target TEXT NOT NULL, anchor "
+            "TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (chunk, target, anchor)) WITHOUT ROWID",
+            "CREATE INDEX mentions_by_file ON mentions (file)",
+            "CREATE INDEX mentions_by_target ON mentions (target)",
+            "CREATE TABLE staged (row INTEGER PRIMARY KEY, file INTEGER NOT NULL, hash TEXT NOT NULL, "
+            "text_hash TEXT NOT NULL, entry TEXT NOT NULL)",
+            "CREATE INDEX staged_by_file ON staged (file)",
+        ),
     }
 )
 

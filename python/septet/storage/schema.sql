@@ -1,4 +1,4 @@
--- Schema version 5 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
+-- Schema version 6 (storage/migrations.py brings older files here). Every row of `entries` carries the generation (the store's clock) that last wrote it.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -140,3 +140,54 @@ CREATE TABLE feedback (
     action     TEXT NOT NULL,
     created_at REAL NOT NULL
 );
+
+-- Folders whose files are kept as chunks: entries of kind 'chunk' with the file's `id` for parent (files/).
+CREATE TABLE roots (
+    root       INTEGER PRIMARY KEY,
+    path       TEXT NOT NULL UNIQUE,        -- absolute, links resolved
+    name       TEXT NOT NULL UNIQUE,        -- `source` of its chunks
+    options    TEXT NOT NULL,               -- JSON object: which files, and how they are read
+    identity   TEXT NOT NULL,               -- what made its chunks: chunker, version, sizes, redaction
+    synced_at  REAL,                        -- when the last whole sync ended, epoch seconds
+    problem    TEXT                         -- why the last sync of it failed
+);
+CREATE TABLE files (
+    file       INTEGER PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,        -- `parent` of its chunks; stays when the file is renamed
+    root       INTEGER NOT NULL REFERENCES roots (root),
+    path       TEXT NOT NULL,               -- below the root, with forward slashes
+    name       TEXT NOT NULL,               -- last part of the path, folded (NFC, lower case)
+    stem       TEXT NOT NULL,               -- the name without its ending
+    kind       TEXT NOT NULL,               -- 'text' or 'session'
+    size       INTEGER NOT NULL,            -- bytes, as of what is indexed
+    mtime_ns   INTEGER NOT NULL,
+    hash       TEXT NOT NULL,               -- SHA-256 of the bytes
+    state      TEXT NOT NULL DEFAULT '{}',  -- JSON object: of a session, where reading goes on
+    synced_at  REAL NOT NULL,               -- epoch seconds
+    problem    TEXT,                        -- why it is not indexed, or only in part
+    UNIQUE (root, path)
+);
+CREATE INDEX files_by_name ON files (name);
+CREATE INDEX files_by_stem ON files (stem);
+
+-- What chunks name in [[wiki]] and relative links, whether or not it exists.
+CREATE TABLE mentions (
+    chunk      TEXT    NOT NULL,            -- id of the entry
+    file       INTEGER NOT NULL,            -- the file it is in
+    target     TEXT    NOT NULL,            -- a folded path, name or stem
+    anchor     TEXT    NOT NULL,            -- a heading, '' for none
+    type       TEXT    NOT NULL,            -- 'wiki' or 'link'
+    PRIMARY KEY (chunk, target, anchor)
+) WITHOUT ROWID;
+CREATE INDEX mentions_by_file ON mentions (file);
+CREATE INDEX mentions_by_target ON mentions (target);
+
+-- Chunks made anew, in another way, while those made before still answer; one transaction takes them over.
+CREATE TABLE staged (
+    row        INTEGER PRIMARY KEY,
+    file       INTEGER NOT NULL,
+    hash       TEXT    NOT NULL,            -- of the bytes of the file that they were made from
+    text_hash  TEXT    NOT NULL,            -- of title, description, context
+    entry      TEXT    NOT NULL             -- JSON object: the fields of the entry, and what it mentions
+);
+CREATE INDEX staged_by_file ON staged (file);
