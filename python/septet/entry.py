@@ -72,6 +72,11 @@ class Entry:
         return cut + "..." if len(self.description) > SNIPPET_CHARS else cut
 
     @property
+    def citation(self) -> str | None:
+        """Where the text stands: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
+        return None if self.span is None else self.span.citation
+
+    @property
     def token_estimate(self) -> int:
         """The estimated number of model tokens of the whole entry: characters / 4, rounded up."""
         return math.ceil(self.text_chars / CHARS_A_TOKEN)
@@ -168,14 +173,14 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
     return made
 
 
-def previews(entries: Iterable[Entry]) -> list[tuple[str, int]]:
-    """Return the snippet and the token estimate of each entry."""
+def previews(entries: Iterable[Entry], snippet_chars: int = SNIPPET_CHARS) -> list[tuple[str, int]]:
+    """Return the first characters of the description and the token estimate of each entry."""
     found = []
     for entry in entries:
         # As the properties say; calls of theirs would be forty for ten entries.
         text = entry.description
         chars = entry.text_chars if entry.attrs else len(entry.title) + len(text) + len(entry.context)
-        snippet = text if len(text) <= SNIPPET_CHARS else text[:SNIPPET_CHARS] + "..."
+        snippet = text if len(text) <= snippet_chars else text[:snippet_chars] + "..."
         found.append((snippet, -(-chars // CHARS_A_TOKEN)))
     return found
 

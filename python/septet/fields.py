@@ -80,6 +80,12 @@ class Span:
     first_line: int
     last_line: int
 
+    @property
+    def citation(self) -> str:
+        """The lines as a reader looks them up: ``path#L5-L20``, ``path#L7`` for a single line."""
+        last = "" if self.last_line == self.first_line else f"-L{self.last_line}"
+        return f"{self.path}#L{self.first_line}{last}"
+
 
 class SpanFields(TypedDict):
     """A `Span` as a dict."""

@@ -56,6 +56,10 @@ class Found(Protocol):
         """Whether it may be relied on."""
 
     @property
+    def citation(self) -> str | None:
+        """The lines of a file that it stands in."""
+
+    @property
     def snippet(self) -> str:
         """A piece of its text."""
 
@@ -138,11 +142,11 @@ def _provenance(hit: Found) -> dict[str, object]:
     told: dict[str, object] = {"id": hit.id, "title": hit.title, "tier": hit.tier}
     told |= {} if hit.source is None else {"source": hit.source}
     told["trust"] = hit.trust
+    if hit.citation is not None:
+        told["at"] = hit.citation
     entry = hit.entry
     if entry is None:
         return {**told, "excerpt": True}
-    if entry.span is not None:
-        told["at"] = f"{entry.span.path}#L{entry.span.first_line}-L{entry.span.last_line}"
     try:
         told["updated"] = datetime.fromtimestamp(entry.updated_at, timezone.utc).date().isoformat()
     except (OverflowError, ValueError, OSError):

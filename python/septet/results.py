@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
-from septet.entry import Entry, previews
+from septet.entry import SNIPPET_CHARS, Entry, previews
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class Hit:
         source: where the text comes from; None where nobody said.
         trust: whether it may be relied on.
         parts: with ``group_by``, the other hits with the same parent, best first.
-        snippet: 120 characters around the best match in the description or the context, ``...`` where more stands
-            before or behind; the first 120 of the description where nothing matches, and in the documented profiles.
-            See `excerpt`.
+        snippet: characters around the best match in the description or the context, ``...`` where more stands before
+            or behind; the first ones of the description where nothing matches, and where the profile says so
+            (``text.snippet``): 120, unless its ``text.snippet_chars`` names another number. See `excerpt`.
     """
 
     id: str
@@ -62,7 +62,7 @@ class Hit:
     source: str | None = None
     trust: Trust = "trusted"
     parts: tuple[Hit, ...] = ()
-    _origin: tuple[Entry, SoughtParts] | None = field(default=None, repr=False, compare=False)
+    _origin: tuple[Entry, SoughtParts, int] | None = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:
 
@@ -72,9 +72,15 @@ class Hit:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             from septet.matches import Sought, passage_of
 
-            entry, parts = self._origin
-            object.__setattr__(self, "snippet", passage_of(entry, Sought(*parts)))
+            entry, parts, chars = self._origin
+            object.__setattr__(self, "snippet", passage_of(entry, Sought(*parts), chars))
             return self.snippet
+
+    @property
+    def citation(self) -> str | None:
+        """Where the text stands: ``path#L5-L20``, ``path#L7`` for a single line; None without a span."""
+        entry = self.entry if self._origin is None else self._origin[0]
+        return None if entry is None else entry.citation
 
     @property
     def matches(self) -> tuple[Match, ...]:
@@ -87,7 +93,7 @@ class Hit:
             return ()
         from septet.matches import Sought, matches_of
 
-        entry, parts = self._origin
+        entry, parts, _ = self._origin
         return matches_of(entry, Sought(*parts))
 
     def excerpt(
@@ -113,12 +119,14 @@ class Hit:
             raise QueryError(f"hit {self.id!r} comes from no search: it knows no query")
         from septet.matches import Sought, excerpt_of
 
-        entry, parts = self._origin
+        entry, parts, _ = self._origin
         return excerpt_of(entry, Sought(*parts), chars, marks, escape)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict: the whole entry with its scores, or the light fields in mode ``scan``."""
         more: dict[str, Any] = {"parts": [part.to_dict() for part in self.parts]} if self.parts else {}
+        if (citation := self.citation) is not None:
+            more["citation"] = citation
         if self.entry is None:
             if self.parent is not None:
                 more["parent"] = self.parent
@@ -182,15 +190,17 @@ def hits_of(
     full: bool,
     sought: SoughtParts | None = None,
     around: bool = False,
+    snippet_chars: int = SNIPPET_CHARS,
 ) -> tuple[Hit, ...]:
     """Return ranked entries as hits, with the whole entries if they are wanted.
 
     Args:
         sought: what the query looks for in them.
         around: their snippets are around the best match.
+        snippet_chars: how long these are.
     """
     hits = []
-    for entry, found, (snippet, tokens) in zip(entries, scored, previews(entries)):
+    for entry, found, (snippet, tokens) in zip(entries, scored, previews(entries, snippet_chars)):
         score, tier, breakdown, signals, confidence, raw = found
         hit: Any = _Filling()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
@@ -201,7 +211,7 @@ def hits_of(
         hit.breakdown, hit.signals, hit.confidence, hit.raw = breakdown, signals, confidence, raw
         hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
         hit.source, hit.trust = entry.source, entry.trust
-        hit._origin = None if sought is None else (entry, sought)
+        hit._origin = None if sought is None else (entry, sought, snippet_chars)
         hit.__class__ = Hit
         hits.append(hit)
     return tuple(hits)

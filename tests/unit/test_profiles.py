@@ -89,7 +89,8 @@ def test_a_changed_profile_without_a_name_says_what_it_was_made_from():
 
 # fmt: off
 TEXT_RULES = {
-    "stop_words": "keep", "grams": True, "max_terms": 256, "snippet": "match", "typos": True,
+    "stop_words": "keep", "grams": True, "max_terms": 256, "snippet": "match", "snippet_chars": 120,
+    "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
     "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
     "k1": 1.2, "b": 0.75,
@@ -130,7 +131,8 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
         "graph": {"anchors": 5, "most_links": None, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
         "cuts": {
             "limit": 10,
-            "factor": 3,
+            "minimum": 30,
+            "maximum": None,
             "minimum": 30,
             "guard_below": 50,
             "budget": "skip",

@@ -143,9 +143,8 @@ def entry(out: Console, found: Entry) -> None:
     facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
     out.print(Text(flat(found.title), style="bold"))
     out.print(Text(flat(found.id) + "  " + flat(" ".join(facts)), style="dim"))
-    if found.span is not None:
-        lines = f"#L{found.span.first_line}-L{found.span.last_line}"
-        out.print(Text(flat(found.span.path) + lines, style="dim"))
+    if found.citation is not None:
+        out.print(Text(flat(found.citation), style="dim"))
     for text in (found.context, found.description):
         if text:
             out.print(Text("\n" + text))
@@ -183,8 +182,11 @@ def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) ->
     if ids:
         line.append(one_line(hit.title, max(20, left), ascii_only=plain), style="bold")
         out.print(line)
-        second = Text(f"       {flat(hit.id)}", style="cyan")
-        if described := _described(hit, WIDTH - 9 - len(hit.id), plain):
+        name = flat(hit.id)
+        if hit.citation is not None:
+            name += "  " + one_line(hit.citation, max(20, WIDTH // 2), ascii_only=plain)
+        second = Text(f"       {name}", style="cyan")
+        if described := _described(hit, WIDTH - 9 - len(name), plain):
             second.append("  " + described, style="dim")
         out.print(second)
         return

@@ -208,13 +208,14 @@ def make_plan(
     if (options["where"] is not None or web is not None) and not memories:
         memories = _asks_memories(filters)
     given, tags, model = options["query_vector"], options["tags"], options["model"]
+    taken = max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
+    taken = taken if cuts.maximum is None or taken < cuts.maximum else cuts.maximum
     plan = Plan(
         query=parse(query, chosen.text),
         profile=chosen,
         mode=mode,  # type: ignore[arg-type]
         limit=limit,
-        candidates=max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
-        * (PARTS if group_by else 1),
+        candidates=taken * (PARTS if group_by else 1),
         filters=filters,
         now=now if options["as_of"] is None else _moment(options["as_of"]),
         include_expired=options["include_expired"],

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.checked import Bounds, Checked
+from septet.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
 from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
 from septet.ranking.fusion import ConfidenceNumbers, Expression, Missing, estimates, formula, names
@@ -98,6 +99,7 @@ class TextRules(Checked):
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
+        snippet_chars: how many characters of the text it has at most.
         typos: guess at words that no entry holds, with a note; the guesses are searched for where nothing else matches.
         k1: how slowly more occurrences of a word tell more: near 0 one is as good as many.
         b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
@@ -108,6 +110,7 @@ class TextRules(Checked):
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
     snippet: Literal["match", "start"] = "match"
+    snippet_chars: Annotated[int, Bounds(ge=1, le=1_000_000)] = SNIPPET_CHARS
     typos: bool = True
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
     k1: Annotated[float, Bounds(ge=0.01, le=1_000)] = K1
@@ -193,7 +196,8 @@ class Cuts(Checked):
 
     Attributes:
         limit: results when the caller names no limit.
-        factor, minimum: each leg of each tier takes ``max(factor * limit, minimum)`` candidates.
+        factor, minimum, maximum: each leg of each tier takes ``min(maximum, max(factor * limit, minimum))`` candidates;
+            a maximum of None is none.
         guard_below: small-corpus guard. With no explicit limit, fewer full-text matches than this, and more than half
             of them about to be dropped, every result is returned; 0 turns it off.
         budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with
@@ -204,6 +208,7 @@ class Cuts(Checked):
     limit: AtLeastOne = 10
     factor: Many = 3
     minimum: AtLeastOne = 30
+    maximum: AtLeastOne | None = None
     guard_below: Count = 50
     budget: Literal["skip", "stop"] = "skip"
     confident_score: Bounded | None = None

@@ -352,8 +352,8 @@ def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: S
         scored.append((score, tiers[tier].name, breakdown, signals, confidence, raw or NO_VALUES))
     query, rules = one.plan.query, one.plan.profile.text
     sought = (query.terms, query.begun, query.grams)
-    around = rules.snippet == "match"
-    return hits_of(entries_of(whole), scored, full=one.plan.mode == "full", sought=sought, around=around)
+    full, around, chars = one.plan.mode == "full", rules.snippet == "match", rules.snippet_chars
+    return hits_of(entries_of(whole), scored, full=full, sought=sought, around=around, snippet_chars=chars)
 
 
 def _results(
