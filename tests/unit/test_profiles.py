@@ -131,9 +131,9 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
         "graph": {"anchors": 5, "most_links": None, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
         "cuts": {
             "limit": 10,
+            "factor": 3,
             "minimum": 30,
             "maximum": None,
-            "minimum": 30,
             "guard_below": 50,
             "budget": "skip",
             "confident_score": None,
