@@ -92,6 +92,13 @@ pub enum Error {
         /// The reason, in words.
         reason: String,
     },
+    /// A text is no glob.
+    Glob {
+        /// The text seen.
+        glob: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A file of arrays is of another format.
     Foreign,
     /// A file of arrays is not what it should be.
@@ -131,6 +138,7 @@ impl fmt::Display for Error {
                 write!(f, "the query term {term:?} is cut into several index terms; only SQLite answers phrases")
             }
             Self::File { path, reason, .. } => write!(f, "{path}: {reason}"),
+            Self::Glob { glob, reason } => write!(f, "{glob:?} is no glob as in .gitignore: {reason}"),
             Self::Foreign => write!(f, "a file of arrays is of another format"),
             Self::Damaged { what } => write!(f, "a file of arrays is damaged or not one: {what} is wrong"),
             Self::Missing { what } => write!(f, "{what} are missing"),

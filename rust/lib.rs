@@ -1,5 +1,5 @@
 //! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion,
-//! the forward pass of sentence models, long texts cut into windows.
+//! the forward pass of sentence models, long texts cut into windows, the files below a folder.
 //!
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
@@ -21,6 +21,7 @@ pub mod simd;
 pub mod terms;
 pub mod text;
 pub mod vectors;
+pub mod walk;
 
 #[cfg(feature = "python")]
 pub mod python;

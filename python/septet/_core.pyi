@@ -929,6 +929,42 @@ def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
     Each is its first character, the one behind its last, and the lines, from 1, of its first and last word.
     """
 
+# -- files below a folder --------------------------------------------------------------------------------------------
+
+def walk_folder(
+    folder: str,
+    *,
+    prefix: str = "",
+    within: Sequence[str] = ...,
+    endings: Sequence[str] = ...,
+    any_case: bool = False,
+    sessions: bool = False,
+    hidden: bool = False,
+    ignore_files: Sequence[str] = ...,
+    include: Sequence[str] = ...,
+    exclude: Sequence[str] = ...,
+    pattern: str | None = None,
+) -> tuple[
+    list[tuple[str, str | None, int, int, bool]],
+    list[tuple[str, str | None]],
+    list[tuple[str, str | None]],
+    list[tuple[str, str, str]],
+]:
+    """List files, links, folders and problems below a folder, in the order of paths; follows no link, never raises.
+
+    A path is below the folder, as text, and as the system has it where that is something else. A file has its size in
+    bytes, its time in nanoseconds since 1970, and whether it is a session log; a problem a path, a reason, a detail.
+    ``within`` bounds the walk to paths and what is below them. ``include`` and ``exclude`` are globs as in .gitignore
+    for paths with ``prefix`` before them, ``pattern`` one for paths below the folder. Links are listed that lead to a
+    folder, or have the name of a file that is wanted.
+    """
+
+def check_globs(globs: Sequence[str]) -> None:
+    """Raise ValueError unless all of these are globs in the syntax of .gitignore."""
+
+def shown_path(path: str) -> tuple[str, str | None]:
+    """Return the text that `walk_folder` gives for a path, and the path where that is something else."""
+
 # -- arrays in files -------------------------------------------------------------------------------------------------
 
 @final

@@ -27,6 +27,7 @@ mod search;
 mod terms;
 mod text;
 mod vectors;
+mod walk;
 
 type Doubles<'py> = Bound<'py, PyArray1<f64>>;
 type Integers<'py> = Bound<'py, PyArray1<i64>>;
@@ -247,6 +248,8 @@ mod _core {
     use super::text::windows;
     #[pymodule_export]
     use super::vectors::{Sample, cosine_at, kernel, kernels, query_vector, row_keys, top_k, unit_rows};
+    #[pymodule_export]
+    use super::walk::{check_globs, shown_path, walk_folder};
     use pyo3::prelude::*;
 
     /// The stub lists the names; a second list would have to be kept equal to it.

@@ -82,6 +82,13 @@ CHOICES: Mapping[str, str] = {
     "missing-entries-are-errors": "A link to an entry that does not exist raises.",
     "explicit-key-wins": "A key in the configuration wins over the pool, as documented; in the recorded system the "
     "pool wins.",
+    "curated-files-of-both-versions": "MEMORY.md, memory.md and USER.md all count, the first two as documented, the "
+    "last as later versions do; the recorded versions know two of the three each.",
+    "what-is-left-out-is-told": "A link that is not followed, a path that is missing and a file of another ending are "
+    "reported; the recorded system passes them over in silence.",
+    "memory-paths-are-below-the-root": "A path that leads out of the root, is absolute, has backslashes on a system "
+    "where they are letters, or names a file that is never listed is no memory path; the recorded check of a path says "
+    "yes to all of these.",
     "network-errors-are-tried-again": "A broken connection and a timeout pass as a 503 does; the recorded systems give "
     "up at once.",
     "vectors-in-base64": "OpenAI and Voyage are asked for vectors in base64, a quarter of the size; the recorded "

@@ -1,0 +1,101 @@
+//! The files below a folder.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+
+use crate::Error;
+use crate::walk::{self, Globs, Wanted};
+
+/// A path as text, and as the system has it where that is something else.
+type Shown = (String, Option<OsString>);
+type File = (String, Option<OsString>, u64, i64, bool);
+type Walked = (Vec<File>, Vec<Shown>, Vec<Shown>, Vec<(String, &'static str, String)>);
+
+/// Look at everything below a folder.
+#[pyfunction]
+#[pyo3(signature = (folder, *, prefix="", within=Vec::new(), endings=Vec::new(), any_case=false, sessions=false, hidden=false, ignore_files=Vec::new(), include=Vec::new(), exclude=Vec::new(), pattern=None))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of the caller's")]
+pub(super) fn walk_folder(
+    py: Python<'_>,
+    folder: PathBuf,
+    prefix: &str,
+    within: Vec<PathBuf>,
+    endings: Vec<String>,
+    any_case: bool,
+    sessions: bool,
+    hidden: bool,
+    ignore_files: Vec<String>,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    pattern: Option<&str>,
+) -> PyResult<Walked> {
+    let wanted = Wanted {
+        prefix: PathBuf::from(prefix),
+        within,
+        endings,
+        any_case,
+        sessions,
+        hidden,
+        ignore_files,
+        include: globs(&include)?,
+        exclude: globs(&exclude)?,
+        pattern: globs(pattern.as_slice())?,
+    };
+    Ok(py.detach(|| {
+        let found = walk::walk(&folder, wanted);
+        let files = found.files.into_iter().map(|file| {
+            let (path, raw) = shown(&file.path);
+            (path, raw, file.size, file.mtime_ns, file.session)
+        });
+        let problems = found.problems.into_iter().map(|one| (shown(&one.path).0, one.reason.name(), one.detail));
+        (
+            files.collect(),
+            found.links.iter().map(|path| shown(path)).collect(),
+            found.folders.iter().map(|path| shown(path)).collect(),
+            problems.collect(),
+        )
+    }))
+}
+
+/// Raise unless all of these are globs in the syntax of gitignore.
+#[pyfunction]
+pub(super) fn check_globs(globs: Vec<String>) -> PyResult<()> {
+    self::globs(&globs).map(drop)
+}
+
+/// The text that stands for a path, as `walk_folder` makes it, and the path where that is something else.
+#[pyfunction]
+pub(super) fn shown_path(path: PathBuf) -> Shown {
+    shown(&path)
+}
+
+fn globs(globs: &[impl AsRef<str>]) -> PyResult<Globs> {
+    Globs::new(globs.iter().map(AsRef::as_ref))
+        .map_err(|(at, fault)| Error::Glob { glob: globs[at].as_ref().to_owned(), reason: fault }.into())
+}
+
+fn shown(path: &Path) -> Shown {
+    let text = if cfg!(windows) {
+        path.to_str().map(|text| text.replace('\\', "/"))
+    } else {
+        path.to_str().map(str::to_owned)
+    };
+    match text {
+        Some(text) => (text, None),
+        None => (escaped(path.as_os_str()), Some(path.as_os_str().to_owned())),
+    }
+}
+
+/// A name that is no text: bytes that are no UTF-8 become `\xHH`.
+fn escaped(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}

@@ -1,0 +1,65 @@
+//! What a walk could not read, and why.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use ignore::Error;
+
+/// Why something below a folder is not among what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It cannot be read: what is below it is unknown, not gone.
+    Unreadable,
+    /// It went away while it was looked at.
+    Vanished,
+    /// It has the name of a file that is wanted, but is a pipe, a socket or a device.
+    NotAFile,
+    /// It has a rule that is no glob; its other rules hold.
+    BadRule,
+}
+
+impl Reason {
+    /// The reason in one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Vanished => "vanished",
+            Self::NotAFile => "not_a_file",
+            Self::BadRule => "bad_rule",
+        }
+    }
+}
+
+/// Something below a folder that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Its path below the folder; the empty one for the folder itself.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+    /// What the system says of it.
+    pub detail: String,
+}
+
+/// The problems that a fault of the walk stands for.
+pub(super) fn of(folder: &Path, fault: &Error) -> Vec<Problem> {
+    let mut found = Vec::new();
+    collect(folder, fault, folder, &mut found);
+    found
+}
+
+fn collect(folder: &Path, fault: &Error, at: &Path, found: &mut Vec<Problem>) {
+    let (reason, detail) = match fault {
+        Error::Partial(faults) => {
+            faults.iter().for_each(|fault| collect(folder, fault, at, found));
+            return;
+        }
+        Error::WithPath { path, err } => return collect(folder, err, path, found),
+        Error::WithDepth { err, .. } => return collect(folder, err, at, found),
+        Error::Io(fault) if fault.kind() == ErrorKind::NotFound => (Reason::Vanished, fault.to_string()),
+        Error::Io(fault) => (Reason::Unreadable, fault.to_string()),
+        other => (Reason::BadRule, other.to_string()),
+    };
+    let path = at.strip_prefix(folder).unwrap_or(at).to_owned();
+    found.push(Problem { path, reason, detail });
+}

@@ -1,0 +1,172 @@
+use std::fs::{create_dir_all, write};
+use std::path::{Path, PathBuf};
+
+use super::{Globs, Reason, Wanted, is_session, walk};
+
+/// A folder of its own for each test, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let folder = std::env::temp_dir().join(format!("septet-walk-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        create_dir_all(&folder).unwrap();
+        for (path, text) in files {
+            let path = folder.join(path);
+            create_dir_all(path.parent().unwrap()).unwrap();
+            write(path, text).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn paths(&self, wanted: Wanted) -> Vec<String> {
+        walk(&self.0, wanted).files.iter().map(|file| file.path.display().to_string()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn texts() -> Wanted {
+    let names = [".gitignore", ".septetignore"];
+    Wanted {
+        endings: vec![".md".to_owned()],
+        ignore_files: names.map(str::to_owned).to_vec(),
+        sessions: true,
+        ..Wanted::default()
+    }
+}
+
+#[test]
+fn files_come_with_size_and_time_in_the_order_of_paths() {
+    let folder = Folder::new("order", &[("b.md", "12345"), ("a/z.md", "1"), ("a/b/c.md", ""), ("x.png", "1")]);
+    let walked = walk(&folder.0, texts());
+    let found: Vec<_> = walked.files.iter().map(|file| (file.path.to_str().unwrap(), file.size)).collect();
+    assert_eq!(found, [("a/b/c.md", 0), ("a/z.md", 1), ("b.md", 5)]);
+    assert_eq!(walked.folders, ["", "a", "a/b"].map(PathBuf::from));
+    let changed = std::fs::metadata(folder.0.join("b.md")).unwrap().modified().unwrap();
+    let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    assert_eq!(walked.files[2].mtime_ns as u128, since);
+}
+
+#[test]
+fn rules_hold_without_a_repository_and_the_own_file_overrides_them() {
+    let files = [
+        (".gitignore", "build/\n*.tmp.md\n"),
+        (".septetignore", "!keep.tmp.md\nsecret.md\n"),
+        ("a.md", ""),
+        ("x.tmp.md", ""),
+        ("keep.tmp.md", ""),
+        ("build/b.md", ""),
+        ("deep/build/b.md", ""),
+        ("deep/.gitignore", "/only-here.md\n"),
+        ("deep/only-here.md", ""),
+        ("deep/er/only-here.md", ""),
+        ("deep/secret.md", ""),
+    ];
+    let folder = Folder::new("rules", &files);
+    assert_eq!(folder.paths(texts()), ["a.md", "deep/er/only-here.md", "keep.tmp.md"]);
+    let own = Wanted { ignore_files: vec![".septetignore".to_owned()], ..texts() };
+    assert_eq!(folder.paths(own).len(), 7);
+}
+
+#[test]
+fn hidden_ones_are_found_only_when_wanted() {
+    let folder = Folder::new("hidden", &[(".a.md", ""), (".b/c.md", ""), ("d.md", "")]);
+    assert_eq!(folder.paths(texts()), ["d.md"]);
+    assert_eq!(folder.paths(Wanted { hidden: true, ..texts() }), [".a.md", ".b/c.md", "d.md"]);
+}
+
+#[test]
+fn globs_see_the_path_with_its_prefix() {
+    let folder = Folder::new("globs", &[("a.md", ""), ("docs/b.md", ""), ("docs/old/c.md", ""), ("d.md", "")]);
+    let globs = |globs: &[&str]| Globs::new(globs.iter().copied()).unwrap();
+    assert_eq!(folder.paths(Wanted { include: globs(&["docs/"]), ..texts() }), ["docs/b.md", "docs/old/c.md"]);
+    let both = Wanted { include: globs(&["/docs/**", "/a.md"]), exclude: globs(&["old"]), ..texts() };
+    assert_eq!(folder.paths(both), ["a.md", "docs/b.md"]);
+    let beside = Wanted { prefix: PathBuf::from("../beside"), include: globs(&["../beside/docs/"]), ..texts() };
+    assert_eq!(folder.paths(beside), ["docs/b.md", "docs/old/c.md"]);
+    let nothing = Wanted { prefix: PathBuf::from("out/in"), exclude: globs(&["/out/"]), ..texts() };
+    assert!(folder.paths(nothing).is_empty());
+    assert_eq!(folder.paths(Wanted { pattern: globs(&["/*/b.md"]), ..texts() }), ["docs/b.md"]);
+    for wrong in ["", "  ", "# no", "{a"] {
+        assert!(Globs::new(["fine", wrong]).is_err_and(|(at, _)| at == 1), "{wrong}");
+    }
+}
+
+#[test]
+fn one_path_is_found_by_the_rules_that_all_are_found_by() {
+    let files = [(".gitignore", "no/\n"), ("a/b.md", ""), ("a/c.md", ""), ("a/b/d.md", ""), ("no/e.md", "")];
+    let folder = Folder::new("one", &files);
+    let within = |path: &str| folder.paths(Wanted { within: vec![PathBuf::from(path)], ..texts() });
+    for path in folder.paths(texts()) {
+        assert_eq!(within(&path), [path]);
+    }
+    assert!(within("no/e.md").is_empty());
+    assert_eq!(within("a/b"), ["a/b/d.md"]);
+    assert_eq!(within("a"), ["a/b.md", "a/b/d.md", "a/c.md"]);
+}
+
+#[test]
+fn names_of_session_logs_are_known() {
+    for name in ["a.jsonl", ".jsonl", "a.jsonl.reset.2026-01-01T00-00-00.000Z"] {
+        assert!(is_session(name), "{name}");
+    }
+    for name in ["a.json", "a.jsonl.bak", "a.jsonl.reset.", "jsonl", "a.JSONL"] {
+        assert!(!is_session(name), "{name}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
+    let walked = walk(Path::new("/no/such/folder"), texts());
+    assert_eq!(walked.problems.len(), 1);
+    assert_eq!(walked.problems[0].reason, Reason::Vanished);
+    assert!(walked.files.is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_are_listed_and_not_read() {
+    use std::os::unix::fs::symlink;
+    let folder = Folder::new("links", &[("a/b.md", ""), ("c.md", ""), ("n.png", "")]);
+    for (to, name) in
+        [("a", "dir"), ("c.md", "l.md"), ("gone", "broken.md"), ("gone", "gone"), (".", "a/up"), ("n.png", "p")]
+    {
+        symlink(to, folder.0.join(name)).unwrap();
+    }
+    assert!(std::process::Command::new("mkfifo").arg(folder.0.join("pipe.md")).status().unwrap().success());
+    let walked = walk(&folder.0, texts());
+    assert_eq!(walked.links, ["a/up", "broken.md", "dir", "l.md"].map(PathBuf::from));
+    assert_eq!(walked.files.len(), 2);
+    assert_eq!(walked.problems.len(), 1);
+    assert_eq!(
+        (walked.problems[0].reason, walked.problems[0].path.as_path()),
+        (Reason::NotAFile, Path::new("pipe.md"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_whose_rules_cannot_be_read_is_left_out() {
+    let folder = Folder::new("pipe", &[("a/b.md", ""), ("c/d.md", "")]);
+    assert!(std::process::Command::new("mkfifo").arg(folder.0.join("a/.gitignore")).status().unwrap().success());
+    let walked = walk(&folder.0, texts());
+    assert_eq!(walked.problems.len(), 1);
+    assert_eq!((walked.problems[0].reason, walked.problems[0].path.as_path()), (Reason::Unreadable, Path::new("a")));
+    assert_eq!(walked.files[0].path, Path::new("c/d.md"));
+    let root = walk(&folder.0.join("a"), texts());
+    assert_eq!((root.files.len(), root.problems.len()), (0, 1));
+}
+
+#[test]
+fn a_rule_that_is_no_glob_is_told_and_the_others_hold() {
+    let folder = Folder::new("bad", &[(".gitignore", "{a\nb.md\n"), ("b.md", ""), ("c.md", "")]);
+    let walked = walk(&folder.0, texts());
+    assert_eq!(walked.files.len(), 1);
+    assert_eq!(walked.problems.iter().map(|one| one.reason).collect::<Vec<_>>(), [Reason::BadRule]);
+    assert_eq!(walked.problems[0].path, Path::new(".gitignore"));
+}
