@@ -83,6 +83,11 @@ pub enum Error {
     },
     /// A vectorizer was used before it was fitted.
     NotFitted,
+    /// A pattern is malformed, or too large.
+    Pattern {
+        /// What the parser says.
+        reason: String,
+    },
     /// The system does not read or write a file.
     File {
         /// The file.
@@ -142,6 +147,7 @@ impl fmt::Display for Error {
             Self::Foreign => write!(f, "a file of arrays is of another format"),
             Self::Damaged { what } => write!(f, "a file of arrays is damaged or not one: {what} is wrong"),
             Self::Missing { what } => write!(f, "{what} are missing"),
+            Self::Pattern { reason } => write!(f, "a pattern cannot be used: {reason}"),
             Self::NotFitted => write!(f, "the vectorizer is not fitted; call fit first"),
         }
     }

@@ -155,6 +155,7 @@ class World:
             "EmbeddingCache": self.cache,
             "Evaluation": self.evaluation,
             "Tuning": self.tuning,
+            "Redactor": septet.Redactor(),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
         }[name]
@@ -224,6 +225,8 @@ VALID: dict[str, Callable[[World], Any]] = {
     "top_k.query": lambda w: [1.0, 0.0, 0.0],
     "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},
     "resolve.profile": lambda w: "septet",
+    "RedactionRule.name": lambda w: "badge",
+    "RedactionRule.pattern": lambda w: "B-[0-9]+",
     "data": lambda w: {},
     "Profile.data": lambda w: septet.profiles.BUILTIN["septet"].to_dict(),
 }

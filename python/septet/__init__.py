@@ -109,6 +109,8 @@ if TYPE_CHECKING:
         Trust as Trust,
         VectorLike as VectorLike,
     )
+    from septet.files.redaction import Redacted as Redacted, Redactor as Redactor
+    from septet.files.secrets import RedactionRule as RedactionRule
     from septet.index import (
         Metric as Metric,
         Nearest as Nearest,
@@ -190,6 +192,8 @@ else:
             "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
             "Severity Span SpanFields Split Strings Time Trust VectorLike"
         ),
+        "files.redaction": "Redacted Redactor",
+        "files.secrets": "RedactionRule",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",
         "listing.request": "OrderBy",

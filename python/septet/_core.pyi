@@ -929,6 +929,23 @@ def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
     Each is its first character, the one behind its last, and the lines, from 1, of its first and last word.
     """
 
+@final
+class Redactions:
+    """Rules that mask secrets, ready to run: patterns with how to mask and what to check (`septet.files.redaction`)."""
+
+    def __new__(cls, rules: Sequence[tuple[str, str, str]]) -> Redactions:
+        """Make rules ready.
+
+        Raises:
+            ValueError: a pattern is malformed or too large, or a mask or check unknown.
+        """
+
+    def redact(self, text: str) -> tuple[str, list[int]]:
+        """Return the text with its secrets masked, and how many each rule found; in linear time."""
+
+    def redact_all(self, texts: Sequence[str]) -> list[tuple[int, str, list[int]]]:
+        """Return of those texts that hold secrets the position, the masked text, and how many each rule found."""
+
 # -- files below a folder --------------------------------------------------------------------------------------------
 
 def walk_folder(

@@ -209,6 +209,7 @@ const _: () = {
     python_can_hold::<terms::SpellingStatistics>();
     python_can_hold::<terms::TermIndex>();
     python_can_hold::<terms::TfidfVectorizer>();
+    python_can_hold::<text::Redactions>();
     python_can_hold::<vectors::Sample>();
 };
 
@@ -245,7 +246,7 @@ mod _core {
         stop_words, tokenize, words,
     };
     #[pymodule_export]
-    use super::text::windows;
+    use super::text::{Redactions, windows};
     #[pymodule_export]
     use super::vectors::{Sample, cosine_at, kernel, kernels, query_vector, row_keys, top_k, unit_rows};
     #[pymodule_export]

@@ -1,9 +1,14 @@
-//! Long texts cut into windows.
+//! Long texts cut into windows; secrets masked.
+
+use std::borrow::Cow;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 
 use super::count;
+use crate::Error;
 use crate::text;
+use crate::text::{Check, Mask};
 
 /// Cut a text into windows of about so many words.
 #[pyfunction]
@@ -19,4 +24,63 @@ pub(super) fn windows(py: Python<'_>, text: &str, words: i64) -> PyResult<Vec<(u
         });
         Ok(found.collect())
     })
+}
+
+/// Rules that mask secrets, ready to run.
+#[pyclass(frozen, module = "septet._core")]
+pub(super) struct Redactions(text::Redactor);
+
+#[pymethods]
+impl Redactions {
+    #[new]
+    fn new(rules: Vec<(String, String, String)>) -> PyResult<Self> {
+        let named = rules.iter().map(|(pattern, mask, check)| Ok((pattern.as_str(), a_mask(mask)?, a_check(check)?)));
+        Ok(Self(text::Redactor::new(named.collect::<PyResult<Vec<_>>>()?)?))
+    }
+
+    /// Return the text with its secrets masked, and how many each rule found.
+    fn redact(&self, py: Python<'_>, text: PyBackedStr) -> (String, Vec<usize>) {
+        py.detach(|| {
+            let mut counts = vec![0; self.0.len()];
+            let made = self.0.redact(&text, &mut counts).into_owned();
+            (made, counts)
+        })
+    }
+
+    /// Return of those texts that hold secrets the position, the masked text, and how many each rule found.
+    fn redact_all(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> Vec<(usize, String, Vec<usize>)> {
+        py.detach(|| {
+            let found = texts.iter().enumerate().filter_map(|(i, text)| {
+                let mut counts = vec![0; self.0.len()];
+                match self.0.redact(text, &mut counts) {
+                    Cow::Owned(made) => Some((i, made, counts)),
+                    Cow::Borrowed(_) => None,
+                }
+            });
+            found.collect()
+        })
+    }
+}
+
+fn a_mask(name: &str) -> PyResult<Mask> {
+    match name {
+        "hidden" => Ok(Mask::Hidden),
+        "documented" => Ok(Mask::Documented),
+        "block" => Ok(Mask::Block),
+        _ => Err(unknown("mask", "hidden, documented, block", name)),
+    }
+}
+
+fn a_check(name: &str) -> PyResult<Check> {
+    match name {
+        "any" => Ok(Check::Any),
+        "value" => Ok(Check::Value),
+        "random" => Ok(Check::Random),
+        "mixed" => Ok(Check::Mixed),
+        _ => Err(unknown("check", "any, value, random, mixed", name)),
+    }
+}
+
+fn unknown(what: &'static str, wanted: &str, got: &str) -> PyErr {
+    Error::Name { what, wanted: wanted.to_owned(), got: got.to_owned() }.into()
 }

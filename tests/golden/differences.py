@@ -108,6 +108,8 @@ CHOICES: Mapping[str, str] = {
     "recorded system they count until the program ends.",
     "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
     "is over its limit.",
+    "masks-show-nothing": "A secret that was masked shows nothing of itself, since ten characters of it help to guess "
+    "the rest and to recognise it elsewhere; the recorded masks show both ends.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

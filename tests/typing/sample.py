@@ -52,6 +52,9 @@ from septet import (
     Page,
     Profile,
     RecallOptions,
+    Redacted,
+    RedactionRule,
+    Redactor,
     Reranker,
     Rest,
     Results,
@@ -344,6 +347,13 @@ async def later(folder: Path) -> None:
         assert stats.entries == 3
 
 
+def hide() -> None:
+    redactor = Redactor(add=[RedactionRule("badge", "B-[0-9]+")], without=["telegram"])
+    found: Redacted = redactor.redact("TOKEN=abc, badge B-12")
+    assert found.text == "TOKEN=***, badge ***" and found.counts == {"badge": 1, "env_assignment": 1}
+    assert len(redactor.identity) == 16 and redactor.settings["without"] == ["telegram"]
+
+
 def main(folder: Path) -> None:
     with Vault(folder / "agent.db", clock=time.time, profile=PROFILE) as vault:
         write(vault, folder)
@@ -352,6 +362,7 @@ def main(folder: Path) -> None:
         judge(vault)
     embed(folder)
     scan()
+    hide()
     watch(folder)
     asyncio.run(later(folder))
     try:

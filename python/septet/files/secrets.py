@@ -1,0 +1,261 @@
+"""What secrets look like: rules as data. `septet.files.redaction` runs them.
+
+A pattern is one of Rust's ``regex`` (linear time, neither look-around nor backreferences). Its last group that took
+part in a match is the secret, and without a group all of the match. ``B`` in front and behind is the border of a word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["DEFAULT", "LITERAL", "RULES", "RedactionRule"]
+
+
+class RedactionRule(NamedTuple):
+    """How one kind of secret is found and masked.
+
+    Attributes:
+        name: what counts are kept under.
+        pattern: of Rust's ``regex``; the last group that took part in a match is the secret.
+        mask: ``hidden`` puts ``***`` in its place; ``documented`` keeps six characters of its beginning and four of its
+            end if it has 18 or more; ``block`` keeps the first and the last line.
+        check: ``any`` takes every match; ``value`` no placeholder and no explaining word (``<token>``, ``$TOKEN``,
+            ``None``); ``random`` only what looks drawn by lot besides: a digit among letters, letters of both cases, or
+            16 in a row; ``mixed`` only 6 characters or more with digits among letters, or 20 in a row.
+    """
+
+    name: str
+    pattern: str
+    mask: str = "hidden"
+    check: str = "any"
+
+
+_B = r"(?-u:\b)"
+#: A value in quotes, or one without; some groups take part, others not.
+_QUOTED = r"""(?:"([^"\\\n]+)"|'([^'\\\n]+)'|`([^`\n]+)`)"""
+_BARE = r"""([^\s"'`\\,;<>()\[\]{}][^\s"'`\\,;<>]*)"""
+_NAMES = (
+    r"api_?keys?|secret_?keys?|access_?keys?|private_?keys?|encryption_?keys?|signing_?keys?|master_?keys?|auth_?keys?|"
+    r"account_?keys?|license_?keys?|session_?keys?|storage_?keys?|"
+    r"api_?secrets?|client_?secrets?|secret|token|password|passwd|passphrase|pwd|credential"
+)
+#: The same names of lower case, in which words are divided by - too.
+_LOWER = _NAMES.replace("_?", "[_-]?")
+_ENDS = r"(?-u:\b)"
+
+
+def _prefixed(name: str, pattern: str, check: str = "random") -> RedactionRule:
+    """Return a rule for a token that is known by how it begins."""
+    return RedactionRule(name, f"{_B}(?:{pattern})", check=check)
+
+
+_BLOCKS = (
+    RedactionRule(
+        "private_key",
+        r"-----BEGI[N] [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----([\s\S]+?)"
+        r"-----END [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----",
+    ),
+    # One whose end is missing, up to the end of its letters.
+    RedactionRule(
+        "private_key_cut",
+        r"-----BEGI[N] [A-Z0-9 ]*PRIVATE[ ]KEY(?: BLOCK)?-----"
+        r"((?:[A-Za-z0-9+/=:,\s\\.]|-[A-Za-z0-9])*?[A-Za-z0-9+/=]{32}[A-Za-z0-9+/=\s\\]*)",
+    ),
+    RedactionRule("putty_key", r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]+?)\s*Private-(?:MAC|Hash)"),
+    RedactionRule("age_key", _B + r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{20,}"),
+)
+
+_HEADERS = (
+    RedactionRule(
+        "authorization",
+        r"""(?i)\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?"""
+        r"""(?:bearer|basic|token|digest|apikey|api-key|negotiate|key|aws4-hmac-sha256)[\s=]+([^\s"'`\\]+)""",
+        check="value",
+    ),
+    RedactionRule("bearer", r"(?i)\bbearer\s+([a-z0-9._\-+=/~]{18,})", check="random"),
+    RedactionRule("basic_credentials", r"(?i)\bbasic\s+([a-z0-9+/]{16,}={0,2})(?:[^a-z0-9+/=]|$)", check="random"),
+    RedactionRule(
+        "key_header",
+        r"""(?i)\b(?:x-[a-z0-9-]*(?:key|token|secret|signature|auth)|private-token|job-token|deploy-token)"""
+        r"""\\?["']?\s*:\s*\\?["']?([^\s"'`\\,;]{6,})""",
+        check="value",
+    ),
+    RedactionRule("key_header", r"""(?i)\bapi-?key\\?["']?\s*:\s*\\?["']?([^\s"'`\\,;]{6,})""", check="random"),
+    RedactionRule(
+        "cookie",
+        r"""(?i)\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([^\s;=,"']+=[^\s;,"']+(?:;\s*[^\s;=,"']+=[^\s;,"']+)*)""",
+        check="value",
+    ),
+    RedactionRule(
+        "session_id",
+        r"""(?i)\b(?:session_?id|sessid|sid|jsessionid|phpsessid|asp\.net_sessionid|connect\.sid|csrf_?token|"""
+        r"""xsrf-token|laravel_session|_session|session_token)=([^\s;,"'&<>]{8,})""",
+        check="random",
+    ),
+)
+
+_URLS = (
+    RedactionRule("slack_webhook", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{8,})"),
+    RedactionRule("discord_webhook", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(\d+/[A-Za-z0-9_-]{8,})"),
+    RedactionRule("office_webhook", r"""\.webhook\.office\.com/webhookb2/([^\s"'<>]{16,})"""),
+    RedactionRule(
+        "url_password", r"""(?i)\b[a-z][a-z0-9+.\-]*://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@[a-z0-9\[_]""", check="value"
+    ),
+    RedactionRule(
+        "url_parameter",
+        r"(?i)[?&;](?:[a-z0-9_.-]*(?:token|api_?key|apikey|secret|passw(?:or)?d|signature)|key|sig|auth|sas|pwd)="
+        r"""([^\s&"'#<>`;\])}]{6,})""",
+        check="random",
+    ),
+)
+
+_TOKENS = (
+    _prefixed("anthropic", r"sk-ant-[A-Za-z0-9_-]{8,}"),
+    _prefixed("sk_key", r"sk-[A-Za-z0-9_-]{8,}"),
+    _prefixed("github_pat", r"github_pat_[A-Za-z0-9_]{16,}", "any"),
+    _prefixed("github", r"gh[pousr]_[A-Za-z0-9]{16,}", "any"),
+    _prefixed("gitlab", r"gl(?:pat|ptt|dt|rt|rtr|cbt|soat|ft|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}"),
+    _prefixed("slack", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
+    _prefixed("slack_app", r"xapp-[A-Za-z0-9-]{10,}"),
+    _prefixed("groq", r"gsk_[A-Za-z0-9_-]{10,}"),
+    _prefixed("google_api", r"AIza[0-9A-Za-z_-]{20,}"),
+    _prefixed("google_oauth", r"(?:ya29\.[A-Za-z0-9_.-]{16,}|GOCSPX-[A-Za-z0-9_-]{16,}|1//0[A-Za-z0-9_-]{16,})"),
+    _prefixed("perplexity", r"pplx-[A-Za-z0-9_-]{10,}"),
+    _prefixed("npm", r"npm_[A-Za-z0-9]{10,}"),
+    _prefixed("pypi", r"pypi-[A-Za-z0-9_-]{16,}"),
+    _prefixed("hugging_face", r"(?:hf|api_org)_[A-Za-z]{16,}[A-Za-z0-9]*|hf_[A-Za-z0-9]{20,}", "random"),
+    RedactionRule(
+        "aws_pair",
+        _B + r"((?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+\n]{1,12}[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)",
+    ),
+    _prefixed("aws_key_id", r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA|APKA)[A-Z0-9]{16}" + _ENDS, "any"),
+    RedactionRule(
+        "aws_secret",
+        r"""(?i)\baws[a-z_ -]{0,30}(?:secret|key)[a-z_ -]{0,20}\\?["']?\s*(?:=>|[:=]|is)?\s*\\?["']?"""
+        r"""([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)""",
+        check="random",
+    ),
+    _prefixed("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]+)*", "any"),
+    _prefixed("stripe", r"(?:[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})"),
+    _prefixed("sendgrid", r"SG\.[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{12,}"),
+    _prefixed("twilio", r"(?:SK|AC)[0-9a-f]{32}" + _ENDS),
+    _prefixed("mailgun", r"key-[0-9a-f]{32}" + _ENDS),
+    _prefixed("mailchimp", r"[0-9a-f]{32}-us\d{1,2}" + _ENDS),
+    RedactionRule(
+        "azure_key", r"(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%&_.-]{16,})"
+    ),
+    RedactionRule("azure_client", r"(?:^|[^A-Za-z0-9_~.-])([A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{30,})"),
+    RedactionRule("telegram", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{20,})", check="random"),
+    RedactionRule(
+        "discord", r"(?:^|[^A-Za-z0-9_.-])([A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})", check="random"
+    ),
+    _prefixed("digitalocean", r"do[opr]_v1_[0-9a-f]{32,}"),
+    _prefixed("shopify", r"shp(?:at|ca|pa|ss|tka)_[A-Za-z0-9]{24,}"),
+    _prefixed("square", r"(?:EAAA[A-Za-z0-9_-]{56,}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{16,})"),
+    _prefixed("facebook", r"EAA[A-Z0-9][A-Za-z0-9]{60,}"),
+    _prefixed("databricks", r"dapi[0-9a-f]{32}(?:-\d)?" + _ENDS),
+    _prefixed("vault", r"(?:hv[sbr]\.[A-Za-z0-9_-]{20,}|[sbr]\.[A-Za-z0-9]{24})" + _ENDS),
+    _prefixed("docker", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}"),
+    _prefixed("notion", r"(?:ntn_[A-Za-z0-9]{30,}|secret_[A-Za-z0-9]{40,})"),
+    _prefixed("linear", r"lin_(?:api|oauth)_[A-Za-z0-9]{24,}"),
+    _prefixed("atlassian", r"AT(?:ATT3|CTT3|BB)[A-Za-z0-9_=-]{20,}"),
+    _prefixed("airtable", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    _prefixed(
+        "vendor_token",
+        r"(?:xai-[A-Za-z0-9_-]{20,}|tvly-[A-Za-z0-9_-]{16,}|r8_[A-Za-z0-9]{30,}|fal_[A-Za-z0-9]{24,}|"
+        r"sbp_[0-9a-f]{32,}|sb_secret_[A-Za-z0-9_-]{16,}|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{20,}|"
+        r"dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9.]{30,}|glsa_[A-Za-z0-9_]{30,}|glc_[A-Za-z0-9+/=]{30,}|NRAK-[A-Z0-9]{20,}|"
+        r"PMAK-[A-Za-z0-9-]{30,}|rubygems_[0-9a-f]{40,}|figd_[A-Za-z0-9_-]{20,}|sntry[su]_[A-Za-z0-9_=+/-]{30,}|"
+        r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}|ops_eyJ[A-Za-z0-9_-]{30,}|fo1_[A-Za-z0-9_-]{30,}|"
+        r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}|phx_[A-Za-z0-9]{30,}|HRKU-[A-Za-z0-9_-]{30,}|"
+        r"cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}|nvapi-[A-Za-z0-9_-]{30,}|"
+        r"PRIVATE-[A-Za-z0-9-]{32,}|dop_v1_[a-f0-9]{40,}|EZ[AT]K[A-Za-z0-9]{30,}|AP[A-Za-z0-9_-]{1,4}~[A-Za-z0-9]{30,})",
+    ),
+    RedactionRule("password_hash", r"(\$(?:1|2[abxy]|5|6|7|y|apr1|argon2id?|scrypt)\$[./A-Za-z0-9$=,+]{20,})"),
+)
+
+_ASSIGNED = (
+    RedactionRule("cli_user", r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'<>$]+:([^\s"'`]+)""", check="value"),
+    RedactionRule("netrc", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)", check="value"),
+    RedactionRule(
+        "cli_flag",
+        r"(?i)(?:^|[^\w-])--?(?:[a-z0-9]+[-_])*(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|token|secret|"
+        rf"password|passwd|passphrase|pass)(?:\s+|=)(?:{_QUOTED}|{_BARE})",
+        check="value",
+    ),
+    # Of an environment: `API_KEY=...`. With a space before the value it may be code, and must look drawn by lot.
+    RedactionRule(
+        "env_assignment",
+        rf"{_B}(?:[A-Z0-9]+_)*(?:{_NAMES.upper()}|[A-Z0-9]+_KEY|PASS)(?:_[A-Z0-9]+)?\s?[=:]\s?{_QUOTED}",
+        check="value",
+    ),
+    RedactionRule(
+        "env_assignment",
+        rf"{_B}(?:[A-Z0-9]+_)*(?:{_NAMES.upper()}|[A-Z0-9]+_KEY|PASS)(?:_[A-Z0-9]+)?={_BARE}",
+        check="value",
+    ),
+    RedactionRule(
+        "env_assignment",
+        rf"{_B}(?:[A-Z0-9]+_)*(?:{_NAMES.upper()}|[A-Z0-9]+_KEY|KEY|PASS)(?:_[A-Z0-9]+)?\s*[=:]\s*{_BARE}",
+        check="mixed",
+    ),
+    RedactionRule(
+        "json_field",
+        rf"""(?i)\\*["'](?:[a-z0-9_.-]*[_.-])?(?:[a-z0-9]*(?:{_LOWER})|auth|pass)\\*["']\s*(?:=>|:)\s*"""
+        r"""(?:\\*"([^"\\]+)|\\*'([^'\\]+)')""",
+        check="value",
+    ),
+    RedactionRule(
+        "assignment",
+        rf"""(?i){_B}(?:[a-z0-9]+[_.-])*(?:[a-z0-9]*(?:{_LOWER}))\s*(?:=>|:=|[=:])\s*{_QUOTED}""",
+        check="value",
+    ),
+    RedactionRule("connection_string", r"""(?i)(?:^|[;\s"'])(?:password|pwd)\s*=\s*([^;"'\s]+)\s*;""", check="value"),
+    RedactionRule(
+        "assignment",
+        rf"(?i){_B}(?:[a-z0-9]+[_.-])*(?:[a-z0-9]*(?:{_LOWER}))\s*(?:=>|:=|[=:])\s*{_BARE}",
+        check="mixed",
+    ),
+)
+
+#: Rules of every kind; what they find is hidden as a whole.
+DEFAULT: tuple[RedactionRule, ...] = (*_BLOCKS, *_HEADERS, *_URLS, *_TOKENS, *_ASSIGNED)
+
+
+def _recorded(name: str, pattern: str, mask: str = "documented") -> RedactionRule:
+    return RedactionRule(name, "(?i)" + pattern, mask)
+
+
+_LETTERS = "(?-u:[A-Z0-9_])"
+#: The 16 rules that the documented system had at first, number by number.
+LITERAL: tuple[RedactionRule, ...] = (
+    _recorded(
+        "env_assignment",
+        rf"""{_B}{_LETTERS}*(?-u:KEY|TOKEN|SECRET|PASSWORD|PASSWD){_B}\s*[=:]\s*"""
+        r"""(?:"([^\s"'\\]+)"|'([^\s"'\\]+)'|([^\s"'\\]+))""",
+    ),
+    _recorded("json_field", r'"(?-u:apiKey|token|secret|password|passwd|accessToken|refreshToken)"\s*:\s*"([^"]+)"'),
+    _recorded(
+        "cli_flag",
+        r"""--(?-u:api[-_]?key|token|secret|password|passwd)\s+(?:"([^\s"']+)"|'([^\s"']+)'|([^\s"']+))""",
+    ),
+    _recorded("authorization", r"(?-u:Authorization)\s*[:=]\s*(?-u:Bearer)\s+((?-u:[A-Z0-9._\-+=]+))"),
+    _recorded("bearer", rf"{_B}(?-u:Bearer)\s+((?-u:[A-Z0-9._\-+=]{{18,}})){_B}"),
+    _recorded(
+        "private_key",
+        r"(?-u:-----BEGI[N] [A-Z ]*PRIVATE[ ]KEY-----)[\s\S]+?(?-u:-----END [A-Z ]*PRIVATE[ ]KEY-----)",
+        "block",
+    ),
+    _recorded("sk_key", rf"{_B}((?-u:sk-[A-Z0-9_-]{{8,}})){_B}"),
+    _recorded("github", rf"{_B}((?-u:ghp_[A-Z0-9]{{20,}})){_B}"),
+    _recorded("github_pat", rf"{_B}((?-u:github_pat_[A-Z0-9_]{{20,}})){_B}"),
+    _recorded("slack", rf"{_B}((?-u:xox[baprs]-[A-Z0-9-]{{10,}})){_B}"),
+    _recorded("slack_app", rf"{_B}((?-u:xapp-[A-Z0-9-]{{10,}})){_B}"),
+    _recorded("groq", rf"{_B}((?-u:gsk_[A-Z0-9_-]{{10,}})){_B}"),
+    _recorded("google_api", rf"{_B}((?-u:AIza[0-9A-Z\-_]{{20,}})){_B}"),
+    _recorded("perplexity", rf"{_B}((?-u:pplx-[A-Z0-9_-]{{10,}})){_B}"),
+    _recorded("npm", rf"{_B}((?-u:npm_[A-Z0-9]{{10,}})){_B}"),
+    _recorded("telegram", rf"{_B}((?-u:[0-9]{{6,}}:[A-Z0-9_-]{{20,}})){_B}"),
+)
+
+RULES = {"default": DEFAULT, "literal": LITERAL}

@@ -1,0 +1,325 @@
+//! Secrets in a text, found by rules and masked. The patterns run in linear time, whatever the text.
+
+use std::borrow::Cow;
+
+use regex::{Captures, Regex, RegexBuilder};
+
+use crate::{Error, Result};
+
+/// What stands in place of a secret.
+pub const MASKED: &str = "***";
+/// A contiguous run of so many letters and digits is no word of a language.
+const RUN: usize = 16;
+const LONG_RUN: usize = 20;
+/// Bytes that something must have in which digits stand among letters.
+const MIXED: usize = 6;
+/// Units of UTF-16 from which on the documented mask shows a beginning of 6 and an end of 4.
+const SHORT: usize = 18;
+const START: usize = 6;
+const END: usize = 4;
+
+/// What a value is that only explains where a secret would stand. Lower case; compared without regard to case.
+const NO_SECRETS: &[&str] = &[
+    "a",
+    "an",
+    "and",
+    "any",
+    "are",
+    "argument",
+    "arguments",
+    "as",
+    "at",
+    "auto",
+    "base64",
+    "be",
+    "bool",
+    "but",
+    "by",
+    "bytes",
+    "can",
+    "default",
+    "empty",
+    "env",
+    "false",
+    "field",
+    "file",
+    "flag",
+    "for",
+    "from",
+    "has",
+    "if",
+    "in",
+    "instead",
+    "int",
+    "is",
+    "it",
+    "may",
+    "must",
+    "name",
+    "nil",
+    "no",
+    "none",
+    "not",
+    "null",
+    "object",
+    "of",
+    "off",
+    "on",
+    "option",
+    "optional",
+    "options",
+    "or",
+    "parameter",
+    "password",
+    "redacted",
+    "required",
+    "secret",
+    "self",
+    "set",
+    "should",
+    "stdin",
+    "str",
+    "string",
+    "text",
+    "that",
+    "the",
+    "then",
+    "this",
+    "to",
+    "token",
+    "true",
+    "type",
+    "undefined",
+    "unset",
+    "value",
+    "values",
+    "was",
+    "when",
+    "will",
+    "with",
+    "without",
+    "yes",
+    "your",
+];
+
+/// How a secret is masked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// Nothing of it stays but its line breaks.
+    Hidden,
+    /// Six characters of its beginning and four of its end stay, if it has 18 or more.
+    Documented,
+    /// The first and the last line of a block stay.
+    Block,
+}
+
+/// What a match must look like to be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// Whatever the pattern finds.
+    Any,
+    /// No placeholder, and no word that explains.
+    Value,
+    /// That, and it looks drawn by lot: a digit among letters, letters of both cases, or a long run.
+    Random,
+    /// No placeholder, and digits among letters, or a very long run: names of types and of variables have neither.
+    Mixed,
+}
+
+/// A rule, ready to run.
+struct Rule {
+    pattern: Regex,
+    mask: Mask,
+    check: Check,
+}
+
+/// Rules, which run one after the other, each on what the one before left.
+pub struct Redactor {
+    rules: Vec<Rule>,
+}
+
+impl Redactor {
+    /// Make ready rules: patterns with how to mask and what to check. The last group of a pattern that took part in a
+    /// match is the secret; without one, all of the match.
+    ///
+    /// # Errors
+    /// A pattern is malformed, or too large.
+    pub fn new<'a>(rules: impl IntoIterator<Item = (&'a str, Mask, Check)>) -> Result<Self> {
+        let made = rules.into_iter().map(|(pattern, mask, check)| {
+            let built = RegexBuilder::new(pattern).size_limit(1 << 22).dfa_size_limit(1 << 22).build();
+            let pattern = built.map_err(|fault| Error::Pattern { reason: fault.to_string() })?;
+            Ok(Rule { pattern, mask, check })
+        });
+        Ok(Self { rules: made.collect::<Result<_>>()? })
+    }
+
+    /// Return the number of rules.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Say whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Mask the secrets in a text; count those of each rule in `counts`, which has a place for each.
+    pub fn redact<'t>(&self, text: &'t str, counts: &mut [usize]) -> Cow<'t, str> {
+        let mut held = Cow::Borrowed(text);
+        for (rule, count) in self.rules.iter().zip(counts) {
+            if let Some(changed) = rule.redact(&held, count) {
+                held = Cow::Owned(changed);
+            }
+        }
+        held
+    }
+}
+
+impl Rule {
+    /// Return the text with its secrets masked; `None` if there are none.
+    fn redact(&self, text: &str, count: &mut usize) -> Option<String> {
+        let mut made = String::new();
+        let mut done = 0;
+        for found in self.pattern.captures_iter(text) {
+            let Some(whole) = found.get(0) else { continue };
+            let (start, end) = secret(&found).unwrap_or((whole.start(), whole.end()));
+            let said = &text[start..end];
+            if !self.is_secret(said) {
+                continue;
+            }
+            *count += 1;
+            match self.mask {
+                Mask::Hidden => {
+                    made.push_str(&text[done..start]);
+                    made.push_str(MASKED);
+                    made.extend(said.chars().filter(|&c| c == '\n'));
+                    done = end;
+                }
+                Mask::Block => {
+                    made.push_str(&text[done..whole.start()]);
+                    made.push_str(&block(whole.as_str()));
+                    done = whole.end();
+                }
+                Mask::Documented => {
+                    // As documented, where the secret's text is first in the match, which may be in front of it.
+                    made.push_str(&text[done..whole.start()]);
+                    made.push_str(&whole.as_str().replacen(said, &documented(said), 1));
+                    done = whole.end();
+                }
+            }
+        }
+        (done > 0).then(|| {
+            made.push_str(&text[done..]);
+            made
+        })
+    }
+
+    fn is_secret(&self, said: &str) -> bool {
+        match self.check {
+            Check::Any => self.mask != Mask::Hidden || !is_masked(said),
+            Check::Value => is_value(said),
+            Check::Random => is_value(said) && is_random(said),
+            Check::Mixed => is_value(said) && is_mixed(said),
+        }
+    }
+}
+
+/// The last group of a match that took part in it and is not empty.
+fn secret(found: &Captures<'_>) -> Option<(usize, usize)> {
+    let groups = (1..found.len()).rev().filter_map(|i| found.get(i));
+    groups.map(|group| (group.start(), group.end())).find(|(start, end)| start < end)
+}
+
+/// Whether something was masked before.
+fn is_masked(said: &str) -> bool {
+    said.chars().all(|c| c == '*' || c == '…' || c.is_whitespace())
+}
+
+fn is_value(said: &str) -> bool {
+    if is_masked(said) || said.starts_with([':', '$', '<', '{', '[', '(', '%', '*', '.', '&', '@', '|', '`', '…']) {
+        return false;
+    }
+    let word = said.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '`', '*']);
+    if word.chars().all(|c| matches!(c, 'x' | 'X' | '.' | '-' | '_' | '*' | '…')) {
+        return false;
+    }
+    // The name of a variable.
+    if word.contains('_') && word.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+        return false;
+    }
+    // A call, or an item of something: code that says where the secret comes from.
+    let opens = word.find(['(', '[', '{']);
+    if opens.is_some_and(|at| at > 0 && word[..at].chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')) {
+        return false;
+    }
+    !NO_SECRETS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+fn is_random(said: &str) -> bool {
+    let signs = Signs::of(said);
+    (signs.digits && signs.letters()) || (signs.lower && signs.upper) || signs.run >= RUN
+}
+
+fn is_mixed(said: &str) -> bool {
+    let signs = Signs::of(said);
+    said.len() >= MIXED && !said.contains("::") && ((signs.digits && signs.letters()) || signs.run >= LONG_RUN)
+}
+
+/// What a text is made of, and its longest run of letters and digits.
+struct Signs {
+    digits: bool,
+    lower: bool,
+    upper: bool,
+    run: usize,
+}
+
+impl Signs {
+    fn of(said: &str) -> Self {
+        let (mut found, mut run) = (Self { digits: false, lower: false, upper: false, run: 0 }, 0);
+        for c in said.bytes() {
+            found.digits |= c.is_ascii_digit();
+            found.lower |= c.is_ascii_lowercase();
+            found.upper |= c.is_ascii_uppercase();
+            run = if c.is_ascii_alphanumeric() { run + 1 } else { 0 };
+            found.run = found.run.max(run);
+        }
+        found
+    }
+
+    fn letters(&self) -> bool {
+        self.lower || self.upper
+    }
+}
+
+/// The mask that shows both ends.
+fn documented(said: &str) -> String {
+    let units: usize = said.chars().map(char::len_utf16).sum();
+    if units < SHORT {
+        return MASKED.to_owned();
+    }
+    let start = before(said.chars(), START);
+    let end = before(said.chars().rev(), END);
+    format!("{}…{}", &said[..start], &said[said.len() - end..])
+}
+
+/// Bytes of the first characters that have at most so many units of UTF-16.
+fn before(chars: impl Iterator<Item = char>, units: usize) -> usize {
+    let mut left = units;
+    chars
+        .take_while(|c| {
+            let fits = c.len_utf16() <= left;
+            left = left.saturating_sub(c.len_utf16());
+            fits
+        })
+        .map(char::len_utf8)
+        .sum()
+}
+
+/// A block of lines without those in between.
+fn block(said: &str) -> String {
+    let mut lines = said.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|l| !l.is_empty());
+    match (lines.next(), lines.next_back()) {
+        (Some(first), Some(last)) => format!("{first}\n…redacted…\n{last}"),
+        _ => MASKED.to_owned(),
+    }
+}
