@@ -71,7 +71,7 @@ class Redactor:
         names = listed(off, "without", EntryError, "names of rules, as text", MOST_RULES, of=str)
         known = {rule.name for rule in RULES[rules]}
         for name in names:
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise EntryError(f"without names {shown(name)}: known are {', '.join(sorted(known))}")
         self.rules: tuple[RedactionRule, ...] = (*own, *(rule for rule in RULES[rules] if rule.name not in names))
         self._settings = {"rules": rules, "add": [list(rule) for rule in own], "without": sorted(set(names))}
@@ -107,6 +107,9 @@ class Redactor:
             EntryError: it is no list of texts.
         """
         given = listed(texts, "texts", EntryError, "texts", MOST_TEXTS, of=str)
+        for text in given:
+            if not isinstance(text, str):
+                raise EntryError(f"one of the texts is {shown(text)}: wanted text")
         found = self._native.redact_all([encodable(text) for text in given])
         return [(at, Redacted(made, self._named(counts))) for at, made, counts in found]
 
