@@ -21,6 +21,14 @@ pub enum Expression {
     Log(Box<Self>),
     /// `2^(-x / half)`, of less than 0 that of 0: 1 for what is new, one half after each half-life.
     Decay(Box<Self>, f64),
+    /// `x / (1 + x)`, of less than 0 that of 0: towards 1 for what has no upper bound.
+    Saturate(Box<Self>),
+    /// 1 where an expression is above 0, else 0.
+    Found(Box<Self>),
+    /// `factor * x + shift`.
+    Linear(Box<Self>, f64, f64),
+    /// An expression where another is unknown or 0, elsewhere unknown.
+    Unless(Box<Self>, Box<Self>),
     /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
     Estimate(Box<Self>, Box<Self>, Estimator),
     /// The weighted mean of terms.
@@ -95,6 +103,13 @@ impl Expression {
             Self::Clamp(inner, least, most) => Ok(each(inner.values(of)?, |x| x.max(*least).min(*most))),
             Self::Log(inner) => Ok(each(inner.values(of)?, |x| x.max(0.0).ln_1p())),
             Self::Decay(inner, half) => Ok(each(inner.values(of)?, |x| (-x.max(0.0) / half).exp2())),
+            Self::Saturate(inner) => Ok(each(inner.values(of)?, saturated)),
+            Self::Found(inner) => Ok(each(inner.values(of)?, |x| f64::from(u8::from(x > 0.0)))),
+            Self::Linear(inner, factor, shift) => Ok(each(inner.values(of)?, |x| factor * x + shift)),
+            Self::Unless(inner, other) => {
+                let free = other.values(of)?.into_iter().map(|x| x.is_nan() || x == 0.0);
+                Ok(inner.values(of)?.into_iter().zip(free).map(|(x, free)| if free { x } else { f64::NAN }).collect())
+            }
             Self::Estimate(inner, by, how) => Ok(estimated(inner.values(of)?, &by.values(of)?, *how, of)),
             Self::Sum(terms, missing) => mean(terms, *missing, of),
             Self::Ranks(terms, k, first_rank) => ranks(terms, *k, *first_rank, of),
@@ -173,6 +188,11 @@ fn sums(matrix: &[f64], m: usize) -> Vec<f64> {
 fn each(mut values: Vec<f64>, change: impl Fn(f64) -> f64) -> Vec<f64> {
     values.iter_mut().filter(|x| !x.is_nan()).for_each(|x| *x = change(*x));
     values
+}
+
+fn saturated(x: f64) -> f64 {
+    let x = x.max(0.0);
+    if x.is_infinite() { 1.0 } else { x / (1.0 + x) }
 }
 
 fn scaled(mut values: Vec<f64>, shift: f64) -> Vec<f64> {
@@ -276,6 +296,18 @@ mod tests {
         gives(&Expression::Log(Box::new(column("mixed"))), [5.0_f64.ln(), 0.0]);
         gives(&Expression::Decay(Box::new(column("a")), 2.0), [0.25, 0.5_f64.sqrt()]);
         gives(&Expression::Decay(Box::new(column("partly")), 2.0), [NAN, 1.0]);
+    }
+
+    #[test]
+    fn what_has_no_bound_saturates_and_what_is_known_elsewhere_is_left_out() {
+        gives(&Expression::Saturate(Box::new(column("mixed"))), [0.8, 0.0]);
+        gives(&Expression::Saturate(Box::new(column("partly"))), [NAN, 0.0]);
+        gives(&Expression::Saturate(Box::new(Expression::Constant(f64::INFINITY))), [1.0, 1.0]);
+        gives(&Expression::Found(Box::new(column("mixed"))), [1.0, 0.0]);
+        gives(&Expression::Found(Box::new(column("partly"))), [NAN, 0.0]);
+        gives(&Expression::Linear(Box::new(column("partly")), 0.5, 3.0), [NAN, 2.0]);
+        gives(&Expression::Unless(Box::new(column("a")), Box::new(column("partly"))), [4.0, NAN]);
+        gives(&Expression::Unless(Box::new(column("a")), Box::new(Expression::Constant(0.0))), [4.0, 1.0]);
     }
 
     #[test]

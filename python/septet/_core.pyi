@@ -829,7 +829,8 @@ class Formula:
 
     A signal is nested tuples, as `septet.ranking.fusion` documents each: ``("col", name)``, ``("const", value)``,
     ``("only", kind, signal)``, ``("scale", signal, shift)``, ``("sum", [(weight, signal), ...], missing)``,
-    ``("clamp", signal, least, most)``, ``("log1p", signal)``, ``("halve", signal, half)``,
+    ``("clamp", signal, least, most)``, ``("log1p", signal)``, ``("halve", signal, half)``, ``("saturate", signal)``,
+    ``("found", signal)``, ``("linear", signal, times, plus)``, ``("unless", signal, other)``,
     ``("estimate", signal, signal, (intercept, slope, doubt))``, ``("rrf", [(weight, signal), ...], k, first_rank)``.
     `septet.ranking.fusion.formula` documents the other arguments.
     """
@@ -842,6 +843,8 @@ class Formula:
         confidence: tuple[Any, ...] | None = None,
         balance: tuple[int, int, float] | None = None,
         smoothing: tuple[Sequence[int], float, int, int, Sequence[float]] | None = None,
+        adjustment: tuple[Sequence[tuple[Any, ...]], tuple[tuple[Any, ...], float] | None, tuple[Any, ...] | None]
+        | None = None,
     ) -> Formula: ...
     def evaluate(self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]) -> NDArray[np.float64]:
         """Return the signals ``(c, m)`` of candidates, NaN where unknown.
@@ -873,15 +876,17 @@ class Formula:
         rules: FactRules | None = None,
         now: float = 0.0,
         domain: str | None = None,
+        least: float | None = None,
     ) -> Ranking:
         """Return `score` of a pool.
 
         Args:
-            names: of the signals ``(c,)``.
+            names: of the signals ``(c,)``, and of what changes the scores afterwards.
             weights: of the signals ``(c,)``.
             rules: fill the columns ``severity``, ``decay`` and ``domain`` first; None scores the pool as it is.
             now: when entries are judged, epoch seconds.
             domain: which domain the query asks for; None leaves that signal unknown.
+            least: the score wanted at least: the floor raises to no more.
 
         Raises:
             ValueError: lengths that differ, or a pool without the times of its candidates.

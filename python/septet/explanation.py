@@ -73,10 +73,13 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.reason]
         for name, part in self.breakdown.items():
+            value = self.signals.get(name)
+            if name not in self.weights and value is not None:
+                lines.append(f"  {name:16s} {value:.4f} changes the score by {part:+.4f}")
+                continue
             if name not in self.weights:
                 lines.append(f"  {name:16s} fixed score = {part:.4f}")
                 continue
-            value = self.signals.get(name)
             seen = "unknown" if value is None else f"{value:.4f}"
             note = " (estimated: it has no vector yet)" if name in self.estimated else ""
             lines.append(f"  {name:16s} {self.weights.get(name, 0.0):.4f} x {seen} = {part:.4f}{note}")

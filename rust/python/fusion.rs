@@ -17,7 +17,7 @@ use crate::estimate::Estimator;
 use crate::facts::{self, Fading, Times};
 use crate::formula::{self, Candidates, Expression, Missing, Scored, Term};
 use crate::fuse;
-use crate::search::{self, Balance, Confidence, QueryFacts, Smoothing, Unless};
+use crate::search::{self, Adjustment, Balance, Confidence, QueryFacts, Smoothing, Unless};
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -75,18 +75,22 @@ type ConfidenceNumbers = (f64, (f64, f64), (f64, f64), f64, [f64; 3], f64, usize
 /// Signals, share, neighbours and most of [`Smoothing`], and its lead, covered and prominence.
 type SmoothingNumbers = (Vec<usize>, f64, usize, usize, [f64; 3]);
 
+/// Factors, the expression and the score of the floor, and what is pinned of [`Adjustment`].
+type AdjustmentParts = (Vec<Node>, Option<(Node, f64)>, Option<Node>);
+
 type Evaluated<'py> = Bound<'py, PyArray2<f64>>;
 
 #[pymethods]
 impl Formula {
     #[new]
-    #[pyo3(signature = (signals, *, missing, confidence=None, balance=None, smoothing=None))]
+    #[pyo3(signature = (signals, *, missing, confidence=None, balance=None, smoothing=None, adjustment=None))]
     fn new(
         signals: Vec<Node>,
         missing: &str,
         confidence: Option<ConfidenceNumbers>,
         balance: Option<(usize, usize, f64)>,
         smoothing: Option<SmoothingNumbers>,
+        adjustment: Option<AdjustmentParts>,
     ) -> PyResult<Self> {
         let signals: Vec<Expression> = signals.into_iter().map(|node| node.0).collect();
         let places = balance.iter().flat_map(|&(words, vectors, _)| [words, vectors]);
@@ -99,6 +103,11 @@ impl Formula {
             let unless = Unless { lead, covered, prominence };
             Smoothing { signals, share, neighbours, most, unless }
         });
+        let adjustment = adjustment.map_or_else(Adjustment::default, |(factors, floor, pinned)| Adjustment {
+            factors: factors.into_iter().map(|node| node.0).collect(),
+            floor: floor.map(|(by, least)| (by.0, least)),
+            pinned: pinned.map(|node| node.0),
+        });
         let confidence = confidence.map(|(spread, cosine, words, beside, parts, information, agreeing)| Confidence {
             spread,
             cosine,
@@ -108,7 +117,8 @@ impl Formula {
             information,
             agreeing,
         });
-        Ok(Self(search::Rules { signals, missing: missing_named(missing)?, balance, smoothing, confidence }))
+        let missing = missing_named(missing)?;
+        Ok(Self(search::Rules { signals, missing, balance, smoothing, adjustment, confidence }))
     }
 
     /// Return the signals `(c, m)` of candidates.
@@ -144,7 +154,8 @@ impl Formula {
     }
 
     /// Score a pool, its facts made signals by rules, and order it.
-    #[pyo3(signature = (pool, names, weights, *, rules=None, now=0.0, domain=None))]
+    #[pyo3(signature = (pool, names, weights, *, rules=None, now=0.0, domain=None, least=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     fn rank(
         &self,
         pool: &Bound<'_, Pool>,
@@ -153,11 +164,12 @@ impl Formula {
         rules: Option<&Bound<'_, FactRules>>,
         now: f64,
         domain: Option<&str>,
+        least: Option<f64>,
     ) -> PyResult<Ranking> {
         let pool = &pool.get().0;
         let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
         // Candidates are few: giving the interpreter's lock away would cost more than the work.
-        let found = search::rank(pool, &self.0, &weights, facts)?;
+        let found = search::rank(pool, &self.0, &weights, facts, least)?;
         Ok(Ranking::new(names, found))
     }
 }
@@ -214,6 +226,10 @@ impl<'py> FromPyObject<'_, 'py> for Node {
             "clamp" => Expression::Clamp(inner(1)?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
             "log1p" => Expression::Log(inner(1)?),
             "halve" => Expression::Decay(inner(1)?, object.get_item(2)?.extract()?),
+            "saturate" => Expression::Saturate(inner(1)?),
+            "found" => Expression::Found(inner(1)?),
+            "linear" => Expression::Linear(inner(1)?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
+            "unless" => Expression::Unless(inner(1)?, inner(2)?),
             "estimate" => {
                 let [intercept, slope, doubt]: [f64; 3] = object.get_item(3)?.extract()?;
                 Expression::Estimate(inner(1)?, inner(2)?, Estimator { intercept, slope, doubt })

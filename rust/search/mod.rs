@@ -4,8 +4,10 @@
 //! - [`recall()`]: both legs, their union, and every column that needs the corpus, for one query or many;
 //! - [`Pool`]: candidates as parallel arrays, also those of several tiers, united;
 //! - [`spans()`]: where the terms of a query stand in a text; [`FullText::words_near`]: words that may be meant;
-//! - [`rank()`]: facts, signals, weights and order of a pool; [`Balance`] of two weights, [`Smoothing`] of signals, [`Confidence`].
+//! - [`rank()`]: facts, signals, weights and order of a pool; [`Balance`] of two weights, [`Smoothing`] of signals, [`Adjustment`] of
+//!   scores, [`Confidence`].
 
+mod adjustment;
 mod balance;
 mod confidence;
 mod corpus;
@@ -19,6 +21,7 @@ mod smoothing;
 mod spans;
 mod vocabulary;
 
+pub use adjustment::Adjustment;
 pub use balance::Balance;
 pub use confidence::Confidence;
 pub use corpus::{Corpus, FullText, Space};

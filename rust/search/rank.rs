@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::adjustment::Adjustment;
 use super::balance::Balance;
 use super::confidence::Confidence;
 use super::pool::Pool;
@@ -110,11 +111,15 @@ pub struct Rules {
     pub balance: Option<Balance>,
     /// Signals that near candidates share.
     pub smoothing: Option<Smoothing>,
+    /// What changes scores afterwards.
+    pub adjustment: Adjustment,
     /// How evidence becomes confidence; None leaves it 0.
     pub confidence: Option<Confidence>,
 }
 
 /// Fill the columns `severity`, `decay` and `domain` and score the pool; without rules, score it as it is.
+///
+/// `least` is the score that callers want at least: the floor raises to no more.
 ///
 /// # Errors
 /// [`Error::Missing`] for a pool without times; as [`decay`] and [`formula::score`].
@@ -123,6 +128,7 @@ pub fn rank(
     rules: &Rules,
     weights: &[f64],
     facts: Option<(&FactRules, QueryFacts<'_>)>,
+    least: Option<f64>,
 ) -> Result<Ranking> {
     let pool = match facts {
         Some((rules, at)) if !pool.is_empty() => with_facts(pool, rules, at)?,
@@ -136,6 +142,9 @@ pub fn rank(
     if let Some(smoothing) = &rules.smoothing {
         smooth(&pool, &mut scored, smoothing);
         scored = Scored::of(scored.signals, pool.len(), scored.weights)?;
+    }
+    if !rules.adjustment.is_empty() {
+        rules.adjustment.apply(&pool, &mut scored, least)?;
     }
     let nothing = || (vec![0.0; pool.len()], 0.0);
     let (confidences, confidence) = rules.confidence.map_or_else(nothing, |how| how.of(&pool, &scored.order));
@@ -186,7 +195,14 @@ mod tests {
     }
 
     fn plain(signals: &[Expression], missing: Missing) -> Rules {
-        Rules { signals: signals.to_vec(), missing, balance: None, smoothing: None, confidence: None }
+        Rules {
+            signals: signals.to_vec(),
+            missing,
+            balance: None,
+            smoothing: None,
+            adjustment: Adjustment::default(),
+            confidence: None,
+        }
     }
 
     #[test]
@@ -195,7 +211,7 @@ mod tests {
         let pool = pool(&["warning", "critical", "odd"], &["a", "b", "a"]);
         let signals = [column("severity"), column("domain"), column("decay")];
         let at = QueryFacts { now: 10.0, domain: Some("a") };
-        let found = rank(&pool, &plain(&signals, Missing::Zero), &[1.0, 1.0, 1.0], Some((&rules, at))).unwrap();
+        let found = rank(&pool, &plain(&signals, Missing::Zero), &[1.0, 1.0, 1.0], Some((&rules, at)), None).unwrap();
         assert_eq!(found.scored.signals[..3], [0.7, 1.0, 0.7]);
         assert_eq!(found.scored.signals[3..6], [1.0, 0.0, 1.0]);
         assert!(found.scored.signals[6..].iter().all(|x| (x - 0.5).abs() < 1e-12));
@@ -205,7 +221,7 @@ mod tests {
     #[test]
     fn candidates_of_a_fixed_score_stand_behind_equal_ones_and_the_cuts_count_both() {
         let pool = pool(&["x"; 3], &["a"; 3]).with_column(Cow::Borrowed("bm25"), vec![0.2, 0.9, 0.5]).unwrap();
-        let found = rank(&pool, &plain(&[column("bm25")], Missing::Zero), &[1.0], None).unwrap();
+        let found = rank(&pool, &plain(&[column("bm25")], Missing::Zero), &[1.0], None, None).unwrap();
         let best = |limit, score, count| -> Vec<Placed> {
             let least = Least { score, confidence: None };
             found.best(limit, least, Fixed { count, score: 0.5 }).into_iter().map(|(placed, _)| placed).collect()
@@ -225,7 +241,7 @@ mod tests {
         let rules = FactRules::new([], 10.0, 0.25);
         let at = QueryFacts { now: 1.0, domain: None };
         let found =
-            rank(&pool(&["x"], &["a"]), &plain(&[column("domain")], Missing::Share), &[1.0], Some((&rules, at)));
+            rank(&pool(&["x"], &["a"]), &plain(&[column("domain")], Missing::Share), &[1.0], Some((&rules, at)), None);
         assert!(found.unwrap().scored.signals[0].is_nan());
     }
 }

@@ -158,3 +158,25 @@ def test_united_pools_keep_the_first_of_equal_ids_and_know_what_is_unknown():
     same(joined.columns["bm25"], [1, 2, NAN])
     same(joined.columns["cosine"], [NAN, NAN, 0.3])
     assert len(Pool.united([])) == 0
+
+
+def test_what_has_no_most_saturates():
+    same(column({"saturate": {"col": "a"}}, a=[3, NAN, -2]), [0.75, NAN, 0])
+    same(column({"saturate": {"col": "a"}}, a=[math.inf, 0, 1e308]), [1, 0, 1])
+
+
+def test_found_says_what_is_above_0():
+    same(column({"found": {"col": "a"}}, a=[0.1, NAN, 0]), [1, NAN, 0])
+
+
+def test_a_line_keeps_the_unknown():
+    same(column({"linear": {"col": "a"}, "times": 0.05, "plus": 0.75}, a=[5, NAN, 10]), [1, NAN, 1.25])
+    same(column({"linear": {"col": "a"}}, a=[5, NAN, 10]), [5, NAN, 10])
+
+
+def test_unless_leaves_out_where_another_is_known_and_not_0():
+    same(column({"unless": {"col": "b"}, "of": {"col": "a"}}, a=[1, 2, 3], b=[NAN, 1, 0]), [1, NAN, 3])
+    assert names(parsed({"unless": {"col": "b"}, "of": {"saturate": {"found": {"linear": {"col": "a"}}}}})) == {
+        "a",
+        "b",
+    }

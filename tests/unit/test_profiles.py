@@ -95,6 +95,11 @@ TEXT_RULES = {
     "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
     "k1": 1.2, "b": 0.75,
 }
+CUTS = {
+    "limit": 10, "factor": 3, "minimum": 30, "maximum": None, "guard_below": 50, "budget": "skip",
+    "confident_score": None, "confident_limit": 3,
+    "min_score": None, "diversity": 0.0, "likeness": "vectors", "ties": "found",
+}
 # fmt: on
 
 
@@ -108,6 +113,9 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
         "signals": signals,
         "weights": weights,
         "missing": "zero",
+        "factors": {},
+        "floor": None,
+        "pinned": None,
         "balance": None,
         "smoothing": None,
         "confidence": {
@@ -129,16 +137,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
             "ramp": 0.25,
         },
         "graph": {"anchors": 5, "most_links": None, "most_pulled": 100, "proximity": [1 / 2, 1 / 3]},
-        "cuts": {
-            "limit": 10,
-            "factor": 3,
-            "minimum": 30,
-            "maximum": None,
-            "guard_below": 50,
-            "budget": "skip",
-            "confident_score": None,
-            "confident_limit": 3,
-        },
+        "cuts": CUTS,
         "adaptive": {
             "min_rows": 30,
             "span": 0.15,

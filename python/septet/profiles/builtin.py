@@ -5,12 +5,13 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 
 from __future__ import annotations
 
-from septet.ranking.fusion import Clamp, Col, Estimate, Scale, Sum, Term
+from septet.ranking.fusion import Clamp, Col, Estimate, Found, Saturate, Scale, Sum, Term
 from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
 __all__ = [
     "BUILTIN",
     "CONNECTED_PRIORITY",
+    "MARKDOWN_MEMORY",
     "SEPTET",
     "SEVEN_SIGNALS",
     "SIMILAR",
@@ -152,6 +153,23 @@ SEPTET = Profile.known(
 )
 
 
+MARKDOWN_MEMORY = Profile.known(
+    name="markdown-memory",
+    description="The documented search of a Markdown memory: 0.7 cosine + 0.3 BM25 as x / (1 + x), from 0.35 on, six "
+    "results. What words found never falls under 0.35, and files that are named come first.",
+    text=TextRules.known(stop_words="keep", grams=True, snippet="start", snippet_chars=700, typos=False),
+    signals={"vector": Col.known(col="cosine"), "text": Saturate.known(saturate=Col.known(col="bm25"))},
+    weights={"text": {"vector": 0.0, "text": 1.0}, "hybrid": {"vector": 0.7, "text": 0.3}},
+    missing="zero",
+    floor=Found.known(found=Col.known(col="bm25")),
+    pinned=Col.known(col="path"),
+    cuts=Cuts.known(
+        limit=6, factor=4, minimum=1, maximum=200, guard_below=0, min_score=0.35, likeness="words", ties="path"
+    ),
+    adaptive=Adaptive.known(text=(), hybrid=()),
+)
+
+
 def _similar(signal: str) -> Profile:
     return Profile.known(
         name="similar",
@@ -165,4 +183,4 @@ def _similar(signal: str) -> Profile:
 SIMILAR = _similar("cosine")
 SIMILAR_WORDS = _similar("tfidf")
 
-BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS)}
+BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS, MARKDOWN_MEMORY)}

@@ -58,11 +58,13 @@ def _from_mapping(data: Mapping[str, Any]) -> Profile:
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge changes into a base, dict by dict; the expression of a signal is replaced as a whole."""
+    """Merge changes into a base, dict by dict; an expression is replaced as a whole."""
     out = dict(base)
     for key, value in changes.items():
         both = isinstance(value, Mapping) and isinstance(out.get(key), Mapping)
-        if key == "signals" and both:
+        if key in ("floor", "pinned"):
+            out[key] = value
+        elif key in ("signals", "factors") and both:
             out[key] = {**out[key], **value}
         else:
             out[key] = _merged(out[key], value) if both else value

@@ -197,8 +197,7 @@ def make_plan(
     if group_by is not None and (not isinstance(group_by := exact(group_by), str) or group_by != "parent"):
         raise QueryError(f"group_by is {shown(group_by)}: wanted 'parent' or None")
     min_score, min_confidence = options["min_score"], options["min_confidence"]
-    if min_score is not None:
-        min_score = _score("min_score", min_score)
+    min_score = cuts.min_score if min_score is None else _score("min_score", min_score)
     if min_confidence is not None and not 0 <= (min_confidence := _score("min_confidence", min_confidence)) <= 1:
         raise QueryError(f"min_confidence is {shown(min_confidence)}: wanted a number from 0 to 1")
     _check_flags(options)
@@ -236,7 +235,7 @@ def make_plan(
     )
     words = web is options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
     timed = options["timeout_s"] is options["diversity"] is options["reranker"] is None
-    rest = timed and options["tiers"] is options["facets"] is None
+    rest = timed and options["tiers"] is options["facets"] is None and not cuts.diversity
     return plan if words and rest else _finer(plan if words else _with_words(plan, options, web), options)
 
 
@@ -275,7 +274,7 @@ def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
     # Most searches ask for none of it.
     from septet.query.refine import refinements
 
-    return plan._replace(**refinements(options, plan.most_hits, plan.candidates))
+    return plan._replace(**refinements(options, plan.most_hits, plan.candidates, plan.profile.cuts.diversity))
 
 
 def _filters(options: Mapping[str, Any], kinds: tuple[str, ...], web: Web | None) -> dict[str, Filter]:

@@ -28,12 +28,13 @@ class Reranking(NamedTuple):
     timeout_s: float
 
 
-def refinements(options: Mapping[str, Any], limit: int, candidates: int) -> dict[str, Any]:
+def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversity: float = 0.0) -> dict[str, Any]:
     """Return the fields of a plan that few searches set, checked.
 
     Args:
         limit: of the search.
         candidates: how many each leg takes without them.
+        diversity: what it is unless the options name it; groups and pages, which it does not go with, do without.
 
     Raises:
         QueryError: an option that cannot be understood, or does not go together with another.
@@ -47,14 +48,16 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int) -> dict
     if options["facets"] is not None:
         out["facets"] = facets_asked(options["facets"])
     given = [name for name in ("diversity", "reranker") if options[name] is not None]
-    if not given:
+    if not given and (not diversity or options["group_by"] is not None or options["offset"]):
         return out
     for name, without in (("group_by", None), ("offset", 0)):
-        if options[name] != without:
+        if given and options[name] != without:
             raise QueryError(f"{given[0]} does not go together with {name}: leave one of them out, or raise the limit")
     out["limit"] = limit
     if options["diversity"] is not None:
-        out["diversity"] = real(options["diversity"], "diversity", QueryError, 0, 1)
+        diversity = real(options["diversity"], "diversity", QueryError, 0, 1)
+    if options["diversity"] is not None or (diversity and not (options["group_by"] or options["offset"])):
+        out["diversity"] = diversity
         out["depth"] = max(limit, min(candidates, MOST_ARRANGED))
     if options["reranker"] is not None:
         reranker = called(options["reranker"], "reranker", QueryError)

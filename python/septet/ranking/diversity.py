@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["diversified", "relevance_of"]
+__all__ = ["diversified", "likeness_of_words", "ranged", "relevance_of", "word_set"]
+
+_DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+#: Runs of scripts that put no blanks between words, and words of all others.
+_WORDS = re.compile(f"([{_DENSE}]+)|[^\\W{_DENSE}]+")
 
 
 def relevance_of(scores: Sequence[float]) -> NDArray[np.float64]:
@@ -17,6 +23,38 @@ def relevance_of(scores: Sequence[float]) -> NDArray[np.float64]:
         return np.zeros(len(values))
     relevance: NDArray[np.float64] = np.clip(values / values[0], 0.0, 1.0)
     return relevance
+
+
+def ranged(scores: Sequence[float]) -> NDArray[np.float64]:
+    """Return scores ``(m,)`` as numbers from 0, the lowest, to 1, the highest; all 1 where they are the same."""
+    values = np.array(scores, dtype=np.float64)
+    # Halves: the span of two large numbers has no room in a float.
+    low, span = (values.min() / 2, values.max() / 2 - values.min() / 2) if len(values) else (0.0, 0.0)
+    return (values / 2 - low) / span if span > 0 else np.ones(len(values))
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case; of Chinese, Japanese and Korean characters and pairs of them.
+
+    A text without words is its own, so that it is like itself alone.
+    """
+    words: set[str] = set()
+    for match in _WORDS.finditer(text.lower()):
+        word = match[0]
+        if match[1] is None:
+            words.add(word)
+        else:
+            words.update(word, map("".join, pairwise(word)))
+    return frozenset(words or [text])
+
+
+def likeness_of_words(words: Sequence[frozenset[str]], place: int) -> NDArray[np.float64]:
+    """Return the part of common words (Jaccard) of each set with the one at a place, 0 without words ``(m,)``."""
+    own, likeness = words[place], np.zeros(len(words))
+    for at, other in enumerate(words):
+        either = len(own | other)
+        likeness[at] = len(own & other) / either if either else 0.0
+    return likeness
 
 
 def diversified(

@@ -26,13 +26,17 @@ __all__ = [
     "Decay",
     "Estimate",
     "Expression",
+    "Found",
+    "Linear",
     "Log1p",
     "Missing",
     "Only",
     "Rrf",
+    "Saturate",
     "Scale",
     "Sum",
     "Term",
+    "Unless",
     "estimates",
     "evaluate",
     "formula",
@@ -97,6 +101,33 @@ class Decay(Checked):
 
     decay: Expression
     half_life: Annotated[float, Bounds(ge=SMALL, le=LARGE)]
+
+
+class Saturate(Checked):
+    """``x / (1 + x)``, 0 for what is under 0: of BM25, which has no most, from 0 towards 1 whatever else was found."""
+
+    saturate: Expression
+
+
+class Found(Checked):
+    """1 for what is above 0, else 0; unknown stays unknown: of BM25, whether words found the candidate."""
+
+    found: Expression
+
+
+class Linear(Checked):
+    """``times * x + plus``; unknown stays unknown."""
+
+    linear: Expression
+    times: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 1.0
+    plus: Annotated[float, Bounds(ge=-LARGE, le=LARGE)] = 0.0
+
+
+class Unless(Checked):
+    """An expression where another is unknown or 0, unknown elsewhere: an age, unless the candidate never ages."""
+
+    unless: Expression
+    of: Expression
 
 
 class Estimate(Checked):
@@ -179,12 +210,19 @@ _KINDS = {
     "clamp": Clamp,
     "log1p": Log1p,
     "decay": Decay,
+    "saturate": Saturate,
+    "found": Found,
+    "linear": Linear,
+    "unless": Unless,
     "estimate": Estimate,
     "sum": Sum,
     "rrf": Rrf,
 }
 
-Expression: TypeAlias = Annotated[Col | Const | Only | Scale | Clamp | Log1p | Decay | Estimate | Sum | Rrf, _ByKey()]
+Expression: TypeAlias = Annotated[
+    Col | Const | Only | Scale | Clamp | Log1p | Decay | Saturate | Found | Linear | Unless | Estimate | Sum | Rrf,
+    _ByKey(),
+]
 
 
 class Columns(NamedTuple):
@@ -200,6 +238,7 @@ def formula(
     confidence: ConfidenceNumbers | None = None,
     balance: tuple[int, int, float] | None = None,
     smoothing: tuple[Sequence[int], float, int, int, Sequence[float]] | None = None,
+    adjustment: tuple[Sequence[Expression], tuple[Expression, float] | None, Expression | None] | None = None,
 ) -> _core.Formula:
     """Return signals in the form that evaluates them all in one call.
 
@@ -207,9 +246,20 @@ def formula(
         confidence: the numbers of `septet.ranking.profile.Confidence`.
         balance: the places of two signals, of words and of vectors, and the factor of `Balance`.
         smoothing: the places of signals, share, neighbours, most, and (lead, covered, prominence) of `Smoothing`.
+        adjustment: factors, what is raised and to what score, and what is pinned.
     """
+    changes = None
+    if adjustment is not None:
+        factors, floor, pinned = adjustment
+        raised = None if floor is None else (_parts(floor[0]), floor[1])
+        changes = ([_parts(e) for e in factors], raised, None if pinned is None else _parts(pinned))
     return _core.Formula(
-        [_parts(e) for e in signals], missing=missing, confidence=confidence, balance=balance, smoothing=smoothing
+        [_parts(e) for e in signals],
+        missing=missing,
+        confidence=confidence,
+        balance=balance,
+        smoothing=smoothing,
+        adjustment=changes,
     )
 
 
@@ -236,6 +286,10 @@ def _inside(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
             return (inner,)
+        case Saturate(saturate=inner) | Found(found=inner) | Linear(linear=inner):
+            return (inner,)
+        case Unless(unless=other, of=inner):
+            return (other, inner)
         case Estimate(estimate=inner, by=by):
             return (inner, by)
         case Sum(sum=terms) | Rrf(rrf=terms):
@@ -259,6 +313,14 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("log1p", _parts(e.log1p))
     if isinstance(e, Decay):
         return ("halve", _parts(e.decay), e.half_life)
+    if isinstance(e, Saturate):
+        return ("saturate", _parts(e.saturate))
+    if isinstance(e, Found):
+        return ("found", _parts(e.found))
+    if isinstance(e, Linear):
+        return ("linear", _parts(e.linear), e.times, e.plus)
+    if isinstance(e, Unless):
+        return ("unless", _parts(e.of), _parts(e.unless))
     if isinstance(e, Estimate):
         return ("estimate", _parts(e.estimate), _parts(e.by), (e.intercept, e.slope, e.doubt))
     if isinstance(e, Sum):

@@ -15,7 +15,20 @@ from septet.checked import Bounds, Checked
 from septet.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
 from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
-from septet.ranking.fusion import ConfidenceNumbers, Expression, Missing, estimates, formula, names
+from septet.ranking.fusion import Expression, Missing, estimates, formula, names
+from septet.ranking.passes import (
+    AtLeastOne,
+    Balance,
+    Bounded,
+    Confidence,
+    Count,
+    Few,
+    Many,
+    NotNegative,
+    Positive,
+    Share,
+    Smoothing,
+)
 
 __all__ = [
     "Adaptive",
@@ -37,24 +50,15 @@ WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns that legs, corpus scores and facts fill; a profile's expressions may name these and no others.
 #: Facts are columns too: times, ages, and numbers in attrs by ``attrs.PATH`` (see `septet.ranking.facts`).
-COLUMNS = frozenset({"bm25", "trigram", "tfidf", "feedback", "cosine", "severity", "decay", "tags", "domain", "graph"})
+COLUMNS = frozenset(
+    {"bm25", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
+)
 
 #: Those that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
 SECONDS_A_DAY = 86_400.0
 #: Between these bounds weights add up, and divide, without a loss.
 MOST_WEIGHT, LEAST_WEIGHT = 1e9, 1e-9
-
-#: A number from 0 to 1.
-Share: TypeAlias = Annotated[float, Bounds(ge=0, le=1)]
-#: Sums and products of numbers within these bounds stay far from infinity, and counts fit SQLite's integers.
-Positive: TypeAlias = Annotated[float, Bounds(ge=1e-9, le=1e9)]
-NotNegative: TypeAlias = Annotated[float, Bounds(ge=0, le=1e9)]
-Bounded: TypeAlias = Annotated[float, Bounds(ge=-1e9, le=1e9)]
-Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
-AtLeastOne: TypeAlias = Annotated[int, Bounds(ge=1, le=2**31 - 1)]
-Many: TypeAlias = Annotated[int, Bounds(ge=1, le=1_000_000)]
-Few: TypeAlias = Annotated[int, Bounds(ge=1, le=10_000)]
 
 
 class ColumnWeights(Checked):
@@ -122,41 +126,6 @@ class TextRules(Checked):
         return None if (self.k1, self.b) == (K1, B) else (self.k1, self.b)
 
 
-class Balance(Checked):
-    """Vectors that single nothing out give way to words, which count ``factor * sqrt(2 ln n) / z`` times.
-
-    ``z`` is how many deviations the best cosine lies above the mean of the query's cosines over the ``n`` vectors of
-    the space. The two signals share the weight that both have; words count 4 times at most, and a quarter at least.
-    """
-
-    words: str = "semantic"
-    vectors: str = "vector"
-    factor: Positive = 1.1
-
-
-class Smoothing(Checked):
-    """Candidates whose vectors are near share their signals: ``(1 - share) * own + share * mean of the nearest``.
-
-    Attributes:
-        signals: those that are shared.
-        neighbours: how many candidates are the nearest.
-        most: so many of the best candidates take part.
-        lead: nothing is shared when the best candidate is ahead of the next by this part of what it has.
-        covered: the share of the query's information from which on less is shared the more of it a candidate holds.
-        prominence: nothing is shared when the best cosine stands out less than this part of ``sqrt(2 ln n)``
-            deviations.
-    """
-
-    signals: tuple[str, ...] = ("semantic", "vector")
-    share: Share = 0.4
-    neighbours: Few = 10
-    most: Few = 100
-    # A question for one thing is answered by one entry: the three numbers keep known-item searches as they are.
-    lead: Share = 0.15
-    covered: Share = 0.85
-    prominence: NotNegative = 0.8
-
-
 class Facts(Checked):
     """How facts about an entry become signals of 0 to 1.
 
@@ -203,6 +172,12 @@ class Cuts(Checked):
         budget: what becomes of a result that a token budget has no room for: ``skip`` leaves it out and goes on with
             the next; ``stop`` ends the results there, but always keeps the first, however large.
         confident_score, confident_limit: with a token budget, a best score of at least this keeps so many at most.
+        min_score: results under this score are dropped when the caller names no ``min_score``; None keeps all.
+        diversity: how much unlike each other results should be when the caller names no ``diversity``, 0 to 1.
+        likeness: what tells how much results are like each other: ``vectors``, and words where there are none, beside
+            scores as parts of the best; or ``words`` alone, beside scores from the lowest, 0, to the highest, 1.
+        ties: what puts equal scores in order: ``found``, how the legs ranked them; or ``path``, path, lines and id of
+            each, which stay the same when a vault is made anew.
     """
 
     limit: AtLeastOne = 10
@@ -213,49 +188,10 @@ class Cuts(Checked):
     budget: Literal["skip", "stop"] = "skip"
     confident_score: Bounded | None = None
     confident_limit: AtLeastOne = 3
-
-
-class Confidence(Checked):
-    """How evidence becomes confidence: the probability that a candidate answers the query, by a logistic model.
-
-    The evidence of a cosine is ``(cosine - floor) / (1 - floor)``, where the floor lies ``spread`` deviations under the
-    mean cosine of two random vectors of the space, and not under 0. The evidence of words is ``(share * matched +
-    title * matched by the title + reach * reached) * i / (i + information)``: the matched share of the query's
-    information (the IDF of its terms), the share that the title matches, BM25 as a part of the most it can be, and the
-    matched information ``i`` in nats. At ``..._at`` an answer is as likely as none; fitted on questions of four
-    collections against those of the others.
-
-    Attributes:
-        cosine_at, cosine_steep: for the evidence of a cosine.
-        words_at, words_steep: for the evidence of words alone.
-        words_beside: how steep words are beside a cosine.
-        agreeing: so many of the best candidates are averaged with the best, in the confidence of all results.
-    """
-
-    spread: NotNegative = 1.64
-    cosine_at: Bounded = 0.36
-    cosine_steep: Positive = 16.0
-    words_at: Bounded = 0.117
-    words_steep: Positive = 40.0
-    words_beside: NotNegative = 12.0
-    share: Share = 0.4
-    title: Share = 0.3
-    reach: Share = 0.3
-    information: NotNegative = 12.0
-    agreeing: AtLeastOne = 5
-
-    @cached_property
-    def _numbers(self) -> ConfidenceNumbers:
-        """The numbers as the formula takes them."""
-        return (
-            self.spread,
-            (self.cosine_at, self.cosine_steep),
-            (self.words_at, self.words_steep),
-            self.words_beside,
-            (self.share, self.title, self.reach),
-            self.information,
-            self.agreeing,
-        )
+    min_score: Bounded | None = None
+    diversity: Share = 0.0
+    likeness: Literal["vectors", "words"] = "vectors"
+    ties: Literal["found", "path"] = "found"
 
 
 class Adaptive(Checked):
@@ -283,6 +219,10 @@ class Profile(Checked):
         weights: one weight per signal, without vectors (``text``) and with them (``hybrid``).
         missing: ``zero`` counts an unknown signal as 0; ``share`` gives the weight of signals that the query or the
             vault cannot have to the others, so that the weights in use sum to 1.
+        factors: named expressions that the score is multiplied by, in this order; unknown counts 1.
+        floor: candidates for which it is above 0 are raised to ``cuts.min_score``, or to the ``min_score`` that the
+            caller names where that is less, so that a score made of several signals never drops them.
+        pinned: candidates for which it is above 0 come first, the highest first, with the score 1.
         vectors: ``one`` vector per entry, or one ``per-model``.
         memory_score: a fixed score for memories; None scores, and embeds, them like entries.
     """
@@ -293,6 +233,9 @@ class Profile(Checked):
     signals: Annotated[dict[str, Expression], Bounds(min_length=1, max_length=256)]
     weights: dict[WeightSet, dict[str, float]]
     missing: Missing = "zero"
+    factors: Annotated[dict[str, Expression], Bounds(max_length=256)] = field(default_factory=dict)
+    floor: Expression | None = None
+    pinned: Expression | None = None
     balance: Balance | None = None
     smoothing: Smoothing | None = None
     confidence: Confidence = field(default_factory=Confidence.known)
@@ -310,6 +253,11 @@ class Profile(Checked):
                 raise ValueError(f"weights.{name} must name exactly the signals {sorted(self.signals)}")
             if any(not 0 <= w <= MOST_WEIGHT for w in weights.values()) or sum(weights.values()) < LEAST_WEIGHT:
                 raise ValueError(f"weights.{name} must be from 0 to {MOST_WEIGHT:g}, and not all 0")
+        # Each change of a score is a part of a hit's breakdown, by name.
+        if doubled := [name for name in self.signal_names if self.signal_names.count(name) > 1]:
+            raise ValueError(f"two parts of the score have the name {doubled[0]!r}: rename one")
+        if self.floor is not None and self.cuts.min_score is None:
+            raise ValueError("floor raises to cuts.min_score, which is not there: name a score, or leave floor out")
         if unknown := {name for name in self.columns - COLUMNS if not is_fact(name)}:
             known = sorted(COLUMNS | TIMES | AGES.keys())
             raise ValueError(f"unknown column {sorted(unknown)[0]!r}; known are {known} and attrs.NAME")
@@ -326,8 +274,8 @@ class Profile(Checked):
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """The columns that the signals read."""
-        return frozenset().union(*(names(e) for e in self.signals.values()))
+        """The columns that the signals and the changes of scores read."""
+        return frozenset().union(*map(names, (*self.signals.values(), *self._changes)))
 
     @cached_property
     def ages(self) -> frozenset[str]:
@@ -340,14 +288,25 @@ class Profile(Checked):
         return attrs_paths(self.columns)
 
     @cached_property
+    def asks_store(self) -> bool:
+        """Whether ranking needs what the store alone knows of candidates."""
+        return bool(self.attrs_columns) or self.cuts.ties != "found"
+
+    @cached_property
     def estimates(self) -> bool:
         """Whether a signal estimates the cosines of candidates whose vector has not come yet."""
         return any(map(estimates, self.signals.values()))
 
     @cached_property
     def signal_names(self) -> tuple[str, ...]:
-        """The names of the signals, in the order of a hit's breakdown."""
-        return tuple(self.signals)
+        """The names of the signals and of what changes scores afterwards, in the order of a hit's breakdown."""
+        changes = [name for name in ("floor", "pinned") if getattr(self, name) is not None]
+        return (*self.signals, *self.factors, *changes)
+
+    @property
+    def _changes(self) -> tuple[Expression, ...]:
+        """What changes scores after the signals were weighed."""
+        return (*self.factors.values(), *(e for e in (self.floor, self.pinned) if e is not None))
 
     @cached_property
     def corpus_columns(self) -> frozenset[str]:
@@ -374,5 +333,12 @@ class Profile(Checked):
                 near.neighbours,
                 near.most,
                 (near.lead, near.covered, near.prominence),
+            ),
+            None
+            if not self._changes
+            else (
+                tuple(self.factors.values()),
+                None if self.floor is None else (self.floor, self.cuts.min_score or 0.0),
+                self.pinned,
             ),
         )

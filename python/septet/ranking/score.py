@@ -28,15 +28,25 @@ Placed: TypeAlias = tuple[
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:
     """Evaluate a profile's signals over a pool's columns, fuse them by the given weights, and order by the sums."""
-    return profile.formula.rank(pool, profile.signal_names, [weights[name] for name in profile.signal_names])
+    return profile.formula.rank(pool, profile.signal_names, [weights[name] for name in profile.signals])
 
 
-def rank(pool: Pool, profile: Profile, weights: Mapping[str, float], *, now: float, domain: str | None) -> Ranking:
+def rank(
+    pool: Pool,
+    profile: Profile,
+    weights: Mapping[str, float],
+    *,
+    now: float,
+    domain: str | None,
+    least: float | None = None,
+) -> Ranking:
     """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and ages, and return `score` of the pool.
 
-    ``domain`` is unknown (NaN) for a query that asks for none.
+    ``domain`` is unknown (NaN) for a query that asks for none. The profile's floor raises to ``least`` at most.
     """
     if profile.ages:
         pool = pool.with_columns(with_ages(pool.columns, profile.ages, now))
-    counted = [weights[name] for name in profile.signal_names]
-    return profile.formula.rank(pool, profile.signal_names, counted, rules=profile.facts.rules, now=now, domain=domain)
+    counted = [weights[name] for name in profile.signals]
+    return profile.formula.rank(
+        pool, profile.signal_names, counted, rules=profile.facts.rules, now=now, domain=domain, least=least
+    )

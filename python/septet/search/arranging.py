@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from septet._core import tokenize
 from septet.arguments import cut, printable
 from septet.query.plan import Plan
-from septet.ranking.diversity import diversified, relevance_of
+from septet.ranking.diversity import diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate
 from septet.results import Hit, Note
 from septet.search.federated import FederatedSearch
@@ -55,10 +55,7 @@ class Likenesses:
 
     def of(self, place: int) -> NDArray[np.float64]:
         """Return how much each result is like one, 0 to 1 ``(m,)``: cosine, or common words / all words (Jaccard)."""
-        own, likeness = self._words[place], np.zeros(len(self._words))
-        for at, other in enumerate(self._words):
-            either = len(own | other)
-            likeness[at] = len(own & other) / either if either else 0.0
+        likeness = likeness_of_words(self._words, place)
         for places, matrix in self._vectors.values():
             found = np.flatnonzero(places == place)
             if len(found):
@@ -72,6 +69,8 @@ def likenesses_of(
     """Return how much the results of a query are like each other, while the search is open; None if nobody asks."""
     if not search.plan.diversity:
         return None
+    if search.plan.profile.cuts.likeness == "words":
+        return Likenesses({}, [word_set(one.description or one.title) for one in whole])
     place_of = {(tier, one.row): place for place, (tier, one) in enumerate(zip(tiers, whole))}
     found: dict[str, tuple[list[int], list[NDArray[np.float64]]]] = {}
     for answer in search.answers:
@@ -123,17 +122,11 @@ def arranged(plan: Plan, scores: Sequence[float], hits: Sequence[Hit], alike: Li
         return Arranged(order[:most], given, notes)
     # Those that were not reranked have no score that compares with the others': they stay behind.
     first = order[: len(given)] if given else order
-    relevance = _scaled([given[place] for place in first]) if given else relevance_of(scores)
+    scaled = ranged if given or plan.profile.cuts.likeness == "words" else relevance_of
+    relevance = scaled([given[place] for place in first] if given else scores)
     at = np.array(first)
     places = diversified(relevance, lambda i: alike.of(first[i])[at], most, plan.diversity)
     return Arranged([*(first[i] for i in places), *order[len(first) :]][:most], given, notes)
-
-
-def _scaled(given: Sequence[float]) -> NDArray[np.float64]:
-    """Return what a reranker gave as numbers from 0, the least, to 1, the highest: its scale may be any."""
-    values = np.array(given) / max(1.0, max(map(abs, given)))
-    span = values.max() - values.min()
-    return (values - values.min()) / span if span > 0 else np.ones(len(values))
 
 
 def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:

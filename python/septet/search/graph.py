@@ -39,13 +39,14 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
         steps += _steps_by_id(found, pool.ids or ())[len(known) :]
     proximity = np.array((0.0, *plan.profile.graph.proximity))
     pool = pool.with_columns({"graph": proximity[steps]})
-    if plan.profile.attrs_columns:
-        from septet.search.attributes import with_attrs
-
-        pool = with_attrs(search, pool, plan.profile.attrs_columns)
     # Equal scores keep the order of the first pass; what the links added comes last.
     order = [*first.order.tolist(), *range(len(known), len(pool))]
-    return rank(pool.at(order), plan.profile, weights, now=plan.now, domain=plan.domain)
+    pool = pool.at(order)
+    if plan.profile.asks_store:
+        from septet.search.attributes import completed
+
+        pool = completed(search, pool, plan.profile)
+    return rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score)
 
 
 def _anchors(plan: Plan, first: Ranking) -> list[int]:

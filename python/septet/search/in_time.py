@@ -75,6 +75,10 @@ class LateSession(NamedTuple):
         """Return nothing."""
         return [np.empty(0)] * len(paths)
 
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return nothing."""
+        return ()
+
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
         """Return nothing."""
         return "", None

@@ -156,11 +156,11 @@ def recalled_groups(
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
 
 
-def _with_attrs(search: FederatedSearch, pool: Pool) -> Pool:
-    # Few profiles read any.
-    from septet.search.attributes import with_attrs
+def _completed(search: FederatedSearch, pool: Pool) -> Pool:
+    # Few profiles need it.
+    from septet.search.attributes import completed
 
-    return with_attrs(search, pool, search.plan.profile.attrs_columns)
+    return completed(search, pool, search.plan.profile)
 
 
 def _late(plan: Plan) -> bool:
@@ -240,9 +240,9 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         pool = merged(search, query, [found.pool for found in recalled])
         if search.stages is not None:
             search.stages.mark("merge")
-    if plan.profile.attrs_columns:
-        pool = _with_attrs(search, pool)
-    ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain)
+    if plan.profile.asks_store:
+        pool = _completed(search, pool)
+    ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score)
     if search.stages is not None:
         search.stages.mark("rank")
     late, guesses = NOTHING, _guesses(recalled) if unknown else NO_GUESSES

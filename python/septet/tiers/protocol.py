@@ -151,6 +151,9 @@ class Session(Protocol):
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
 
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return path, first and last line, empty and 0 where there is none, and id of candidates."""
+
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
         """Return the model of the vectors that a query is compared with, and those of candidates at unit length.
 

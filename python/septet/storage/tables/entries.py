@@ -269,6 +269,16 @@ def groups_at(read: Reading, rows: Sequence[int]) -> list[str]:
     return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
 
 
+def places_at(read: Reading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
+    """Return path, first and last line, empty and 0 where there is none, and id of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
+    return list(facts_at(read, sources, rows))
+
+
 def tags_at(read: Reading, rows: Sequence[int]) -> list[list[str]]:
     """Return the tags of the entries at the given rows.
 

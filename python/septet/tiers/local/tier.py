@@ -208,6 +208,11 @@ class LocalSession:
         return numbers_of(entries.attrs_at(self.view.read, rows), paths)
 
     @_translated
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return path, first and last line and id of candidates."""
+        return entries.places_at(self.view.read, rows)
+
+    @_translated
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
         """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
         view = self.view
