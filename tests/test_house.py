@@ -42,6 +42,7 @@ FLOORS = (
         "prompt",
         "pages",
         "explanation",
+        "flush",
         "spaces",
         "threads",
         "filesystem",

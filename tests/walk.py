@@ -194,6 +194,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "vault": lambda w: w.other,
     "tiers": lambda w: {"agent": w.vault},
     "dimensions": lambda w: 3,
+    "total_tokens": lambda w: 5,
     "vectors": lambda w: [[1.0, 2.0, 3.0]],
     "matrix": lambda w: np.eye(3),
     "k": lambda w: 2,

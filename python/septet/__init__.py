@@ -111,6 +111,12 @@ if TYPE_CHECKING:
     )
     from septet.files.redaction import Redacted as Redacted, Redactor as Redactor
     from septet.files.secrets import RedactionRule as RedactionRule
+    from septet.flush import (
+        FlushLimits as FlushLimits,
+        flush_limits as flush_limits,
+        flush_prompt as flush_prompt,
+        should_flush as should_flush,
+    )
     from septet.index import (
         Metric as Metric,
         Nearest as Nearest,
@@ -194,6 +200,7 @@ else:
         ),
         "files.redaction": "Redacted Redactor",
         "files.secrets": "RedactionRule",
+        "flush": "FlushLimits flush_limits flush_prompt should_flush",
         "index": "Metric Nearest VectorIds VectorIndex top_k",
         "listing.counting": "Bucket",
         "listing.request": "OrderBy",

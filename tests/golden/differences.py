@@ -106,6 +106,8 @@ CHOICES: Mapping[str, str] = {
     "recorded system tries it twice and embeds its texts once more.",
     "a-run-forgets-the-failures-before-it": "Failed batch jobs count within one run, whose report says so; in the "
     "recorded system they count until the program ends.",
+    "a-wrong-setting-raises": "A limit of a flush that is negative or no number raises; the recorded system takes its "
+    "default instead, and nobody learns of the mistake.",
     "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
     "is over its limit.",
     "masks-show-nothing": "A secret that was masked shows nothing of itself, since ten characters of it help to guess "

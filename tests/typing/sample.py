@@ -78,6 +78,9 @@ from septet import (
     embedder_from,
     evaluate,
     feedback_judgements,
+    flush_limits,
+    flush_prompt,
+    should_flush,
     top_k,
     tune,
     undo_tuning,
@@ -319,6 +322,8 @@ def scan() -> None:
     assert top_k([1.0, 0.0], [[0.0, 1.0], [1.0, 0.1]], 1)[0].tolist() == [1]
     vectorizer = TfidfVectorizer(tokens="words").fit(["to be or not to be"])
     sparse: SparseRows = vectorizer.transform(["to be"])
+    threshold: int = flush_limits(100_000).threshold
+    assert should_flush(threshold, 100_000) and "notes.md" in flush_prompt("notes.md")
     assert sparse.indptr.tolist() == [0, 2]
 
 

@@ -1,0 +1,150 @@
+"""When an agent should write down what it knows before its context is compacted: a pure rule, and the request."""
+
+from __future__ import annotations
+
+from math import floor, isnan
+from typing import NamedTuple
+
+from septet.arguments import exact, flag, real, shown, utf8, whole
+from septet.errors import QueryError
+
+__all__ = ["FlushLimits", "flush_limits", "flush_prompt", "should_flush"]
+
+#: The largest count of tokens, bytes or rounds.
+MOST = 2**53
+#: Of a window, so much at most is held back for the answer; of what is left, so much at most for the flush.
+MOST_RESERVED, MOST_SOFT = 0.25, 0.5
+MOST_PATH_CHARS = 4_096
+
+_PROMPT = """\
+The conversation is near the limit of its context and will soon be shortened; what is only here will then be gone.
+Append what is worth keeping to {path}, and create the file if there is none. Change nothing that stands in it.
+Worth keeping: decisions with their reasons, facts about people and systems, preferences, promises, open questions.
+Not worth keeping: what is in files already, guesses, and secrets such as passwords or keys.
+Write short Markdown: a heading for each subject, a bullet for each fact, to be understood without all this.
+If nothing is worth keeping, write nothing. In either case answer with {nothing} alone, which nobody is shown.
+"""
+
+
+class FlushLimits(NamedTuple):
+    """The limits of a context window, in tokens.
+
+    Attributes:
+        reserve: held back for the model's answer and its tools.
+        soft: held back for the flush itself.
+        threshold: a context with so many tokens is to be flushed; 0 means never.
+    """
+
+    reserve: int
+    soft: int
+    threshold: int
+
+
+def flush_limits(
+    context_window: float = 200_000, *, reserve: float = 20_000, soft: float = 4_000, capped: bool = True
+) -> FlushLimits:
+    """Return the limits of a context window; fractions are dropped.
+
+    Args:
+        context_window: tokens that the model takes; 0 counts as 1.
+        reserve: tokens to hold back for the answer.
+        soft: tokens to hold back for the flush.
+        capped: hold back a quarter of the window for the answer at most, and half of the rest for the flush. False
+            holds back all that is named: windows that are not larger than that are never flushed.
+
+    Raises:
+        QueryError: a number is negative, not finite, or above 2**53.
+    """
+    window = max(1, _tokens(context_window, "context_window"))
+    kept, last = _tokens(reserve, "reserve"), _tokens(soft, "soft")
+    flag(capped, "capped", QueryError)
+    if capped:
+        kept = min(kept, floor(window * MOST_RESERVED))
+        last = min(last, floor((window - kept) * MOST_SOFT))
+    return FlushLimits(kept, last, max(0, window - kept - last))
+
+
+def should_flush(
+    total_tokens: float | None,
+    context_window: float = 200_000,
+    *,
+    reserve: float = 20_000,
+    soft: float = 4_000,
+    capped: bool = True,
+    coming_tokens: float = 0,
+    fresh: bool = True,
+    transcript_bytes: int | None = None,
+    most_bytes: int | None = 2_097_152,
+    compactions: int = 0,
+    flushed_at: int | None = None,
+    failures: int = 0,
+    most_failures: int | None = 3,
+) -> bool:
+    """Say whether an agent should be asked now to write down what it knows; see `flush_prompt`.
+
+    True when the context has reached ``context_window - reserve - soft`` tokens, or the transcript ``most_bytes``, and
+    it was not flushed since it was last compacted. Store ``flushed_at=compactions`` after a flush that succeeded only.
+
+    Args:
+        total_tokens: tokens of the context as last counted; None, NaN, 0 or less if that is unknown.
+        context_window: tokens that the model takes; see `flush_limits`, also for `reserve`, `soft` and `capped`.
+        coming_tokens: tokens that the next call adds to those: the last answer, if it is not counted yet, and the
+            prompt to come.
+        fresh: whether `total_tokens` counts the present context. An old count says nothing: the context may have been
+            compacted since.
+        transcript_bytes: the size of the conversation's file; None if it is unknown.
+        most_bytes: flush from that size on, whatever the tokens; None for no such limit.
+        compactions: how often the context was compacted.
+        flushed_at: what `compactions` was at the last flush that succeeded; None if there was none.
+        failures: flushes in a row that failed since the last compaction.
+        most_failures: after so many failures none is tried until the next compaction; None for no such limit.
+
+    Raises:
+        QueryError: a number is not one, or out of range.
+    """
+    threshold = flush_limits(context_window, reserve=reserve, soft=soft, capped=capped).threshold
+    counted, coming = _counted(total_tokens), _tokens(coming_tokens, "coming_tokens")
+    flag(fresh, "fresh", QueryError)
+    size = 0 if transcript_bytes is None else whole(transcript_bytes, "transcript_bytes", QueryError, 0, MOST)
+    large = most_bytes is not None and size >= whole(most_bytes, "most_bytes", QueryError, 1, MOST)
+    rounds, failed = (
+        whole(n, s, QueryError, 0, MOST) for n, s in ((compactions, "compactions"), (failures, "failures"))
+    )
+    done = flushed_at is not None and whole(flushed_at, "flushed_at", QueryError, 0, MOST) == rounds
+    hopeless = most_failures is not None and failed >= whole(most_failures, "most_failures", QueryError, 1, MOST)
+    full = fresh and counted > 0 and 0 < threshold <= counted + coming
+    return (full or large) and not (done or hopeless)
+
+
+def flush_prompt(path: str, *, nothing: str = "DONE") -> str:
+    """Return what to ask the agent for when `should_flush` says so.
+
+    Args:
+        path: the file to append to, such as ``memory/2026-11-23.md``.
+        nothing: the answer that is not shown to the user.
+
+    Raises:
+        QueryError: one of them is empty, no text, or longer than 4,096 characters.
+    """
+    for name, value in (("path", path), ("nothing", nothing)):
+        if not utf8(value, name, QueryError, MOST_PATH_CHARS).strip():
+            raise QueryError(f"{name} is empty: wanted text")
+    return _PROMPT.format(path=exact(path), nothing=exact(nothing))
+
+
+def _tokens(value: float, name: str) -> int:
+    return floor(real(value, name, QueryError, 0, MOST))
+
+
+def _counted(value: float | None) -> float:
+    number = exact(value)
+    if number is None or (isinstance(number, float) and isnan(number)):
+        return 0.0
+    if isinstance(number, (int, float)) and not isinstance(number, bool) and number <= 0:
+        return 0.0
+    try:
+        return real(number, "total_tokens", QueryError, 0, MOST)
+    except QueryError:
+        raise QueryError(
+            f"total_tokens is {shown(value)}: wanted a number of tokens, or None if it is unknown"
+        ) from None
