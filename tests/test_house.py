@@ -47,6 +47,7 @@ FLOORS = (
         "threads",
         "filesystem",
         "target",
+        "times",
         "documents",
         "watch",
         "_core",

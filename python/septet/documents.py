@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["MAX_BYTES", "SUFFIXES", "Unreadable", "bounded", "open_regular", "read_bytes", "read_document"]
+__all__ = [
+    "MAX_BYTES",
+    "SUFFIXES",
+    "Unreadable",
+    "bounded",
+    "open_regular",
+    "parse_document",
+    "read_bytes",
+    "read_document",
+]
 
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
@@ -103,13 +112,25 @@ def read_document(path: Path) -> Any:
             repeated or no text; an integer has more than 64 bits.
         KeyError: the name has another ending.
     """
-    reader = _READERS[path.suffix]
+    if path.suffix not in _READERS:
+        raise KeyError(path.suffix)
     content = read_bytes(path, MAX_BYTES)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = content.count(b"\n", 0, fault.start) + 1
         raise Unreadable(f"is not UTF-8 (line {line}): convert it", line=line) from None
+    return parse_document(text, path.suffix)
+
+
+def parse_document(text: str, suffix: str) -> Any:
+    """Return the value in a text, given the ending of files of its form; the text is no longer than `MAX_BYTES`.
+
+    Raises:
+        Unreadable: as `read_document`.
+        KeyError: another ending.
+    """
+    reader = _READERS[suffix]
     try:
         data = reader(text)
     except RecursionError:
@@ -120,7 +141,7 @@ def read_document(path: Path) -> Any:
         # Parsers know the line by different names; the exact words differ by version.
         found = re.search(r"line (\d+)", str(fault))
         line = getattr(fault, "lineno", 0) or (int(found[1]) if found else 0)
-        kind = path.suffix.removeprefix(".").upper()
+        kind = suffix.removeprefix(".").upper()
         raise _malformed(kind, line, str(fault)) from None
     bounded(data)
     return data

@@ -14,7 +14,7 @@ import numpy as np
 from septet.arguments import cut, exact, shown
 from septet.entry import FIELDS
 from septet.errors import EntryError
-from septet.exchange.times import END_OF_DATES, Times
+from septet.times import END_OF_DATES, Times
 
 __all__ = ["Mapper"]
 
