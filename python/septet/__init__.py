@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         Trust as Trust,
         VectorLike as VectorLike,
     )
+    from septet.files.chunking import Chunk as Chunk, Chunking as Chunking, chunk_markdown as chunk_markdown
     from septet.files.redaction import Redacted as Redacted, Redactor as Redactor
     from septet.files.secrets import RedactionRule as RedactionRule
     from septet.flush import (
@@ -198,6 +199,7 @@ else:
             "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
             "Severity Span SpanFields Split Strings Time Trust VectorLike"
         ),
+        "files.chunking": "Chunk Chunking chunk_markdown",
         "files.redaction": "Redacted Redactor",
         "files.secrets": "RedactionRule",
         "flush": "FlushLimits flush_limits flush_prompt should_flush",

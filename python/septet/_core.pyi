@@ -951,6 +951,28 @@ class Redactions:
     def redact_all(self, texts: Sequence[str]) -> list[tuple[int, str, list[int]]]:
         """Return of those texts that hold secrets the position, the masked text, and how many each rule found."""
 
+def chunk_markdown(
+    text: str, tokens: int, overlap: int, variant: str, most_bytes: int = 0
+) -> list[tuple[str, int, int, str]]:
+    """Cut a text into chunks of whole lines: text, first and last line, SHA-256; see `septet.chunk_markdown`.
+
+    Chunks of more than ``most_bytes`` bytes (0: any) are cut again. A ValueError where an overlap makes more than 16
+    times the text, and 64 MiB, of it.
+    """
+
+def document_chunks(
+    text: str, tokens: int, overlap: int, variant: str, markup: str
+) -> tuple[list[list[str]], list[tuple[str, int, int, int, list[tuple[str, str, str]]]]]:
+    """Cut a document (``markdown``, ``rst`` or ``plain``) into chunks, blank ones left out, and read its outline.
+
+    Returns the heading paths that occur, and a row a chunk: text, first and last line, which of the paths leads to
+    its first line that the chunk before does not have (-1: none), and what it mentions: target, anchor, ``wiki`` or
+    ``link``.
+    """
+
+def split_utf8(text: str, most_bytes: int) -> list[str]:
+    """Cut a text into pieces of at most so many bytes (0: any), between characters; one alone may be larger."""
+
 # -- files below a folder --------------------------------------------------------------------------------------------
 
 def walk_folder(

@@ -14,6 +14,7 @@ use crate::arrays::Source;
 use crate::vectors::Rows;
 
 mod arrays;
+mod chunks;
 mod codes;
 mod encoder;
 mod entries;
@@ -220,6 +221,8 @@ mod _core {
     use super::Damaged;
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
+    #[pymodule_export]
+    use super::chunks::{chunk_markdown, document_chunks, split_utf8};
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]

@@ -21,6 +21,8 @@ from septet import (
     BatchError,
     BulkChanges,
     CallableEmbedder,
+    Chunk,
+    Chunking,
     Comparison,
     Confidence,
     Difference,
@@ -75,6 +77,7 @@ from septet import (
     Version,
     Weights,
     WriteEvent,
+    chunk_markdown,
     embedder_from,
     evaluate,
     feedback_judgements,
@@ -325,6 +328,9 @@ def scan() -> None:
     threshold: int = flush_limits(100_000).threshold
     assert should_flush(threshold, 100_000) and "notes.md" in flush_prompt("notes.md")
     assert sparse.indptr.tolist() == [0, 2]
+    chunks: list[Chunk] = chunk_markdown("# One\n- two\n- three", variant="entries")
+    lines: list[int] = [chunk.first_line for chunk in chunks]
+    assert (lines, len(chunks[0].hash), Chunking(tokens=200, overlap=40).overlap) == ([1, 2, 3], 64, 40)
 
 
 def watch(folder: Path) -> None:

@@ -1,0 +1,206 @@
+//! What a text says about itself: its headings, and what it names by links.
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+/// So many bytes of a text are parsed, up to the end of a line: a parser may need a hundred times what it reads.
+const PARSED_BYTES: usize = 8 << 20;
+/// So many characters of a heading are kept.
+const HEADING_CHARS: usize = 200;
+/// Targets and anchors of more bytes are no names of files or headings.
+const NAME_BYTES: usize = 1_024;
+
+/// A heading of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// The byte it begins at.
+    pub at: usize,
+    /// How deep it is, from 1.
+    pub level: usize,
+    /// What it says, on one line.
+    pub text: String,
+    /// The heading that it is under.
+    pub parent: Option<usize>,
+}
+
+/// What a text names by a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The byte that the link begins at.
+    pub at: usize,
+    /// The note or the path, resolved against nothing.
+    pub target: String,
+    /// The heading in it; empty if none is named.
+    pub anchor: String,
+    /// Whether it is a `[[wiki link]]`.
+    pub wiki: bool,
+}
+
+/// The headings and mentions of a text, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// Headings outside lists, quotes and code.
+    pub headings: Vec<Heading>,
+    /// What links name; images, URLs and links into the text itself are left out.
+    pub mentions: Vec<Mention>,
+    /// Where a text that is too large was left: what is behind is under no heading.
+    pub left_at: Option<usize>,
+}
+
+impl Outline {
+    /// Note a heading; one without text is none.
+    pub(super) fn heading(&mut self, at: usize, level: usize, said: &str) {
+        let mut text = String::new();
+        for word in said.split_whitespace() {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+            if text.len() > 4 * HEADING_CHARS {
+                break;
+            }
+        }
+        if let Some((end, _)) = text.char_indices().nth(HEADING_CHARS) {
+            text.truncate(end);
+            text.truncate(text.trim_end().len());
+        }
+        if !text.is_empty() {
+            let parent =
+                self.upwards(self.headings.len().checked_sub(1)).find(|&above| self.headings[above].level < level);
+            self.headings.push(Heading { at, level, text, parent });
+        }
+    }
+
+    /// Return which heading a place is under.
+    pub fn heading_at(&self, place: usize) -> Option<usize> {
+        if self.left_at.is_some_and(|end| place >= end) {
+            return None;
+        }
+        self.headings.partition_point(|heading| heading.at <= place).checked_sub(1)
+    }
+
+    /// Return the headings that lead to one, from the outermost to itself.
+    pub fn path(&self, heading: usize) -> Vec<&str> {
+        let mut path: Vec<&str> = self.upwards(Some(heading)).map(|above| self.headings[above].text.as_str()).collect();
+        path.reverse();
+        path
+    }
+
+    fn upwards(&self, heading: Option<usize>) -> impl Iterator<Item = usize> {
+        std::iter::successors(heading, |&above| self.headings[above].parent)
+    }
+
+    /// Return what is mentioned from one place to before another.
+    pub fn mentions_between(&self, start: usize, end: usize) -> &[Mention] {
+        let at = |place: usize| self.mentions.partition_point(|mention| mention.at < place);
+        &self.mentions[at(start)..at(end.max(start))]
+    }
+}
+
+/// Return the outline of Markdown: CommonMark with tables and wiki links.
+pub fn markdown(text: &str) -> Outline {
+    let mut outline = Outline::default();
+    let text = parsed(text, &mut outline);
+    if !has_structure(text) {
+        return outline;
+    }
+    let options = Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES;
+    // How many quotes, lists and tables are open, and the heading that is.
+    let (mut depth, mut open): (usize, Option<(usize, usize, String)>) = (0, None);
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
+                open = Some((range.start, level as usize, String::new()));
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                if let Some((at, level, said)) = open.take() {
+                    outline.heading(at, level, &said);
+                }
+            }
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                mention(&mut outline, range.start, link_type, &dest_url)
+            }
+            Event::Text(said) | Event::Code(said) => {
+                if let Some((_, _, heading)) = &mut open {
+                    heading.push_str(&said);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some((_, _, heading)) = &mut open {
+                    heading.push(' ');
+                }
+            }
+            Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Table(_)) => depth += 1,
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Table) => depth -= 1,
+            _ => {}
+        }
+    }
+    outline
+}
+
+/// Return the lines that are parsed.
+fn parsed<'t>(text: &'t str, outline: &mut Outline) -> &'t str {
+    if text.len() <= PARSED_BYTES {
+        return text;
+    }
+    let end = text.as_bytes()[..PARSED_BYTES].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    outline.left_at = Some(end);
+    &text[..end]
+}
+
+/// Whether there may be a heading or a link, so that prose costs no parsing.
+fn has_structure(text: &str) -> bool {
+    text.contains(['[', '#']) || text.split('\n').any(|line| line.trim_start_matches(' ').starts_with(['=', '-']))
+}
+
+fn mention(outline: &mut Outline, at: usize, kind: LinkType, url: &str) {
+    let wiki = matches!(kind, LinkType::WikiLink { .. });
+    if matches!(kind, LinkType::Autolink | LinkType::Email) || !is_relative(url, wiki) {
+        return;
+    }
+    let (target, anchor) = url.split_once('#').unwrap_or((url, ""));
+    let (target, anchor) = if wiki {
+        // In a table the bar before an alias is escaped.
+        (target.trim_end_matches('\\').trim().to_owned(), anchor.trim_end_matches('\\').trim().to_owned())
+    } else {
+        (unescaped(target.split('?').next().unwrap_or_default()), unescaped(anchor))
+    };
+    let is_name = |name: &str| name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
+    if !target.is_empty() && is_name(&target) && is_name(&anchor) {
+        outline.mentions.push(Mention { at, target, anchor, wiki });
+    }
+}
+
+/// Whether a link leads to another file beside or below this one, or above it: no URL, no absolute path, not this file.
+fn is_relative(url: &str, wiki: bool) -> bool {
+    if url.is_empty() || url.starts_with(['/', '\\', '#', '?']) {
+        return false;
+    }
+    let head = url.split(['/', '?', '#']).next().unwrap_or_default();
+    // The title of a note may have a colon; what has one before a slash is a URL.
+    if wiki { !url.contains("://") } else { !head.contains(':') }
+}
+
+/// Return a part of a URL with its `%20` and the like as they are meant, or as it is if that is no text.
+fn unescaped(part: &str) -> String {
+    if !part.contains('%') {
+        return part.to_owned();
+    }
+    let bytes = part.as_bytes();
+    let (mut found, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while at < bytes.len() {
+        let digits = bytes.get(at + 1..at + 3).filter(|two| two.iter().all(u8::is_ascii_hexdigit));
+        let code =
+            digits.and_then(|two| std::str::from_utf8(two).ok()).and_then(|two| u8::from_str_radix(two, 16).ok());
+        match code.filter(|_| bytes[at] == b'%') {
+            Some(code) => {
+                found.push(code);
+                at += 3;
+            }
+            None => {
+                found.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(found).unwrap_or_else(|_| part.to_owned())
+}
