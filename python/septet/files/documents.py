@@ -1,0 +1,138 @@
+"""Documents: a file's text as drafts of entries, one a chunk, with what its headings, links and front matter say."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from septet import _core
+from septet.files.chunking import Chunking, encodable
+from septet.files.front_matter import FrontMatter, attrs_of, fields_of, front_matter, times_of
+from septet.files.roots import is_memory_path
+
+__all__ = ["ChunkDraft", "Document", "Mention", "dated", "document_of", "is_evergreen"]
+
+_MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+_RST = (".rst", ".rest")
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[-_ ].*)?", re.ASCII | re.DOTALL)
+MOST_TITLE_CHARS = 200
+
+
+class Mention(NamedTuple):
+    """What a chunk names by a link.
+
+    Attributes:
+        target: the note, or the relative path with ``%20`` and the like decoded; resolved against nothing.
+        anchor: the heading in it, or "".
+        type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``.
+    """
+
+    target: str
+    anchor: str
+    type: str
+
+
+class ChunkDraft(NamedTuple):
+    """A chunk as the fields of an entry, without what only the vault knows: id, parent, span, source, kind.
+
+    Attributes:
+        fields: title, description, context, attrs, created_at, updated_at, first_line, last_line, and of tags, type,
+            domain and severity those that the front matter gives.
+        mentions: what the part that the chunk before does not have names, in its order.
+    """
+
+    fields: dict[str, Any]
+    mentions: tuple[Mention, ...]
+
+
+class Document(NamedTuple):
+    """A file as chunks.
+
+    Attributes:
+        chunks: in the order of the text; blank ones are left out.
+        problems: what could not be read, in sentences.
+    """
+
+    chunks: list[ChunkDraft]
+    problems: tuple[str, ...]
+
+
+def document_of(text: str, path: str, mtime: float, chunking: Chunking) -> Document:
+    """Return the chunks of a file.
+
+    Args:
+        text: what is in it.
+        path: below its root, with forward slashes; the ending says whether it is Markdown, reStructuredText or text.
+        mtime: when it was last changed, in epoch seconds.
+    """
+    name = path.rpartition("/")[2]
+    stem, dot, ending = name.rpartition(".")
+    ending = f"{dot}{ending}".lower() if stem else ""
+    markup = "markdown" if ending in _MARKDOWN else "rst" if ending in _RST else "plain"
+    text = encodable(text).removeprefix("\ufeff")
+    front = front_matter(text) if markup == "markdown" else FrontMatter({}, 0)
+    body = text[front.end :] if front.end else text
+    lines_before = text.count("\n", 0, front.end) if front.end else 0
+    paths, parts = _core.document_chunks(body, chunking.tokens, chunking.overlap, chunking.variant, markup)
+    shared, attrs, title = _shared(front, path, name, mtime)
+    chunks = []
+    for chunk, first, last, place, named in parts:
+        headings = paths[place] if place >= 0 else []
+        fields = {
+            "title": headings[-1] if headings else title,
+            "description": chunk,
+            "context": " > ".join(headings) if len(headings) > 1 else "",
+            "attrs": {**attrs, "headings": headings} if headings else attrs,
+            **shared,
+            "first_line": first + lines_before,
+            "last_line": last + lines_before,
+        }
+        chunks.append(ChunkDraft(fields, tuple([Mention(*mention) for mention in named])))
+    return Document(chunks, (front.problem,) if front.problem else ())
+
+
+def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Return the fields and attrs that all chunks of a file have, and the title of those under no heading."""
+    day = dated(name)
+    created = updated = mtime if day is None else day
+    fields: dict[str, Any] = {}
+    attrs: dict[str, Any] = {}
+    title = name
+    evergreen: object = is_evergreen(path)
+    if front.values:
+        fields = fields_of(front.values)
+        attrs = attrs_of(front.values, fields)
+        attrs.pop("headings", None)
+        made, changed = times_of(front.values)
+        created = created if made is None else made
+        updated = updated if changed is None else changed
+        given = attrs.pop("evergreen", None)
+        evergreen = given if isinstance(given, bool) else evergreen
+        said = attrs.get("title")
+        if isinstance(said, str) and said.strip():
+            title = " ".join(said.split())[:MOST_TITLE_CHARS]
+    if evergreen:
+        attrs["evergreen"] = 1
+    fields["created_at"], fields["updated_at"] = created, max(created, updated)
+    return fields, attrs, title
+
+
+def dated(name: str) -> float | None:
+    """Return the day that a file's name begins with, ``YYYY-MM-DD[-slug]``, as epoch seconds of its midnight (UTC)."""
+    found = _DAY.fullmatch(name.rpartition(".")[0] or name)
+    if found is None:
+        return None
+    try:
+        return datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None
+
+
+def is_evergreen(path: str) -> bool:
+    """Say whether a file never ages: the curated ones of a memory folder, and below ``memory/`` those without a date.
+
+    A name that looks like a date and is none, such as ``2026-02-30``, is dated: its age is that of the file.
+    """
+    name = path.rpartition("/")[2]
+    return is_memory_path(path) and _DAY.fullmatch(name.rpartition(".")[0] or name) is None

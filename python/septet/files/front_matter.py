@@ -1,0 +1,150 @@
+"""Front matter: the fields at the head of a Markdown file, between ``---`` (YAML) or ``+++`` (TOML)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from typing import Any, NamedTuple
+
+from septet.arguments import exact
+from septet.documents import MAX_BYTES, Unreadable, parse_document
+from septet.drafts import MOST_TAGS
+from septet.entry import MAX_ID_CHARS, SEVERITIES
+from septet.errors import EntryError
+from septet.times import Times
+
+__all__ = ["FrontMatter", "attrs_of", "fields_of", "front_matter", "times_of"]
+
+_FENCES = {
+    "---": (".yaml", re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
+    "+++": (".toml", re.compile(r"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)),
+}
+#: A first line that a field or a comment may begin with; anything else between two rules is text.
+_FIELD = re.compile(r"\s*(?:#|\[|[^\s:=][^:=\n]{0,100}(?:=|:(?:\s|\Z)))")
+#: Years and counts are smaller; as epoch seconds it is a day of 1973.
+LEAST_EPOCH = 100_000_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+MOST_TAG_CHARS = 256
+
+
+class FrontMatter(NamedTuple):
+    """What stands at the head of a file.
+
+    Attributes:
+        values: its fields; empty where there is none.
+        end: how many characters of the text it has, which are not part of what is cut into chunks.
+        problem: why it could not be read; it stays in the text then.
+    """
+
+    values: Mapping[str, Any]
+    end: int
+    problem: str | None = None
+
+
+_NONE = FrontMatter({}, 0)
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Return the front matter of a text that begins with it.
+
+    Two rules with text between them are no front matter. One that is longer than 256 KiB is none either.
+    """
+    fence = _FENCES.get(text[:3])
+    if fence is None:
+        return _NONE
+    suffix, pattern = fence
+    found = pattern.match(text, 0, MAX_BYTES)
+    # The end that was looked up to is no end of a line.
+    if found is None or (found.end() == MAX_BYTES < len(text) and text[MAX_BYTES - 1] != "\n"):
+        return _NONE
+    inner = found[1].replace("\r\n", "\n")
+    if not inner.strip():
+        return FrontMatter({}, found.end())
+    first = next(line for line in inner.split("\n") if line.strip())
+    if not _FIELD.match(first):
+        return _NONE
+    try:
+        # Behind an empty line, so that a fault's line is that of the file.
+        values = parse_document("\n" + inner, suffix)
+    except Unreadable as fault:
+        return FrontMatter({}, 0, f"front matter {fault}; it stays in the text")
+    if values is None:
+        return FrontMatter({}, found.end())
+    return FrontMatter(values, found.end()) if isinstance(values, Mapping) else _NONE
+
+
+def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an entry that front matter gives and an entry takes: tags, type, domain, severity."""
+    fields: dict[str, Any] = {}
+    for name in ("type", "domain"):
+        label = value.strip() if isinstance(value := values.get(name), str) else ""
+        if 0 < len(label) <= MAX_ID_CHARS and not _CONTROL.search(label):
+            fields[name] = label
+    if isinstance(severity := values.get("severity"), str) and severity.strip().lower() in SEVERITIES:
+        fields["severity"] = severity.strip().lower()
+    if (tags := _tags(values.get("tags"))) is not None:
+        fields["tags"] = tags
+    return fields
+
+
+def times_of(values: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Return when a text was made and last changed, as its front matter says; ``date`` says both."""
+    day = _first_time(values, "date")
+    created = _first_time(values, "created_at", "created")
+    updated = _first_time(values, "updated_at", "updated", "modified", "lastmod")
+    return created if created is not None else day, updated if updated is not None else day
+
+
+def attrs_of(values: Mapping[str, Any], taken: Mapping[str, Any]) -> dict[str, Any]:
+    """Return front matter as JSON-ready attrs, without what became fields."""
+    return {_plain(name): _plain(value) for name, value in values.items() if name not in taken}
+
+
+def _tags(value: Any) -> list[str] | None:
+    if isinstance(value, str):
+        value = value.split(",") if "," in value else value.split()
+    if not isinstance(value, (list, tuple, set)) or len(value) > MOST_TAGS:
+        return None
+    tags: dict[str, None] = {}
+    for tag in sorted(value, key=str) if isinstance(value, set) else value:
+        if isinstance(tag, bool) or not isinstance(tag, (str, int, float, date)):
+            return None
+        name = str(tag).strip().removeprefix("#")
+        if len(name) > MOST_TAG_CHARS or _CONTROL.search(name):
+            return None
+        if name:
+            tags[_plain(name)] = None
+    return list(tags)
+
+
+def _first_time(values: Mapping[str, Any], *names: str) -> float | None:
+    for name in names:
+        value = exact(values.get(name))
+        if isinstance(value, (int, float)) and (isinstance(value, bool) or not value >= LEAST_EPOCH):
+            continue
+        try:
+            found = Times().epoch(value, name)
+            seconds = found.timestamp() if isinstance(found, datetime) else found
+        except (EntryError, OverflowError, ValueError):
+            continue
+        if isinstance(seconds, (int, float)) and abs(seconds) < 1e18:
+            return float(seconds)
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of YAML or TOML as JSON has it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, set):
+        return sorted((_plain(inner) for inner in value), key=str)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return str(value)
+    return value.hex() if isinstance(value, bytes) else value
