@@ -106,13 +106,10 @@ CHOICES: Mapping[str, str] = {
     "recorded system tries it twice and embeds its texts once more.",
     "a-run-forgets-the-failures-before-it": "Failed batch jobs count within one run, whose report says so; in the "
     "recorded system they count until the program ends.",
-<<<<<<< HEAD
     "a-wrong-setting-raises": "A limit of a flush that is negative or no number raises; the recorded system takes its "
     "default instead, and nobody learns of the mistake.",
-=======
     "halves-are-replaced": "A character that is cut in two becomes U+FFFD on either side, as in the recorded digests; "
     "the recorded texts keep halves, which no encoded text can hold.",
->>>>>>> a5864ad (Cut texts into chunks of whole lines, natively: capped, literal, or one an entry)
     "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
     "is over its limit.",
     "masks-show-nothing": "A secret that was masked shows nothing of itself, since ten characters of it help to guess "
