@@ -500,6 +500,16 @@ def query_terms(text: str, drop_stop_words: bool, grams: bool, most: int) -> tup
         At most ``most`` terms, how many were left out, and whether FTS5 takes a term for several tokens (a phrase).
     """
 
+def needed_words(
+    text: str, drop_stop_words: bool, grams: bool, most: int
+) -> tuple[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...], bool]:
+    """Return the words that an entry must hold to hold a whole query, each once: those that `query_terms` keeps.
+
+    Returns:
+        By word its forms, any of which stands for it, and its pieces, all of which do; no words where they are more
+        than 64, or their forms and pieces more than 256. And whether FTS5 takes one for several tokens.
+    """
+
 @final
 class NameTable:
     """Texts by number, append-only: what the numbered columns of a `Corpus` point into."""
@@ -547,13 +557,15 @@ _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, Spell
 #: sample.
 _SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32], Sample]
 #: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
-#: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot.
+#: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
+#: words that entries need to hold to come before all others, by forms and pieces.
 _Query: TypeAlias = tuple[
     str,
     Sequence[str],
     bool,
     tuple[NDArray[np.float64], NDArray[np.float32]] | None,
     tuple[NDArray[np.int64], NDArray[np.float64]] | None,
+    Sequence[tuple[Sequence[str], Sequence[str]]],
 ]
 
 @final
@@ -586,7 +598,7 @@ class Corpus:
         selection: Selection | None = None,
         feedback: tuple[int, int, int, float] | None = None,
         constants: tuple[float, float] | None = None,
-    ) -> list[tuple[Pool, int, int, bool]]:
+    ) -> list[tuple[Pool, int, int, bool, int]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
         Args:
@@ -604,8 +616,9 @@ class Corpus:
 
         Returns:
             By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
-            it brought), how many of the candidates full text found, and whether no entry holds some term. ``bm25`` is
-            NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
+            it brought), how many of the candidates full text found, whether no entry holds some term, and how many of
+            the matches hold every needed word. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where
+            no full text is given. With needed words ``all_words`` is 1 where a candidate holds all of them.
 
         Raises:
             ValueError: arrays that do not fit each other; a term that is a phrase.

@@ -43,6 +43,7 @@ Codes, with what each means:
 ``vault_replaced``          the file was deleted or replaced; what was open before answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
 ``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
+``words_relaxed``           no entry holds every word of the query, as the profile asks; those with some were searched
 ==========================  =========================================================================================
 """
 
@@ -95,6 +96,7 @@ NoteCode: TypeAlias = Literal[
     "vault_replaced",
     "vector_mismatch",
     "vectors_incomplete",
+    "words_relaxed",
 ]
 
 #: Codes that mean: the answer is less than it could be.

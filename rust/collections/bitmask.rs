@@ -92,6 +92,11 @@ impl BitMask {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
     }
 
+    /// Remove the numbers that the other set has.
+    pub(crate) fn remove_all(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= !b);
+    }
+
     /// Add the numbers of words of 64 bits, the first of which is word `first` of the set.
     pub(crate) fn unite(&mut self, first: usize, words: &[u64]) {
         self.0.resize(self.0.len().max(first + words.len()), 0);

@@ -121,6 +121,11 @@ impl<'a> List<'a> {
         self.runs.iter().flat_map(|run| run.postings).copied()
     }
 
+    /// How many postings there are.
+    pub(super) fn len(&self) -> usize {
+        self.runs.iter().map(|run| run.postings.len()).sum()
+    }
+
     /// Add the slots below a limit to a set; see [`Run::mark`].
     pub(super) fn mark(&self, set: &mut BitMask, limit: usize) {
         self.runs.iter().for_each(|run| run.mark(set, limit));

@@ -72,8 +72,8 @@ impl<'a> Query<'a> {
         Self { scorers, allowed, lists, rest, sequences }
     }
 
-    /// Count the allowed rows that hold a term.
-    pub(super) fn matches(&self) -> usize {
+    /// The allowed rows that hold a term.
+    pub(super) fn matches(&self) -> BitMask {
         let mut all = BitMask::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
             let (mut found, limit) = (BitMask::default(), allowed.words().len() * 64);
@@ -81,11 +81,43 @@ impl<'a> Query<'a> {
             found.intersect(allowed);
             all.unite(0, found.words());
         }
-        all.count()
+        all
+    }
+
+    /// Find the best `k` of the allowed rows.
+    pub(super) fn best(&mut self, k: usize, ties: Option<&[i64]>) -> Vec<Candidate> {
+        if k == 0 {
+            return Vec::new();
+        }
+        let rows = self.allowed.iter().map(|set| set.words().len() * 64).max().unwrap_or(0);
+        let mut best = TopCandidates::new(k);
+        self.raise_floor(&mut best, k);
+        self.search(best, k, ties, rows)
+    }
+
+    /// Find the best `k` of given rows, slots ascending.
+    pub(super) fn best_of(&mut self, slots: Vec<usize>, k: usize, ties: Option<&[i64]>) -> Vec<Candidate> {
+        self.lists.iter_mut().for_each(List::rewind);
+        let mut best = TopCandidates::new(k);
+        for slot in slots {
+            let key = ties.map_or(slot as i64, |ties| ties[slot]);
+            best.push(Candidate { score: self.exact(slot), key, slot });
+        }
+        best.into_sorted()
+    }
+
+    /// How many rows all lists have together.
+    pub(super) fn postings(&self) -> usize {
+        self.lists.iter().map(List::len).sum()
+    }
+
+    /// How many lists there are.
+    pub(super) fn lists(&self) -> usize {
+        self.lists.len()
     }
 
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
-    pub(super) fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
+    fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
         // Among words of many rows the floor rises as quickly by itself.
         if self.lists.len() < 2 || (0..2).any(|run| self.dense(run).is_some()) {
             return;
@@ -103,21 +135,9 @@ impl<'a> Query<'a> {
     }
 
     /// Find the best `k` rows; `best` knows a first floor.
-    pub(super) fn search(
-        &mut self,
-        best: TopCandidates,
-        k: usize,
-        ties: Option<&[i64]>,
-        rows: usize,
-    ) -> Vec<Candidate> {
+    fn search(&mut self, best: TopCandidates, k: usize, ties: Option<&[i64]>, rows: usize) -> Vec<Candidate> {
         let near = self.near(best, rows);
-        self.lists.iter_mut().for_each(List::rewind);
-        let mut best = TopCandidates::new(k);
-        for slot in near {
-            let key = ties.map_or(slot as i64, |ties| ties[slot]);
-            best.push(Candidate { score: self.exact(slot), key, slot });
-        }
-        best.into_sorted()
+        self.best_of(near, k, ties)
     }
 
     /// The slots, ascending, whose rows may be among the best: walk the lists window by window.

@@ -11,7 +11,7 @@ use super::list::Scorer;
 use super::query::Query;
 use super::statistics::{Constants, Statistics};
 use super::tokens::index_terms;
-use super::top_candidates::TopCandidates;
+use super::top_candidates::Candidate;
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
@@ -50,6 +50,13 @@ pub struct Hits {
     pub matches: usize,
 }
 
+impl Hits {
+    pub(super) fn of(found: &[Candidate], matches: usize) -> Self {
+        let slots = found.iter().map(|candidate| candidate.slot).collect();
+        Self { slots, scores: found.iter().map(|candidate| candidate.score).collect(), matches }
+    }
+}
+
 /// Find the best rows for the terms of an FTS5 expression `"a" OR "b" OR …`; a repeated term counts again.
 ///
 /// # Errors
@@ -58,24 +65,11 @@ pub struct Hits {
 pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted<'_>) -> Result<Hits> {
     let terms = single_terms(terms)?;
     with_scorers(parts, |scorers| {
-        let allowed = allowed(scorers, wanted.mask);
-        let rows = allowed.iter().map(|set| set.words().len() * 64).max().unwrap_or(0);
-        if let Some(ties) = wanted.ties {
-            let last = allowed.iter().filter_map(BitMask::last).max();
-            if last.is_some_and(|last| last >= ties.len()) {
-                return Err(Error::Length { what: "ties", got: ties.len(), wanted: last.map_or(0, |last| last + 1) });
-            }
-        }
+        let allowed = allowed(scorers, wanted)?;
         let mut query = Query::new(scorers, &allowed, &terms);
-        let matches = query.matches();
-        let mut best = TopCandidates::new(wanted.k);
-        let mut found = Vec::new();
-        if wanted.k > 0 {
-            query.raise_floor(&mut best, wanted.k);
-            found = query.search(best, wanted.k, wanted.ties, rows);
-        }
-        let slots = found.iter().map(|candidate| candidate.slot).collect();
-        Ok(Hits { slots, scores: found.iter().map(|candidate| candidate.score).collect(), matches })
+        let matches = query.matches().count();
+        let found = query.best(wanted.k, wanted.ties);
+        Ok(Hits::of(&found, matches))
     })
 }
 
@@ -109,7 +103,10 @@ pub fn rows_holding<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T]) -> Result<Ve
             match counts[..] {
                 [] => None,
                 [one] => Some(one as usize),
-                _ => Some(Query::new(scorers, rows.get_or_insert_with(|| allowed(scorers, None)), term).matches()),
+                _ => {
+                    let rows = rows.get_or_insert_with(|| rows_of(scorers, None));
+                    Some(Query::new(scorers, rows, term).matches().count())
+                }
             }
         };
         Ok(single.iter().map(|term| count(term).unwrap_or(0)).collect())
@@ -156,7 +153,21 @@ pub(super) fn with_scorers<R>(parts: &[Part<'_>], go_on: impl FnOnce(&[Scorer<'_
 }
 
 /// By part the rows that may be returned.
-fn allowed(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<BitMask> {
+///
+/// # Errors
+/// [`Error::Length`] unless there is a tie for each of them.
+pub(super) fn allowed(scorers: &[Scorer<'_>], wanted: Wanted<'_>) -> Result<Vec<BitMask>> {
+    let allowed = rows_of(scorers, wanted.mask);
+    if let Some(ties) = wanted.ties {
+        let last = allowed.iter().filter_map(BitMask::last).max();
+        if last.is_some_and(|last| last >= ties.len()) {
+            return Err(Error::Length { what: "ties", got: ties.len(), wanted: last.map_or(0, |last| last + 1) });
+        }
+    }
+    Ok(allowed)
+}
+
+fn rows_of(scorers: &[Scorer<'_>], mask: Option<&[u8]>) -> Vec<BitMask> {
     let mask = mask.map(BitMask::from_bytes);
     let rows = |scorer: &Scorer<'_>| {
         let mut rows = scorer.statistics.slots().clone();

@@ -242,7 +242,7 @@ mod _core {
     #[pymodule_export]
     use super::ranking::{FactRules, Ranking};
     #[pymodule_export]
-    use super::search::{Corpus, NameTable, Selection, query_terms, spans};
+    use super::search::{Corpus, NameTable, Selection, needed_words, query_terms, spans};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,

@@ -19,6 +19,7 @@ use super::{Integers, Pieces, Vector, array, count, guarded};
 use crate::arrays::Source;
 use crate::fts::Feedback;
 use crate::search;
+use crate::terms::Needed;
 
 /// Cut a query into the terms of a full-text search.
 #[pyfunction]
@@ -31,6 +32,24 @@ pub(super) fn query_terms<'py>(
 ) -> PyResult<(Bound<'py, PyTuple>, usize, bool)> {
     let found = search::query_terms(text, drop_stop_words, grams, count("most", most)?);
     Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
+}
+
+/// The words that entries need to hold: the forms and the pieces of each.
+type NeededParts = Vec<(Vec<String>, Vec<String>)>;
+
+/// Return the words that an entry must hold to hold the whole query, and whether FTS5 takes one for several tokens.
+#[pyfunction]
+pub(super) fn needed_words<'py>(
+    py: Python<'py>,
+    text: &str,
+    drop_stop_words: bool,
+    grams: bool,
+    most: i64,
+) -> PyResult<(Bound<'py, PyTuple>, bool)> {
+    let (words, has_phrase) = search::needed_words(text, drop_stop_words, grams, count("most", most)?);
+    let each = |word: Needed| Ok((PyTuple::new(py, word.forms)?, PyTuple::new(py, word.pieces)?));
+    let words = words.into_iter().map(each).collect::<PyResult<Vec<_>>>()?;
+    Ok((PyTuple::new(py, words)?, has_phrase))
 }
 
 /// Return by text where terms stand in it: start, end (characters) and number of the term; the terms from the number
@@ -113,14 +132,19 @@ pub(super) struct Corpus {
 
 /// Rows of unit length with their slots, codes, the row of each slot, and a sample.
 type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>, Bound<'py, Sample>);
-/// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found.
+/// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found, words that are needed.
 type QueryParts<'py> = (
     PyBackedStr,
     Vec<String>,
     bool,
     Option<(Vector<'py, f64>, Vector<'py, f32>)>,
     Option<(Vector<'py, i64>, Vector<'py, f64>)>,
+    NeededParts,
 );
+/// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word.
+type Found = (Pool, usize, usize, bool, usize);
+/// The needed words of each query, as a search takes them.
+type NeededWords = Vec<Vec<Needed>>;
 
 #[pymethods]
 impl Corpus {
@@ -149,8 +173,8 @@ impl Corpus {
         Ok(made)
     }
 
-    /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, and whether
-    /// no entry holds some term.
+    /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, whether no
+    /// entry holds some term, and how many of the matches hold every needed word.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     #[pyo3(signature = (queries, *, tier, k, look, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
     fn recall(
@@ -167,7 +191,7 @@ impl Corpus {
         selection: Option<&Bound<'_, Selection>>,
         feedback: Option<(usize, usize, u32, f64)>,
         constants: Option<(f64, f64)>,
-    ) -> PyResult<Vec<(Pool, usize, usize, bool)>> {
+    ) -> PyResult<Vec<Found>> {
         let guard = guard.map(|(below, limit)| {
             PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
         });
@@ -182,11 +206,13 @@ impl Corpus {
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;
-        let queries = queries.iter().map(query_of).collect::<PyResult<Vec<_>>>()?;
+        let needed: NeededWords = queries.iter().map(|parts| needed_of(&parts.5)).collect();
+        let each = queries.iter().zip(&needed);
+        let queries = each.map(|(parts, needed)| query_of(parts, needed)).collect::<PyResult<Vec<_>>>()?;
         let recall =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
         let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
-        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text, one.unknown)).collect())
+        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole)).collect())
     }
 
     /// Return the number of entries and how many of them hold each term; None without full text.
@@ -244,7 +270,8 @@ impl Corpus {
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;
-        let (query, slots) = (query_of(&query)?, slots.slice()?);
+        let needed = needed_of(&query.5);
+        let (query, slots) = (query_of(&query, &needed)?, slots.slice()?);
         let find = |corpus: search::Corpus<'_>| {
             Ok(Pool(py.detach(|| search::candidates_at(&corpus, space.as_ref(), &request, &query, slots))?))
         };
@@ -324,10 +351,18 @@ fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<
     })
 }
 
-fn query_of<'a>((text, terms, grams, vector, found): &'a QueryParts<'_>) -> PyResult<search::Query<'a>> {
+fn needed_of(parts: &NeededParts) -> Vec<Needed> {
+    parts.iter().map(|(forms, pieces)| Needed { forms: forms.clone(), pieces: pieces.clone() }).collect()
+}
+
+fn query_of<'a>(
+    (text, terms, grams, vector, found, _): &'a QueryParts<'_>,
+    needed: &'a [Needed],
+) -> PyResult<search::Query<'a>> {
     let vector = vector.as_ref().map(|(exact, unit)| PyResult::Ok((exact.slice()?, unit.slice()?)));
     let found = found.as_ref().map(|(slots, scores)| PyResult::Ok((slots.slice()?, scores.slice()?)));
-    Ok(search::Query { text, terms, grams: *grams, vector: vector.transpose()?, found: found.transpose()? })
+    let needed = (!needed.is_empty()).then_some(needed);
+    Ok(search::Query { text, terms, grams: *grams, needed, vector: vector.transpose()?, found: found.transpose()? })
 }
 
 fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)>) -> PyResult<search::Columns> {

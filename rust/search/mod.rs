@@ -27,7 +27,7 @@ pub use confidence::Confidence;
 pub use corpus::{Corpus, FullText, Space};
 pub use labels::{Labels, NameTable};
 pub use pool::Pool;
-pub use query::{Terms, query_terms};
+pub use query::{MOST_NEEDED, Terms, needed_words, query_terms};
 pub use rank::{FactRules, Fixed, Least, Placed, QueryFacts, Ranking, Rules, rank};
 pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
 pub use selection::Selection;

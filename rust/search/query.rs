@@ -3,9 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use crate::fts::index_terms;
-use crate::terms;
+use crate::terms::{self, Needed};
 
 const LEAST_CHARS: usize = 2;
+/// No entry is looked for that holds all of more words than this, in so many forms and pieces together.
+pub const MOST_NEEDED: (usize, usize) = (64, 256);
 
 /// The terms of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +25,7 @@ pub struct Terms {
 /// Words of under two characters are dropped, unless none would be left; stop words likewise, if `drop_stop_words`; grams
 /// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut.
 pub fn query_terms(text: &str, drop_stop_words: bool, grams: bool, most: usize) -> Terms {
-    let words = terms::words(text);
-    let long = |word: &String| word.chars().nth(LEAST_CHARS - 1).is_some();
-    let mut kept = filtered(words, long);
-    if drop_stop_words {
-        kept = filtered(kept, |word| !terms::is_stop_word(word));
-    }
+    let mut kept = kept(terms::words(text), drop_stop_words, String::as_str);
     if grams {
         let plain: FxHashSet<&str> = kept.iter().map(String::as_str).collect();
         let more: Vec<String> =
@@ -41,8 +38,38 @@ pub fn query_terms(text: &str, drop_stop_words: bool, grams: bool, most: usize) 
     Terms { terms: kept, cut, has_phrase }
 }
 
+/// The words that an entry must hold to hold the whole query, each once, and whether FTS5 takes a form or a piece for
+/// several tokens; no words if they are too many ([`MOST_NEEDED`]).
+///
+/// They are those that [`query_terms`] keeps. What FTS5 makes no token of cannot be held, and is not needed.
+pub fn needed_words(text: &str, drop_stop_words: bool, grams: bool, most: usize) -> (Vec<Needed>, bool) {
+    let mut words = kept(terms::needed(text, grams), drop_stop_words, |word| word.forms[0].as_str());
+    words.truncate(most);
+    let mut has_phrase = false;
+    let mut is_indexed = |term: &String| {
+        let tokens = index_terms(term).len();
+        has_phrase |= tokens > 1;
+        tokens > 0
+    };
+    let mut seen = FxHashSet::default();
+    words.retain_mut(|word| {
+        word.forms.retain(&mut is_indexed);
+        word.pieces.retain(&mut is_indexed);
+        !(word.forms.is_empty() && word.pieces.is_empty()) && seen.insert(word.clone())
+    });
+    let terms: usize = words.iter().map(|word| word.forms.len() + word.pieces.len()).sum();
+    if words.len() > MOST_NEEDED.0 || terms > MOST_NEEDED.1 { (Vec::new(), false) } else { (words, has_phrase) }
+}
+
+/// The words of a query that are searched for.
+fn kept<W>(words: Vec<W>, drop_stop_words: bool, name: impl Fn(&W) -> &str) -> Vec<W> {
+    let long = |word: &W| name(word).chars().nth(LEAST_CHARS - 1).is_some();
+    let kept = filtered(words, long);
+    if drop_stop_words { filtered(kept, |word| !terms::is_stop_word(name(word))) } else { kept }
+}
+
 /// What passes, or everything if nothing does.
-fn filtered(words: Vec<String>, passes: impl Fn(&String) -> bool) -> Vec<String> {
+fn filtered<W>(words: Vec<W>, passes: impl Fn(&W) -> bool) -> Vec<W> {
     if words.iter().any(&passes) { words.into_iter().filter(passes).collect() } else { words }
 }
 
@@ -60,6 +87,26 @@ mod tests {
         assert_eq!(terms_of("the", true, 9), ["the"]);
         assert_eq!(terms_of("a b", false, 9), ["a", "b"]);
         assert!(terms_of("?!", true, 9).is_empty());
+    }
+
+    #[test]
+    fn the_words_that_are_needed_are_those_that_are_searched_for() {
+        let of = |text: &str, drop, most| {
+            let (words, phrase) = needed_words(text, drop, true, most);
+            (words.into_iter().map(|word| word.forms[0].clone()).collect::<Vec<_>>().join(" "), phrase)
+        };
+        assert_eq!(of("What is a JWT token, JWT?", true, 9), ("jwt token".to_owned(), false));
+        assert_eq!(of("What is a JWT?", false, 9), ("what is jwt".to_owned(), false));
+        assert_eq!(of("the", true, 9).0, "the");
+        assert_eq!(of("a b", false, 9).0, "a b");
+        assert_eq!(of("one two three", false, 2).0, "one two");
+        assert!(needed_words("?!", true, true, 9).0.is_empty());
+        let many = |count: usize| (0..count).map(|i| format!("w{i:03} ")).collect::<String>();
+        assert_eq!(needed_words(&many(64), false, false, 256).0.len(), 64);
+        assert!(needed_words(&many(65), false, false, 256).0.is_empty());
+        // A word of 200 characters has 199 pairs, two have too many.
+        assert_eq!(needed_words(&"水".repeat(200), false, true, 256).0[0].pieces.len(), 199);
+        assert!(needed_words(&"水".repeat(300), false, true, 256).0.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::formula::Candidates;
 use crate::fts::{self, Feedback, Matched, Part, Wanted};
 use crate::fuse;
 use crate::pool;
-use crate::terms::SpellingIndex;
+use crate::terms::{Needed, SpellingIndex};
 use crate::vectors::{self, Level, Rows};
 
 /// Vector queries that pass over the codes together.
@@ -26,6 +26,8 @@ pub struct Query<'a> {
     pub terms: &'a [String],
     /// Whether the table of grams is searched too.
     pub grams: bool,
+    /// Entries that hold all of these come before those that hold some; None where they are equal.
+    pub needed: Option<&'a [Needed]>,
     /// The query vector: as it was given `(d,)`, and of unit length `(d,)`.
     pub vector: Option<(&'a [f64], &'a [f32])>,
     /// Slots and scores by full text, best first, that FTS5 found: where full text is not in memory, or a term is a
@@ -65,7 +67,7 @@ pub struct Guard {
 
 /// The columns that need the corpus, beside those that are always there: FTS5's score `bm25`, 0 where no term matches,
 /// and how much of the query the candidate holds (`information`, `matched`, `matched_title`: see [`fts::Matched`]; `reach`,
-/// the score as a part of the most it can be).
+/// the score as a part of the most it can be); `all_words`, 1 where it holds all that are needed, if words are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
     /// The TF-IDF cosine.
@@ -93,6 +95,8 @@ pub struct Recalled {
     pub by_text: usize,
     /// Whether no row holds some term; not known of a query that FTS5 answered.
     pub unknown: bool,
+    /// How many of the matches hold every needed word; 0 where none is needed, or FTS5 answered.
+    pub whole: usize,
 }
 
 impl Guard {
@@ -139,7 +143,7 @@ fn one(
     query: &Query<'_>,
     nearest: &[i64],
 ) -> Result<Recalled> {
-    let (mut slots, mut scores, matches) = by_text(corpus, request, query)?;
+    let Matches { mut slots, mut scores, matches, whole } = by_text(corpus, request, query)?;
     if !request.guard.is_some_and(|guard| guard.fires(matches)) {
         slots.truncate(request.k);
         scores.truncate(request.k);
@@ -147,25 +151,38 @@ fn one(
     let pool = candidates(corpus, space, request, query, &fuse::unite(&slots, nearest), &scores)?;
     let unknown =
         corpus.text.filter(|_| query.found.is_none()).is_some_and(|text| text.lacks_any(query.terms, query.grams));
-    Ok(Recalled { pool, matches, by_text: slots.len(), unknown })
+    Ok(Recalled { pool, matches, by_text: slots.len(), unknown, whole })
 }
 
-/// The best slots by full text, their scores, and how many match.
-fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<(Vec<i64>, Vec<f64>, usize)> {
+/// The best slots by full text, their scores, how many match, and how many of these hold every needed word.
+#[derive(Default)]
+struct Matches {
+    slots: Vec<i64>,
+    scores: Vec<f64>,
+    matches: usize,
+    whole: usize,
+}
+
+fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<Matches> {
     if let Some((slots, scores)) = query.found {
         let wanted = slots.len();
         return match scores.len() {
             got if got != wanted => Err(Error::Length { what: "scores", got, wanted }),
-            _ => Ok((slots.to_vec(), scores.to_vec(), wanted)),
+            _ => Ok(Matches { slots: slots.to_vec(), scores: scores.to_vec(), matches: wanted, whole: 0 }),
         };
     }
     let Some(text) = corpus.text.filter(|_| !query.terms.is_empty()) else {
-        return Ok((Vec::new(), Vec::new(), 0));
+        return Ok(Matches::default());
     };
     let mask = request.selection.map(Selection::slots);
     let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
-    let hits = fts::bm25_top_k(&text.parts(request.weights, request.constants, query.grams), query.terms, wanted)?;
-    Ok((hits.slots.into_iter().map(|slot| slot as i64).collect(), hits.scores, hits.matches))
+    let parts = text.parts(request.weights, request.constants, query.grams);
+    let (hits, whole) = match query.needed {
+        Some(needed) => fts::bm25_top_k_first(&parts, query.terms, needed, wanted)?,
+        None => (fts::bm25_top_k(&parts, query.terms, wanted)?, 0),
+    };
+    let slots = hits.slots.into_iter().map(|slot| slot as i64).collect();
+    Ok(Matches { slots, scores: hits.scores, matches: hits.matches, whole })
 }
 
 /// By query the slots of the nearest vectors; nothing for a query without a vector.
@@ -238,6 +255,11 @@ fn candidates(
         if let Some(text) = corpus.text.filter(|_| query.found.is_none()) {
             let parts = text.parts(request.weights, request.constants, query.grams);
             pool = with_matched(pool, &parts, request.constants.most(), query, slots)?;
+            if let Some(needed) = query.needed {
+                let whole = fts::holds_all_at(&parts, needed, slots)?;
+                let values = whole.into_iter().map(|whole| f64::from(u8::from(whole))).collect();
+                pool = pool.with_column(Cow::Borrowed("all_words"), values)?;
+            }
         }
         if let (Some(text), Some((how, covered))) =
             (corpus.text.filter(|_| query.found.is_none()), request.columns.feedback)

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::fold::{base, fold};
 use super::scripts::{Spacing, is_han, is_mark, joins_by_case, stretches};
-use super::words::{Run, split};
+use super::words::{Run, lower, split};
 use unicode_normalization::UnicodeNormalization;
 
 /// Which side the terms are for.
@@ -14,6 +14,54 @@ enum Side {
     Index,
     /// A pair finds what its characters would: single characters are only for a search for one.
     Query,
+}
+
+/// What takes the terms of a run: forms of the whole word, any of which stands for it, and pieces, which do so together.
+trait Sink {
+    fn form(&mut self, term: String);
+    fn piece(&mut self, term: String);
+}
+
+impl Sink for Vec<String> {
+    fn form(&mut self, term: String) {
+        self.push(term);
+    }
+
+    fn piece(&mut self, term: String) {
+        self.push(term);
+    }
+}
+
+/// A word of a query, as an entry may hold it: in one of its forms, or in all of its pieces, if it has any.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Needed {
+    /// The word in lower case, then spellings of it that are terms of their own.
+    pub forms: Vec<String>,
+    /// Parts of an identifier, and pairs of characters of scripts without blanks.
+    pub pieces: Vec<String>,
+}
+
+impl Sink for Needed {
+    fn form(&mut self, term: String) {
+        self.forms.push(term);
+    }
+
+    fn piece(&mut self, term: String) {
+        self.pieces.push(term);
+    }
+}
+
+/// Return the words of a query in their order, each with its other forms and its pieces if `grams` are searched.
+pub fn needed(text: &str, grams: bool) -> Vec<Needed> {
+    let mut found = Vec::new();
+    split(text, false, |run| {
+        let mut word = Needed { forms: vec![lower(run)], pieces: Vec::new() };
+        if grams {
+            of_run(run, Side::Query, &mut word);
+        }
+        found.push(word);
+    });
+    found
 }
 
 /// Return the extra index terms of a text, in text order, repeated as often as they occur; empty for plain text.
@@ -68,7 +116,7 @@ pub fn query_grams(text: &str) -> Vec<String> {
     found
 }
 
-fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
+fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
     let text = run.text();
     if run.ascii {
         parts(&text, found);
@@ -86,7 +134,7 @@ fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
     if let [(Spacing::Hangul, word)] = cut[..] {
         // Up to two syllables the word is its own pair, unless SQLite saw it spelled otherwise.
         if word != text {
-            found.push(word.to_owned());
+            found.form(word.to_owned());
         }
         if word.chars().count() > 2 {
             pairs(word, None, found);
@@ -95,7 +143,7 @@ fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
     }
     for (class, part) in cut {
         match class {
-            Spacing::Spaced => found.push(part.to_owned()),
+            Spacing::Spaced => found.piece(part.to_owned()),
             Spacing::Hangul => pairs(part, None, found),
             Spacing::Unspaced => pairs(part, Some(side), found),
         }
@@ -104,18 +152,18 @@ fn of_run(run: Run<'_>, side: Side, found: &mut Vec<String>) {
 
 /// Push every two adjacent characters of a stretch, marks left out as SQLite leaves them out. With `singles`, a lone
 /// character stands for itself and, in an index, every Han character does.
-fn pairs(stretch: &str, singles: Option<Side>, found: &mut Vec<String>) {
+fn pairs(stretch: &str, singles: Option<Side>, found: &mut impl Sink) {
     let letters: Vec<char> = stretch.chars().filter(|&c| !is_mark(c)).collect();
     if let ([lone], Some(_)) = (&letters[..], singles) {
-        found.push(lone.to_string());
+        found.piece(lone.to_string());
         return;
     }
     for (i, &c) in letters.iter().enumerate() {
         if singles == Some(Side::Index) && is_han(c) {
-            found.push(c.to_string());
+            found.piece(c.to_string());
         }
         if let Some(&next) = letters.get(i + 1) {
-            found.push(String::from_iter([c, next]));
+            found.piece(String::from_iter([c, next]));
         }
     }
 }
@@ -124,14 +172,13 @@ fn pairs(stretch: &str, singles: Option<Side>, found: &mut Vec<String>) {
 ///
 /// In Vietnamese da, đa and đã are three words, and SQLite makes two of them one. Whoever asks with accents wants theirs:
 /// the form with accents is another term, and đ is not folded once more.
-fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut Vec<String>) {
+fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut impl Sink) {
     let (spelled, accented, plain) = (spell_umlauts(text), accented(text), unicode61(text));
     let asked_as_it_is = side == Side::Query && accented.is_some() && plain.replace('đ', "d") == folded;
     if (joined || folded != plain) && !asked_as_it_is {
-        found.push(folded);
+        found.form(folded);
     }
-    found.extend(accented);
-    found.extend(spelled);
+    accented.into_iter().chain(spelled).for_each(|form| found.form(form));
     parts(text, found);
 }
 
@@ -220,7 +267,7 @@ fn kind(c: char) -> Kind {
 }
 
 /// Push the parts of an identifier, folded, those of at least two characters: `getUserName`, `HTTPServer`, `sha256`.
-fn parts(run: &str, found: &mut Vec<String>) {
+fn parts(run: &str, found: &mut impl Sink) {
     let mut letters = run.char_indices().filter(|&(_, c)| !is_mark(c)).peekable();
     let mut before: Option<Kind> = None;
     let mut cuts = Vec::new();
@@ -242,7 +289,7 @@ fn parts(run: &str, found: &mut Vec<String>) {
     for end in cuts.into_iter().chain([run.len()]) {
         let part = &run[start..end];
         if part.chars().filter(|&c| !is_mark(c)).count() >= 2 {
-            found.push(fold(part));
+            found.piece(fold(part));
         }
         start = end;
     }
@@ -308,6 +355,22 @@ mod tests {
         // SQLite folds neither ß nor ł, and texts without them must be found.
         assert_eq!(query_grams("Straße łódź"), ["strasse", "strazdfze", "lodz", "z142zzf3zdz17az"]);
         assert!(accented("плохой").is_none() && accented("naïveй").is_none());
+    }
+
+    #[test]
+    fn a_word_may_be_held_in_any_form_or_in_all_its_pieces() {
+        let of = |text: &str| {
+            let words = needed(text, true).into_iter();
+            words.map(|word| (word.forms.join(" "), word.pieces.join(" "))).collect::<Vec<_>>()
+        };
+        let pair = |forms: &str, pieces: &str| (forms.to_owned(), pieces.to_owned());
+        assert_eq!(of("Plain getUserName"), [pair("plain", ""), pair("getusername", "get user name")]);
+        assert_eq!(of("Straße"), [pair("straße strasse strazdfze", "")]);
+        assert_eq!(of("đã"), [pair("đã z111zze3z", "")]);
+        assert_eq!(of("東京都 サーバー"), [pair("東京都", "東京 京都"), pair("サーバー", "サー ーバ バー")]);
+        assert_eq!(of("결제를"), [pair("결제를", "결제 제를")]);
+        assert_eq!(of("API를"), [pair("api를", "api")]);
+        assert_eq!(needed("getUserName", false), [Needed { forms: vec!["getusername".into()], pieces: vec![] }]);
     }
 
     #[test]

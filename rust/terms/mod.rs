@@ -22,7 +22,7 @@ mod words;
 
 pub use fold::fold;
 pub use frequencies::Frequencies;
-pub use grams::{gram_text, grams, query_grams, runs_with_grams};
+pub use grams::{Needed, gram_text, grams, needed, query_grams, runs_with_grams};
 pub use index::TermIndex;
 pub(crate) use scripts::is_unspaced;
 pub use sparse_accumulator::{Norm, Weighting};

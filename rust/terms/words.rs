@@ -115,10 +115,13 @@ fn extend<'t>(text: &'t str, start: usize, mut i: usize, hyphens: bool, emit: &m
 /// underscore too. Joiners and soft hyphens inside a word are dropped.
 pub fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    split(text, false, |run| {
-        found.push(if run.ascii { run.text().to_ascii_lowercase() } else { run.text().to_lowercase() });
-    });
+    split(text, false, |run| found.push(lower(run)));
     found
+}
+
+/// A run as a word.
+pub(super) fn lower(run: Run<'_>) -> String {
+    if run.ascii { run.text().to_ascii_lowercase() } else { run.text().to_lowercase() }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet._core import query_terms
+from septet._core import needed_words, query_terms
 
 if TYPE_CHECKING:
     from septet.query.words import AskedWords
@@ -23,6 +23,8 @@ class TextQuery(NamedTuple):
         has_phrase: whether FTS5 cuts a term into several tokens; only FTS5 ranks such a query.
         begun: beginnings of words, any of which counts as a term.
         cuts_last: the last word of the query is one of them.
+        needed: words of which entries that hold all come before others: the forms of each, any of which stands for it,
+            and its pieces, all of which do; empty where the profile asks for any word.
     """
 
     text: str
@@ -32,6 +34,7 @@ class TextQuery(NamedTuple):
     has_phrase: bool
     begun: tuple[str, ...] = ()
     cuts_last: bool = False
+    needed: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
 
     @property
     def match(self) -> str:
@@ -47,8 +50,12 @@ def parse(text: str, rules: TextRules) -> TextQuery:
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
-    terms, cut, phrase = query_terms(text, rules.stop_words == "drop", rules.grams, rules.max_terms)
-    return TextQuery(text, terms, cut, rules.grams, phrase)
+    drop = rules.stop_words == "drop"
+    terms, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms)
+    if rules.match == "any":
+        return TextQuery(text, terms, cut, rules.grams, phrase)
+    needed, also_phrase = needed_words(text, drop, rules.grams, rules.max_terms)
+    return TextQuery(text, terms, cut, rules.grams, phrase or also_phrase, needed=needed)
 
 
 def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQuery:
@@ -57,4 +64,6 @@ def with_words(query: TextQuery, asked: AskedWords, rules: TextRules) -> TextQue
     terms = (*query.terms, *(term for term in more.terms if term not in query.terms))
     cut = query.cut + max(len(terms) - rules.max_terms, 0)
     phrase = query.has_phrase or more.has_phrase
-    return TextQuery(query.text, terms[: rules.max_terms], cut, query.grams, phrase, asked.begun, asked.cut)
+    # What is only begun is no word; a filter asks for those that begin so.
+    needed = tuple([word for word in query.needed if not asked.cut or word[0][:1] != asked.begun[-1:]])
+    return TextQuery(query.text, terms[: rules.max_terms], cut, query.grams, phrase, asked.begun, asked.cut, needed)

@@ -98,6 +98,9 @@ class TextRules(Checked):
     """How a query becomes a full-text expression.
 
     Attributes:
+        match: ``any`` takes the best of the entries that hold a word of the query. ``all`` first takes those that hold
+            every word, in any of its forms (the strict wave), and fills up with others where they are fewer than the
+            candidates wanted (the relaxed wave). Queries of more than 64 words are searched for any.
         stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left.
         grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`).
         max_terms: longer queries are cut, with a note.
@@ -109,6 +112,7 @@ class TextRules(Checked):
         b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
     """
 
+    match: Literal["any", "all"] = "any"
     stop_words: Literal["keep", "drop"] = "keep"
     grams: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256

@@ -281,8 +281,8 @@ def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[t
     return found
 
 
-def query_notes(plan: Plan, guesses: Mapping[str, str]) -> list[Note]:
-    """Return what there is to say of a query and its words."""
+def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recalled]) -> list[Note]:
+    """Return what there is to say of a query and its words, given what the tiers found."""
     notes = list(plan.notes)
     if guesses:
         from septet.search.typos import guess_note
@@ -297,6 +297,9 @@ def query_notes(plan: Plan, guesses: Mapping[str, str]) -> list[Note]:
     if plan.query.cut:
         cause = f"the query is too long: its last {plan.query.cut} terms were left out"
         notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
+    if plan.query.needed and all(one.whole == 0 for one in recalled) and any(one.matches for one in recalled):
+        cause = "no entry holds every word of the query: those that hold some were searched"
+        notes.append(Note("words_relaxed", cause, "ask with fewer words"))
     return notes
 
 

@@ -270,7 +270,7 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
-    notes = [*query_notes(plan, guesses), *late]
+    notes = [*query_notes(plan, guesses, recalled), *late]
     one = Ranked(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
         # Most searches have no groups.

@@ -40,6 +40,7 @@ class Recalled(NamedTuple):
         more: memories that match and are not in ``matches``.
         guesses: by word of the query that no entry holds, words near it that some do: each with its edits and how many
             entries hold it; only where the plan asks for them.
+        whole: how many of the matches hold every word that the plan needs; None where it needs none, or none is said.
     """
 
     pool: Pool
@@ -51,6 +52,7 @@ class Recalled(NamedTuple):
     notes: Sequence[Note]
     more: int = 0
     guesses: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
+    whole: int | None = None
 
 
 class Standing(NamedTuple):

@@ -15,7 +15,7 @@ from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Holds, Scalar
 
-__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "json_source", "validity"]
+__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "holding_all", "json_source", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Which members of a list are compared with texts, and which with numbers.
@@ -74,6 +74,26 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
     """Join conditions by AND."""
     listed = list(parts.values()) if isinstance(parts, Mapping) else list(parts)
     return _joined(listed, " AND ", "1")
+
+
+def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Sequence[str]) -> Condition:
+    """Return the condition that an entry holds every word in one of its forms, or in all of its pieces.
+
+    Args:
+        words: forms and pieces of each; none at all hold nothing.
+        tables: those of full text where they are looked for; each term in any of them.
+    """
+
+    def holds(terms: Sequence[str]) -> Condition:
+        match = " OR ".join(f'"{term}"' for term in terms)
+        rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in tables)
+        return Condition(f"e.row IN ({rows})", (match,) * len(tables))
+
+    def held(forms: Sequence[str], pieces: Sequence[str]) -> Condition:
+        together = [_joined([holds([piece]) for piece in pieces], " AND ", "0")] if pieces else []
+        return _joined([*([holds(forms)] if forms else []), *together], " OR ", "0")
+
+    return _joined([held(forms, pieces) for forms, pieces in words], " AND ", "0")
 
 
 def _translate(item: Filter, *, negated: bool = False) -> Condition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from septet.ranking.bm25_scale import TermCounts, factors
 from septet.ranking.cuts import guarded
 from septet.storage.store import Reading
 from septet.storage.tables import indexing
-from septet.storage.tables.conditions import Condition, conditions, conjunction
+from septet.storage.tables.conditions import Condition, conditions, conjunction, holding_all
 
 __all__ = [
     "FtsRows",
@@ -24,10 +25,12 @@ __all__ = [
     "recall",
     "recall_memories",
     "score_rows",
+    "whole_rows",
 ]
 
 #: So many counts of terms are remembered.
 MOST_COUNTS = 10_000
+NOTHING = Condition("1")
 #: SQLite's errors when a build has no `bm25()` or its host forbids it.
 _MISSING = ("no such function: bm25", "not authorized to use function: bm25")
 
@@ -38,12 +41,14 @@ class FtsRows(NamedTuple):
     Attributes:
         fallback: whether ``bm25()`` was missing and FTS5's default rank, all columns equal, was used.
         matches: how many rows match, those beyond the limit too.
+        whole: how many of these hold every word that is needed; 0 where none is.
     """
 
     rows: list[int]
     scores: list[float]
     fallback: bool
     matches: int
+    whole: int = 0
 
 
 class Rank(NamedTuple):
@@ -60,15 +65,39 @@ class Rank(NamedTuple):
 
 
 def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
-    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row."""
+    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
+
+    Rows that hold every word that is needed come before all others.
+    """
     passing = conjunction(conditions(plan))
+    first, whole = "", NOTHING
+    if plan.query.needed:
+        whole = _whole(read, plan)
+        first = f"({whole.sql}) DESC, "
     found = _ranked(
         read,
         plan,
-        f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY t.score DESC, t.row LIMIT ?",
-        (*passing.parameters, limit),
+        f"JOIN entries e ON e.row = t.row WHERE {passing.sql} ORDER BY {first}t.score DESC, t.row LIMIT ?",
+        (*passing.parameters, *whole.parameters, limit),
     )
+    if plan.query.needed:
+        found = found._replace(whole=_count(read, plan, conjunction([passing, whole])))
     return found if len(found.rows) < limit else found._replace(matches=_count(read, plan, passing))
+
+
+def _whole(read: Reading, plan: Plan, tables: Sequence[str] | None = None) -> Condition:
+    return holding_all(plan.query.needed, _tables(read, plan) if tables is None else tables)
+
+
+def whole_rows(read: Reading, plan: Plan, rows: Sequence[int] | None = None) -> frozenset[int]:
+    """Return those of the rows, or of all that pass the filters, that hold every word that a plan needs."""
+    whole = _whole(read, plan)
+    if rows is None:
+        return frozenset(
+            row for (row,) in _holding(read, plan, conjunction([*conditions(plan).values(), whole]), "e.row")
+        )
+    sql = f"SELECT e.row FROM entries e WHERE e.row IN (SELECT value FROM json_each(?)) AND {whole.sql}"
+    return frozenset(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)), *whole.parameters)))
 
 
 def _count(read: Reading, plan: Plan, passing: Condition) -> int:
@@ -82,14 +111,19 @@ def matching(read: Reading, plan: Plan) -> list[int]:
 
 
 def _holding(read: Reading, plan: Plan, passing: Condition, what: str) -> sqlite3.Cursor:
+    tables = _tables(read, plan)
+    rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
+    sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
+    return read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters))
+
+
+def _tables(read: Reading, plan: Plan) -> list[str]:
     tables = ["entries_fts"]
     if plan.query.grams and _any_grams(read):
         tables.append("grams_fts")
     if plan.scores_memories:
         tables.append("memories_fts")
-    rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
-    sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
-    return read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters))
+    return tables
 
 
 def score_rows(read: Reading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
@@ -107,7 +141,9 @@ def rank_of(read: Reading, plan: Plan, row: int) -> Rank:
     found = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
     if score is None:
         return Rank(None, len(found.rows), None)
-    before = sum(1 for r, s in zip(found.rows, found.scores) if s > score or (s == score and r < row))
+    whole = whole_rows(read, plan, [*found.rows, row]) if plan.query.needed else frozenset[int]()
+    own = row not in whole, -score, row
+    before = sum((r not in whole, -s, r) < own for r, s in zip(found.rows, found.scores))
     return Rank(before + 1, len(found.rows), score)
 
 
@@ -172,9 +208,14 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
     passing = conjunction(conditions(plan, memories=True))
     sql = (
         "SELECT e.row FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
-        f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY rank, e.row LIMIT ?"
+        f"WHERE memories_fts MATCH ? AND {passing.sql} ORDER BY {{}}rank, e.row LIMIT ?"
     )
-    return [r[0] for r in read.sql.execute(sql, (plan.query.match, *passing.parameters, limit))]
+    whole, first = NOTHING, ""
+    if plan.query.needed:
+        whole = _whole(read, plan, ["memories_fts"])
+        first = f"({whole.sql}) DESC, "
+    given = (plan.query.match, *passing.parameters, *whole.parameters, limit)
+    return [r[0] for r in read.sql.execute(sql.replace("{}", first), given)]
 
 
 def count_memories(read: Reading, plan: Plan, most: int) -> int:

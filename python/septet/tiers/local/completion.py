@@ -37,6 +37,9 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
     holding = [counts.holding.get(term, 0) for term in terms]
     information, matched, title_share, most = _core.matched_in(terms, counts.entries, holding, texts)
     reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
+    if plan.query.needed:
+        whole = fulltext.whole_rows(read, plan, rows)
+        pool = pool.with_columns({"all_words": np.array([float(row in whole) for row in rows])})
     return pool.with_columns(
         {
             "bm25": scores,

@@ -49,6 +49,9 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [t for t in terms if fulltext.score_rows(view.read, _one_term(view, t), [candidate.row])]
     detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
+    if hit and plan.query.needed:
+        whole = fulltext.whole_rows(view.read, plan, [candidate.row])
+        detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
@@ -67,8 +70,13 @@ def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
     return fulltext.Rank(place + 1, len(order), float(found.columns["bm25"][place]))
 
 
+def _whole(view: ReadView) -> str:
+    count = len(fulltext.whole_rows(view.read, view.plan))
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
 def _one_term(view: ReadView, term: str) -> Plan:
-    return view.plan._replace(query=view.plan.query._replace(terms=(term,)))
+    return view.plan._replace(query=view.plan.query._replace(terms=(term,), needed=()))
 
 
 def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:

@@ -43,6 +43,7 @@ class ReadView:
         mismatch: why there are none, when the store has vectors of other models or dimensions only.
         fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
         unknown: the identities of plans with a term that no entry holds.
+        whole: by identity of plans that need words, how many matches hold all of them.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class ReadView:
             )
         self.fallbacks: set[int] = set()
         self.unknown: set[int] = set()
+        self.whole: dict[int, int] = {}
 
     def __enter__(self) -> ReadView:
         return self
@@ -121,13 +123,16 @@ class ReadView:
             constants=plan.profile.text.constants,
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(plan),
         )
+        if plan.profile.text.match == "all":
+            for p, hits, one in zip(self.plans, by_fts5, found):
+                self.whole[id(p)] = one[4] if hits is None else hits[3]
         if plan.typos:
             for p, one in zip(self.plans, found):
                 if one[3]:
                     self.unknown.add(id(p))
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
-            for p, hits, (pool, matches, by_text, _) in zip(self.plans, by_fts5, found)
+            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, found)
         ]
 
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
@@ -192,8 +197,11 @@ class ReadView:
         """Return which slots pass every filter ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
-    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int] | None:
-        """Return the best slots and scores as FTS5 ranks them and the number of all, None where memory does."""
+    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int] | None:
+        """Return the best slots and scores as FTS5 ranks them, the number of all, and of those that hold every word.
+
+        None where memory does.
+        """
         if not self.needs_fts5(plan):
             return None
         from septet.storage.tables import fulltext
@@ -201,7 +209,7 @@ class ReadView:
         hits = fulltext.recall(self.read, plan, self._look(plan))
         if hits.fallback:
             self.fallbacks.add(id(plan))
-        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64), hits.matches
+        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64), hits.matches, hits.whole
 
     def _look(self, plan: Plan) -> int:
         # To know whether the small-corpus guard fires, look far enough to count.
@@ -209,7 +217,7 @@ class ReadView:
 
     def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
-        return query.text, query.terms if plan.asks_text else (), query.grams, vector, found
+        return query.text, query.terms if plan.asks_text else (), query.grams, vector, found, query.needed
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space

@@ -143,6 +143,7 @@ class LocalSession:
                 else self._notes_of(plan, notes),
                 self._memories_matching(plan) if apart else 0,
                 NO_GUESSES if not view.unknown or id(plan) not in view.unknown else self._guesses(plan),
+                view.whole[id(plan)] if plan.query.needed and view.whole else None,
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
