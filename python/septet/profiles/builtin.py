@@ -157,7 +157,7 @@ MARKDOWN_MEMORY = Profile.known(
     name="markdown-memory",
     description="The documented search of a Markdown memory: 0.7 cosine + 0.3 BM25 as x / (1 + x), from 0.35 on, six "
     "results. What words found never falls under 0.35, and files that are named come first.",
-    text=TextRules.known(stop_words="keep", grams=True, snippet="start", snippet_chars=700, typos=False),
+    text=TextRules.known(match="all", stop_words="keep", grams=True, snippet="start", snippet_chars=700, typos=False),
     signals={"vector": Col.known(col="cosine"), "text": Saturate.known(saturate=Col.known(col="bm25"))},
     weights={"text": {"vector": 0.0, "text": 1.0}, "hybrid": {"vector": 0.7, "text": 0.3}},
     missing="zero",
