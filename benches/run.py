@@ -43,6 +43,7 @@ SECTIONS = {
     "listing": 1,
     "words": 1,
     "changing": 1,
+    "files": 2,
     "arranging": 1,
     "embedding": 1,
 }

@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="ut
 SECTIONS = {m[1]: m[2] for m in re.finditer(r"^#+ (.+?)\n(.*?)(?=^#+ |\Z)", PAGE, re.MULTILINE | re.DOTALL)}
 #: Code on the page, with line breaks as blanks.
 CODE = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", PAGE)]
-OF_A_VAULT = ("Searching", "Reading", "Writing", "Feedback", "Embedding", "Files and copies")
+OF_A_VAULT = ("Searching", "Reading", "Writing", "Feedback", "Embedding", "Files and copies", "Folders")
 #: Arguments of a federation's methods that a vault's do not have.
 OF_TIERS = {"tier", "tiers"}
 #: What concerns all tiers.

@@ -90,6 +90,9 @@ if TYPE_CHECKING:
     )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.federation import Federation as Federation
+    from septet.files.report import RootInfo as RootInfo, SkippedFile as SkippedFile, SyncReport as SyncReport
+    from septet.files.roots import Layout as Layout
+    from septet.files.tracking import Redact as Redact
     from septet.fields import (
         Action as Action,
         BulkChanges as BulkChanges,
@@ -195,6 +198,9 @@ else:
         "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
         "federation": "Federation",
+        "files.report": "RootInfo SkippedFile SyncReport",
+        "files.roots": "Layout",
+        "files.tracking": "Redact",
         "fields": (
             "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
             "Severity Span SpanFields Split Strings Time Trust VectorLike"

@@ -160,7 +160,7 @@ def test_a_federation_takes_vaults_of_both_kinds(tmp_path):
                     await both.connect("third", "no vault")
                 with pytest.raises(Closed):
                     await both.connect("third", AsyncVault(":memory:"))
-                own = AsyncFederation.of(both.sync)
+                own = AsyncFederation.of(both.blocking)
                 assert len(await own.search("team")) == 1
                 await own.close()
                 assert await both.disconnect("team")

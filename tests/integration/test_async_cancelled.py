@@ -261,7 +261,7 @@ def test_a_block_that_is_cancelled_closes_the_vault(tmp_path):
 
     async def use():
         async with AsyncVault(tmp_path / "vault.db") as vault:
-            made.append(vault.sync)
+            made.append(vault.blocking)
             await asyncio.sleep(20)
 
     async def ask():

@@ -60,15 +60,18 @@ from septet import (
     Reranker,
     Rest,
     Results,
+    RootInfo,
     SearchEvent,
     SearchOptions,
     Severity,
+    SkippedFile,
     Smoothing,
     Space,
     SpaceStatus,
     Span,
     SparseRows,
     Stats,
+    SyncReport,
     TfidfVectorizer,
     TierReport,
     Tuning,
@@ -343,6 +346,19 @@ def watch(folder: Path) -> None:
     assert slowest and searches[0].error is None and writes[0].count == 1
 
 
+def folders(folder: Path) -> None:
+    notes = folder / "notes"
+    notes.mkdir()
+    (notes / "keys.md").write_text("# Keys\n\nRotate them.\n", encoding="utf-8")
+    (notes / "image.md").write_bytes(b"\0")
+    with Vault(folder / "synced.db") as vault:
+        report: SyncReport = vault.sync(notes, exclude=["drafts"], redact=True, trust="unverified")
+        left_out: list[SkippedFile] = list(report.skipped)
+        followed: list[RootInfo] = vault.roots()
+        removed: int = vault.forget_root("notes")
+        assert report.files_added == 2 and left_out[0].reason == "binary" and followed[0].chunks == removed == 1
+
+
 async def later(folder: Path) -> None:
     async with AsyncVault(folder / "later.db", max_workers=2) as vault:
         first: str = await vault.add(title="Rotate keys", tags=["security"])
@@ -353,7 +369,7 @@ async def later(folder: Path) -> None:
         assert sorted(found.ids) == sorted([first, second]) and entry is not None and len(ids) == 1
         async with await AsyncFederation.open({"agent": vault}, profile="septet") as everything:
             assert len(await everything.search("rotate", limit=3)) == 3
-        same: AsyncVault = AsyncVault.of(vault.sync)
+        same: AsyncVault = AsyncVault.of(vault.blocking)
         stats: Stats = await same.stats()
         assert stats.entries == 3
 
@@ -375,6 +391,7 @@ def main(folder: Path) -> None:
     scan()
     hide()
     watch(folder)
+    folders(folder)
     asyncio.run(later(folder))
     try:
         Vault(folder / "none.db", read_only=True)

@@ -182,6 +182,9 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     feedback = mirrored(Federation.feedback)
     reset_feedback = mirrored(Federation.reset_feedback)
     import_ = mirrored(Federation.import_)
+    sync = mirrored(Federation.sync)
+    roots = mirrored(Federation.roots)
+    forget_root = mirrored(Federation.forget_root)
 
 
 def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:
@@ -191,4 +194,4 @@ def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: An
 
 
 def _plain(vault: Vault | AsyncVault) -> Vault:
-    return vault.sync if isinstance(vault, AsyncVault) else vault
+    return vault.blocking if isinstance(vault, AsyncVault) else vault

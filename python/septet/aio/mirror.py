@@ -44,7 +44,7 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
 
     @wraps(plain)
     async def twin(self: Mirror[Any], *args: Any, **named: Any) -> Any:
-        return await self._workers.run(plain, self.sync, *args, **named)
+        return await self._workers.run(plain, self.blocking, *args, **named)
 
     twin.__module__ = __name__
     return cast("Mirrored[_P, _R]", twin)
@@ -97,7 +97,7 @@ class Mirror(ABC, Generic[_S]):
         """Close what `_make` made; called on a thread."""
 
     @property
-    def sync(self) -> _S:
+    def blocking(self) -> _S:
         """What is asked, for code without a loop; both may be used at the same time.
 
         Raises:
@@ -132,7 +132,7 @@ class Mirror(ABC, Generic[_S]):
 
     async def _open(self) -> None:
         if self._made is not None or self._workers.closing is not None:
-            self.sync  # noqa: B018 - raises if it was closed
+            self.blocking  # noqa: B018 - raises if it was closed
             return
         if self._opening is None:
             self._opening = self._workers.submit(self._make)
@@ -155,4 +155,4 @@ class Mirror(ABC, Generic[_S]):
             self._discard(opened.result())
 
     def _iterated(self, make: Callable[[_S], Iterator[Any]]) -> AsyncIterator[Any]:
-        return cast("AsyncIterator[Any]", self._workers.iterate(lambda: make(self.sync)))
+        return cast("AsyncIterator[Any]", self._workers.iterate(lambda: make(self.blocking)))

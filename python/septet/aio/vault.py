@@ -218,6 +218,9 @@ class AsyncVault(Mirror[Vault], of=Vault):
     unlink = mirrored(Vault.unlink)
     feedback = mirrored(Vault.feedback)
     reset_feedback = mirrored(Vault.reset_feedback)
+    sync = mirrored(Vault.sync)
+    roots = mirrored(Vault.roots)
+    forget_root = mirrored(Vault.forget_root)
 
     # -- embedding and copies ------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
+from septet.federation.synced import SyncedTiers
 from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
@@ -34,7 +35,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers):
+class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, SyncedTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before

@@ -24,6 +24,7 @@ from septet.vault.listed import Listed
 from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
+from septet.vault.synced import Synced
 from septet.vault.vectors import Vectors
 from septet.watch.hooks import watch_of
 from septet.watch.watched import watched
@@ -41,7 +42,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied):
+class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Synced):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -134,9 +134,21 @@ def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
     return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
 
 
-def plain_rows(items: Sequence[object], *, now: float) -> list[EntryRow] | None:
-    """Return the rows of dicts of plain fields, as `checked_row` makes them; None if one of them wants more checks."""
-    rows = [plain_row(fields, now, _attrs_json, _span_columns) for fields in items]
+def plain_rows(
+    items: Sequence[object],
+    *,
+    now: float,
+    attrs_json: Callable[[Any], str] | None = None,
+    span_columns: Callable[[Any], tuple[str | None, int | None, int | None]] | None = None,
+) -> list[EntryRow] | None:
+    """Return the rows of dicts of plain fields, as `checked_row` makes them; None if one of them wants more checks.
+
+    Args:
+        attrs_json: makes the column of what stands as ``attrs``, where the caller knows that it is sound.
+        span_columns: makes the columns of what stands as ``span``.
+    """
+    attrs_json, span_columns = attrs_json or _attrs_json, span_columns or _span_columns
+    rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
     # No function of Python is called for each row.
     made: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
     return None if None in rows else list(made)

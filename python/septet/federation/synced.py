@@ -1,0 +1,75 @@
+"""Keeping the vaults of a federation in step with folders: each folder belongs to one of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from septet.federation.parts import Parts
+from septet.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.fields import Strings, Trust
+    from septet.files.chunking import Chunking
+    from septet.files.report import RootInfo, SyncReport
+    from septet.files.roots import Layout
+    from septet.files.tracking import Redact
+
+__all__ = ["SyncedTiers"]
+
+
+class SyncedTiers(Parts):
+    """Vaults of which each follows folders of its own."""
+
+    def sync(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        paths: Iterable[str | os.PathLike[str]] | None = None,
+        name: str | None = None,
+        layout: Layout | None = None,
+        include: Strings | None = None,
+        exclude: Strings | None = None,
+        extra: Strings | None = None,
+        follow_symlinks: bool | None = None,
+        chunking: Chunking | None = None,
+        redact: Redact | None = None,
+        trust: Trust | None = None,
+        force: bool = False,
+        timeout_s: float | None = None,
+        progress: Callable[[int, int | None], object] | None = None,
+        tier: str | None = None,
+    ) -> SyncReport:
+        """Bring a tier, the highest unless named, in step with folders; see `Vault.sync`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._synced_one(tier).sync(
+            root, paths=paths, name=name, layout=layout, include=include, exclude=exclude, extra=extra,
+            follow_symlinks=follow_symlinks, chunking=chunking, redact=redact, trust=trust, force=force,
+            timeout_s=timeout_s, progress=progress,
+        )  # fmt: skip
+
+    def roots(self, *, tier: str | None = None) -> list[RootInfo]:
+        """Return the folders that a tier, the highest unless named, follows; see `Vault.roots`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._synced_one(tier).roots()
+
+    def forget_root(self, name: str, *, tier: str | None = None) -> int:
+        """Have a tier, the highest unless named, stop following a folder; see `Vault.forget_root`.
+
+        Raises:
+            TierError: there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._synced_one(tier).forget_root(name)
+
+    def _synced_one(self, tier: str | None) -> Vault:
+        return self._first() if tier is None else self._named(tier)

@@ -1,0 +1,125 @@
+"""What a sync did, and which roots a vault follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+__all__ = ["RootInfo", "SkippedFile", "SyncReport"]
+
+
+class SkippedFile(NamedTuple):
+    """A file that is not in the vault, or only in part.
+
+    Attributes:
+        path: below the root, or absolute where no root has it.
+        reason: one word where it has one (``symlink``, ``symlink_cycle``, ``duplicate``, ``unreadable``, ``binary``,
+            ``changing``, ``vanished``, ``name``), else a sentence.
+        root: the name of the root.
+    """
+
+    path: str
+    reason: str
+    root: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootInfo:
+    """A folder, or one file, that a vault keeps in step with.
+
+    Attributes:
+        name: the ``source`` of its chunks.
+        path: absolute, links resolved.
+        options: which files, and how they are read, as given to `Vault.sync`.
+        files: how many are in the vault.
+        chunks: how many they were made into.
+        synced_at: when the last whole sync ended, epoch seconds; None if none did.
+        problem: why the last sync of it failed; None if it did not.
+    """
+
+    name: str
+    path: str
+    options: Mapping[str, Any]
+    files: int
+    chunks: int
+    synced_at: float | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """What a sync did.
+
+    Attributes:
+        roots: the names of the roots it looked at.
+        files_seen: files that are there.
+        files_added: those that the vault did not have.
+        files_changed: those whose bytes changed, or that are read in another way now.
+        files_renamed: those that have another path, and the same bytes; they count as neither added nor removed.
+        files_removed: those that are gone from the disk, and from the vault now.
+        files_unchanged: those that the vault had as they are.
+        files_left: those that were not reached in ``timeout_s``, or that another process brought in meanwhile.
+        chunks_added: chunks stored.
+        chunks_changed: chunks whose text stayed, and whose heading, tags or other fields did not.
+        chunks_kept: chunks of the files that were read which stayed as they were.
+        chunks_moved: chunks of which only the lines or the path changed.
+        chunks_removed: chunks erased.
+        bytes: read.
+        skipped: files left out, with the reason.
+        problems: what else went wrong, in sentences: a root that is not there, a file that is not UTF-8.
+        redacted: how many secrets were masked, by rule.
+        took_s: from the call to the return.
+        complete: whether the vault equals the disk as it was when the sync began, apart from what ``skipped`` names.
+    """
+
+    roots: tuple[str, ...] = ()
+    files_seen: int = 0
+    files_added: int = 0
+    files_changed: int = 0
+    files_renamed: int = 0
+    files_removed: int = 0
+    files_unchanged: int = 0
+    files_left: int = 0
+    chunks_added: int = 0
+    chunks_changed: int = 0
+    chunks_kept: int = 0
+    chunks_moved: int = 0
+    chunks_removed: int = 0
+    bytes: int = 0
+    skipped: tuple[SkippedFile, ...] = ()
+    problems: tuple[str, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    took_s: float = 0.0
+    complete: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many chunks were written or erased."""
+        return self.chunks_added + self.chunks_changed + self.chunks_moved + self.chunks_removed
+
+    def __str__(self) -> str:
+        parts = [f"{self.files_seen} files"]
+        counted = ((name, getattr(self, f"files_{name}")) for name in ("added", "changed", "renamed", "removed"))
+        parts += (f"{number} {name}" for name, number in counted if number)
+        if self.chunks_added or self.chunks_removed:
+            parts.append(f"{self.chunks_added} chunks in, {self.chunks_removed} out")
+        if self.redacted:
+            parts.append(f"{sum(self.redacted.values())} secrets masked")
+        for name, many in (("skipped", self.skipped), ("problems", self.problems)):
+            if many:
+                parts.append(f"{len(many)} {name}")
+        if not self.complete:
+            parts.append(f"{self.files_left} files left")
+        return f"{', '.join(parts)} in {self.took_s:.2f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-ready."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        skipped = [one._asdict() for one in self.skipped]
+        return values | {
+            "roots": list(self.roots),
+            "skipped": skipped,
+            "problems": list(self.problems),
+            "redacted": dict(self.redacted),
+        }

@@ -1,0 +1,362 @@
+"""Sync: the chunks of a vault become those of the files on the disk.
+
+Scan, compare size and time with the table of files, read what differs, compare its hash, make chunks of what changed,
+store whole files in each transaction. Nothing of what is pending is kept anywhere: a sync that ends early, in whatever
+way, leaves files whose rows differ from the disk, and the next one finds them by that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from septet.files.lease import Lease
+from septet.files.mentions import link_mentions, targets_of
+from septet.files.planning import Plan, plan_of
+from septet.files.preparing import Prepared, Preparer, Task, ahead
+from septet.files.report import SkippedFile, SyncReport
+from septet.files.steady import read_steadily
+from septet.files.storing import erase_files, store_plans
+from septet.files.tracking import Followed
+from septet.storage.store import Store, Writing
+from septet.storage.tables import files
+from septet.storage.tables.files import FileRow
+from septet.storage.tables.history import Keeping
+from septet.watch import log
+
+if TYPE_CHECKING:
+    from septet.files.sources import Found
+
+__all__ = ["Asked", "sync_roots"]
+
+#: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
+#: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
+MOST_CHUNKS = 5_000
+MOST_BYTES = 32 << 20
+MOST_S = 0.5
+#: A file that changed so shortly before it was read may change again in the same tick of its file system's clock; a
+#: clock that shows whole seconds may be one of two. Such a file is compared by its hash at the next sync.
+NEAR_S, NEAR_COARSE_S = 0.05, 2.0
+
+
+class Asked(NamedTuple):
+    """What a caller wants synced.
+
+    Attributes:
+        followed: the roots.
+        paths: by root number, only these files, below the root; None for all of every root.
+        force: read every file again, and make its chunks anew.
+        deadline: when to stop, by `time.monotonic`.
+        progress: called with the files done so far and their number, of one root.
+    """
+
+    followed: Sequence[Followed]
+    paths: Mapping[int, Sequence[str]] | None
+    force: bool
+    deadline: float | None
+    progress: Callable[[int, int | None], object] | None
+
+
+def sync_roots(
+    store: Store, asked: Asked, *, clock: Callable[[], float], written: Callable[[], None], versions: int = 0
+) -> SyncReport:
+    """Sync roots and return what was done; what is wrong with a file or a root is reported, not raised.
+
+    Args:
+        clock: epoch seconds, for the vault's own times.
+        written: called after each transaction that stored chunks.
+
+    Raises:
+        StoreError: the vault cannot be written.
+    """
+    started = time.perf_counter()
+    tally, lease = Tally(), Lease(store)
+    if lease.take(asked.deadline):
+        try:
+            for one in asked.followed:
+                _Run(store, asked, one, tally, lease, clock, written).run()
+        finally:
+            lease.release()
+    else:
+        tally.complete = False
+        tally.problems.append("another process is syncing this vault: sync again when it is done")
+    report = tally.report([one.name for one in asked.followed], time.perf_counter() - started)
+    log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
+    return report
+
+
+class Tally:
+    """Counts of a sync, by the names of `SyncReport`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.skipped: list[SkippedFile] = []
+        self.problems: list[str] = []
+        self.redacted: dict[str, int] = {}
+        self.complete = True
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Count something."""
+        if number:
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
+        """Return everything as a report."""
+        known = {one.name for one in fields(SyncReport)}
+        assert known >= self.counts.keys()
+        return SyncReport(
+            roots=tuple(roots), skipped=tuple(self.skipped), problems=tuple(self.problems), redacted=self.redacted,
+            took_s=took_s, complete=self.complete, **self.counts,
+        )  # fmt: skip
+
+
+class _Run:
+    """The sync of one root."""
+
+    def __init__(
+        self,
+        store: Store,
+        asked: Asked,
+        followed: Followed,
+        tally: Tally,
+        lease: Lease,
+        clock: Callable[[], float],
+        written: Callable[[], None],
+    ) -> None:
+        self._store, self._asked, self._of, self._tally, self._lease = store, asked, followed, tally, lease
+        self._clock, self._written = clock, written
+        self._problems: list[str] = []
+        #: Files that other processes brought in, or that there was no time for.
+        self._left = 0
+
+    def run(self) -> None:
+        """Sync the root."""
+        of, wanted = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
+        if self._asked.paths is not None and not wanted:
+            return
+        found, kept, missing = self._look(wanted)
+        if missing:
+            self._problem(f"{of.root.path} is not there: its {self._known_number()} files stay in the vault; "
+                          f"forget_root({of.name!r}) removes them")  # fmt: skip
+            self._tally.complete = False
+            self._note(whole=False)
+            return
+        with self._store.reading() as read:
+            known = files.at(read, of.number, wanted) if wanted is not None else None
+            rows = files.of_root(read, of.number) if known is None else list(known.values())
+        tasks, same, gone = self._compared(found, rows, kept)
+        tasks, gone = self._renamed(tasks, gone)
+        self._tally.add("files_seen", len(found))
+        self._tally.add("files_unchanged", same)
+        self._erase(gone)
+        self._bring(tasks)
+        self._tally.add("files_left", self._left)
+        self._tally.complete &= not self._left
+        self._note(whole=wanted is None and not self._left)
+
+    # -- looking -------------------------------------------------------------------------------------------------------
+
+    def _look(self, wanted: Sequence[str] | None) -> tuple[list[Found], list[str], bool]:
+        """Return the files that are there, the paths below which nothing is known, and whether the root is gone."""
+        from septet.files.sources import found_at, scan
+
+        root = self._of.root
+        if wanted is not None:
+            there = [one for path in wanted if (one := found_at(root, path)) is not None]
+            # Without its folder every file of it is gone from sight.
+            missing = len(there) < len(wanted) and scan(root._replace(exclude=("*",))).missing
+            return there, [], missing
+        seen = scan(root)
+        kept = [one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")]
+        self._tally.skipped += (SkippedFile(one.path, one.reason, self._of.name) for one in seen.skipped)
+        return seen.found, kept, seen.missing
+
+    def _compared(
+        self, found: Iterable[Found], rows: Iterable[FileRow], kept: Sequence[str]
+    ) -> tuple[list[Task], int, list[FileRow]]:
+        """Return the files to be read, how many are as the vault has them, and those that are gone."""
+        known = {row.path: row for row in rows}
+        anew = self._asked.force or self._of.is_read_otherwise
+        tasks, same = [], 0
+        for one in found:
+            row = known.pop(one.path, None)
+            if (
+                row is None
+                or anew
+                or row[5] != one.size
+                or row[6] != one.mtime_ns
+                or row.kind != one.kind
+                or _near(row)
+            ):
+                tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
+                continue
+            same += 1
+            if row.problem is not None:
+                self._say(one.path, row.problem)
+        below = tuple(f"{path}/" for path in kept)
+        gone = [row for path, row in known.items() if not (path in kept or path.startswith(below) or "" in kept)]
+        return tasks, same, gone
+
+    def _renamed(self, tasks: list[Task], gone: list[FileRow]) -> tuple[list[Task], list[FileRow]]:
+        """Give files that appeared the rows of files that vanished, where their bytes are the same."""
+        sizes = {row.size for row in gone if row.size}
+        by_hash: dict[tuple[str, str | None], list[FileRow]] = {}
+        for row in gone:
+            by_hash.setdefault((row.kind, row.hash), []).append(row)
+        made, taken = [], set()
+        for task in tasks:
+            if task.before is None and task.found.size in sizes:
+                rows = by_hash.get((task.found.kind, _hash_of(task.found)), [])
+                if rows:
+                    name = task.found.path.rpartition("/")[2]
+                    row = min(rows, key=lambda one: (one.path.rpartition("/")[2] != name, one.path))
+                    rows.remove(row)
+                    taken.add(row.file)
+                    task = task._replace(before=row)
+            made.append(task)
+        return made, [row for row in gone if row.file not in taken]
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def _erase(self, gone: Sequence[FileRow]) -> None:
+        """Take files that are gone out of the vault, some hundreds in each transaction."""
+        for start in range(0, len(gone), 500):
+            if self._late():
+                self._left += len(gone) - start
+                return
+            with self._store.writing() as write:
+                named = self._naming(write, [row.path for row in gone[start : start + 500]])
+                erased, chunks = erase_files(write, gone[start : start + 500])
+                link_mentions(write, self._of.number, sorted(named))
+                self._lease.renew(write)
+            self._tally.add("files_removed", len(erased))
+            self._tally.add("chunks_removed", chunks)
+
+    def _bring(self, tasks: Sequence[Task]) -> None:
+        """Read files and store what they hold."""
+        prepare = Preparer(self._of, self._clock())
+        batch: list[Prepared] = []
+        chunks = size = done = 0
+        since = time.monotonic()
+        for one in ahead(prepare, tasks, self._asked.deadline):
+            done += 1
+            batch.append(one)
+            chunks += len(one.drafts or ())
+            size += one.size
+            if chunks >= MOST_CHUNKS or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
+                self._store_batch(batch)
+                batch, chunks, size = [], 0, 0
+                if self._asked.progress is not None:
+                    self._asked.progress(done, len(tasks))
+                since = time.monotonic()
+        if batch:
+            self._store_batch(batch)
+            if self._asked.progress is not None:
+                self._asked.progress(done, len(tasks))
+        self._left += len(tasks) - done
+
+    def _store_batch(self, batch: Sequence[Prepared]) -> None:
+        tally, ready = self._tally, [one for one in batch if one.after is not None]
+        for one in batch:
+            tally.add("bytes", one.size)
+            for said in (*([one.reason] if one.reason else []), *one.problems):
+                self._say(one.task.found.path, said)
+            for rule, number in one.redacted.items():
+                tally.redacted[rule] = tally.redacted.get(rule, 0) + number
+        touched = [one for one in ready if one.drafts is None]
+        plans = self._plans([one for one in ready if one.drafts is not None])
+        if touched:
+            tally.add("files_unchanged", len(touched))
+            with self._store.bookkeeping() as write:
+                rows = [one.after for one in touched if one.after is not None and one.after != one.task.before]
+                files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file) for row in rows])
+                self._lease.renew(write)
+        if plans:
+            self._store_plans(plans)
+
+    def _plans(self, batch: Sequence[Prepared]) -> list[Plan]:
+        with self._store.reading() as read:
+            known = [one.task.before.id for one in batch if one.task.before is not None]
+            stored = files.chunks_of(read, known) if known else {}
+        plans = []
+        for one in batch:
+            assert one.after is not None and one.drafts is not None
+            own = stored.get(one.after.id, [])
+            try:
+                plan = plan_of(
+                    one.task.before, one.after, own[one.keep :], one.drafts, self._of.given,
+                    mtime=one.task.found.mtime_ns / 1e9, leading=own[: one.keep],
+                )  # fmt: skip
+            except ValueError as fault:
+                # What the fields of an entry cannot hold, such as a title of control characters alone.
+                self._say(one.task.found.path, str(fault))
+                continue
+            plans.append(plan)
+        return plans
+
+    def _store_plans(self, plans: Sequence[Plan]) -> None:
+        tally = self._tally
+        with self._store.writing() as write:
+            stored = store_plans(write, plans, self._of.name, Keeping("sync", self._clock(), 0))
+            paths = [p.after.path for p, number in stored if number]
+            paths += [p.before.path for p, number in stored if number and p.before is not None]
+            named = self._naming(write, paths) | files.mentions_of(write, [number for _, number in stored if number])
+            link_mentions(write, self._of.number, sorted(named))
+            self._lease.renew(write)
+        for plan, number in stored:
+            if not number:
+                self._left += 1
+                continue
+            renamed = plan.before is not None and plan.before.path != plan.after.path
+            tally.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
+            for name in ("added", "changed", "moves", "gone"):
+                tally.add(f"chunks_{_COUNTED.get(name, name)}", len(getattr(plan, name)))
+            tally.add("chunks_kept", plan.kept)
+        if any(plan.added or plan.changed for plan in plans):
+            self._written()
+
+    def _naming(self, write: Writing, paths: Iterable[str]) -> set[str]:
+        """Return the chunks that mention one of the files."""
+        return files.mentions_naming(write, self._of.number, targets_of(paths))
+
+    # -- saying --------------------------------------------------------------------------------------------------------
+
+    def _say(self, path: str, reason: str) -> None:
+        self._tally.skipped.append(SkippedFile(path, reason, self._of.name))
+
+    def _problem(self, said: str) -> None:
+        self._problems.append(said)
+        self._tally.problems.append(said)
+
+    def _known_number(self) -> int:
+        with self._store.reading() as read:
+            return len(files.of_root(read, self._of.number))
+
+    def _note(self, *, whole: bool) -> None:
+        """Note how it ended, in the vault."""
+        identity = self._of.identity if whole else None
+        problem = "; ".join(self._problems) or None
+        with self._store.bookkeeping() as write:
+            files.note_root(write, self._of.number, self._clock() if whole else None, identity, problem)
+
+    def _late(self) -> bool:
+        return self._asked.deadline is not None and time.monotonic() >= self._asked.deadline
+
+
+#: What a plan calls otherwise than a report.
+_COUNTED: Mapping[str, str] = {"moves": "moved", "gone": "removed"}
+
+
+def _near(row: FileRow) -> bool:
+    """Say whether a file may have changed in the tick in which it was read."""
+    window = NEAR_S if row.mtime_ns % 1_000_000_000 else NEAR_COARSE_S
+    return bool(row.synced_at - window < row.mtime_ns / 1e9)
+
+
+def _hash_of(found: Found) -> str | None:
+    from hashlib import sha256
+
+    read: Any = read_steadily(found.real)
+    return None if isinstance(read, str) else sha256(read.data).hexdigest()

@@ -1,0 +1,200 @@
+"""The roots that a vault follows, with all that says how their files are read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from septet.arguments import exact, file_path, listed, shown
+from septet.drafts import draft
+from septet.entry import TRUSTS
+from septet.errors import EntryError
+from septet.files.chunking import Chunking
+from septet.files.roots import Root, root_at
+from septet.files.sources import places
+from septet.files.storing import erase_files
+from septet.storage.store import Store, Writing
+from septet.storage.tables import files
+from septet.storage.tables.files import RootRow
+
+__all__ = ["Followed", "Redact", "by_root", "follow", "followed_of", "forget", "options_of"]
+
+Redact: TypeAlias = "bool | Literal['all']"
+
+#: So many paths one call takes.
+MOST_PATHS = 1_000_000
+#: Of what of Septet's own the chunks of files depend, beside the chunker and the rules.
+VERSION = 1
+
+
+class Followed(NamedTuple):
+    """A root and how its files are read.
+
+    Attributes:
+        number: of its row.
+        stored: the identity with which its chunks were made.
+        redact: whether secrets are masked in transcripts, or in ``all`` files.
+    """
+
+    number: int
+    root: Root
+    chunking: Chunking
+    redact: Redact
+    trust: str | None
+    stored: str
+
+    @property
+    def name(self) -> str:
+        """The ``source`` of its chunks."""
+        return self.root.name
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The fields that all its chunks have."""
+        return {"source": self.root.name} | ({} if self.trust is None else {"trust": self.trust})
+
+    @property
+    def identity(self) -> str:
+        """What its chunks are made by: another one makes other chunks of the same bytes."""
+        parts: dict[str, Any] = {"version": VERSION, "chunking": self.chunking.identity, "trust": self.trust}
+        if self.redact == "all":
+            parts["redact"] = self.redactor().identity
+        return json.dumps(parts, sort_keys=True)
+
+    @property
+    def is_read_otherwise(self) -> bool:
+        """Whether its chunks were made in another way than they would be now."""
+        return self.stored not in ("", self.identity)
+
+    def below(self, path: str) -> str | None:
+        """Return an absolute path as files of the root have theirs; None if it is in no place of the root."""
+        own = self.root.path.rstrip(os.sep)
+        if path == self.root.path:
+            return os.path.basename(path)
+        if path.startswith(own + os.sep):
+            return path[len(own) + 1 :].replace(os.sep, "/")
+        inside = (path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in places(self.root))
+        return os.path.relpath(path, own).replace(os.sep, "/") if any(inside) else None
+
+    def redactor(self) -> Any:
+        """Return what masks secrets."""
+        from septet.files.redaction import Redactor  # type: ignore[import-not-found, unused-ignore]
+
+        return Redactor()
+
+
+def followed_of(row: RootRow) -> Followed:
+    """Return a root from its row."""
+    options = json.loads(row.options)
+    root = Root.from_json(row.path, row.name, row.options)
+    chunking = Chunking(**options.get("chunking", {}))
+    return Followed(row.root, root, chunking, options.get("redact", True), options.get("trust"), row.identity)
+
+
+def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: object, trust: object) -> str:
+    """Return the options of a root as they are stored; those that are None stay as they were.
+
+    Raises:
+        EntryError: one of them does not fit.
+    """
+    options = {**before, **json.loads(root.to_json())}
+    if chunking is not None:
+        if not isinstance(chunking, Chunking):
+            raise EntryError(f"chunking is {shown(chunking)}: wanted a septet.Chunking")
+        options["chunking"] = {name: getattr(chunking, name) for name in ("tokens", "overlap", "variant")}
+    if redact is not None:
+        if redact not in (True, False) and redact != "all":
+            raise EntryError(f"redact is {shown(redact)}: wanted True, False or 'all'")
+        options["redact"] = exact(redact)
+    if trust is not None:
+        if trust not in TRUSTS:
+            raise EntryError(f"trust is {shown(trust)}: wanted one of {', '.join(TRUSTS)}")
+        options["trust"] = exact(trust)
+    return json.dumps(options, ensure_ascii=False, sort_keys=True)
+
+
+def follow(
+    store: Store, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
+) -> None:
+    """Remember a root with its options; those that are None stay as they were, or take their defaults.
+
+    Args:
+        more: ``chunking``, ``redact`` and ``trust``.
+
+    Raises:
+        EntryError: an option does not fit, the root is new and not there, or its name is taken.
+    """
+    wanted = root_at(path)
+    with store.reading() as read:
+        known = files.roots(read)
+    there = next((row for row in known if row.path == wanted.path), None)
+    if there is None and not os.path.exists(wanted.path):
+        raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
+    if there is not None and name is not None and name != there.name:
+        raise EntryError(
+            f"{shown(there.path)} is followed as {shown(there.name)}, which stays: forget_root({there.name!r}) first"
+        )
+    root = wanted if there is None else Root.from_json(there.path, there.name, there.options)
+    root = root.changed(**options, name=name)
+    _check_name(root.name)
+    before = {} if there is None else json.loads(there.options)
+    made = options_of(root, before, more["chunking"], more["redact"], more["trust"])
+    if there is not None and made == there.options:
+        return
+    with store.bookkeeping() as write:
+        if there is not None:
+            files.set_options(write, there.root, made)
+            return
+        known = files.roots(write)
+        taken = next((row for row in known if row.name == root.name and row.path != root.path), None)
+        if taken is not None:
+            raise EntryError(f"{shown(taken.path)} is followed as {shown(root.name)}: give this root another name=")
+        if all(row.path != root.path for row in known):
+            files.add_root(write, root.path, root.name, made, "")
+
+
+def forget(write: Writing, name: str) -> int:
+    """Stop following a root, by name or path, and erase its chunks; return how many.
+
+    Raises:
+        EntryError: there is no such root.
+    """
+    known = files.roots(write)
+    path = os.path.realpath(name) if "\0" not in name else name
+    row = next((row for row in known if row.name == name), None) or next((r for r in known if r.path == path), None)
+    if row is None:
+        names = ", ".join(repr(one.name) for one in known) or "none"
+        raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
+    _, chunks = erase_files(write, files.of_root(write, row.root))
+    files.remove_root(write, row.root)
+    return chunks
+
+
+def _check_name(name: str) -> None:
+    """Raise unless a name can be the ``source`` of an entry."""
+    draft({"title": "-", "source": name}, now=0.0)
+
+
+def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]:
+    """Return paths below the roots that have them, by the root's number.
+
+    Raises:
+        EntryError: no root has one of them.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    found: dict[int, list[str]] = {}
+    for value in listed(given, "paths", EntryError, "paths of files", MOST_PATHS):
+        plain = os.path.abspath(file_path(value, "a path", EntryError))
+        folder, name = os.path.split(plain)
+        real_path = os.path.join(os.path.realpath(folder), name)
+        fits = False
+        for one in followed:
+            if (below := one.below(real_path)) is not None:
+                found.setdefault(one.number, []).append(below)
+                fits = True
+        if not fits:
+            known = ", ".join(one.root.path for one in followed) or "none"
+            raise EntryError(f"{shown(plain)} is in no folder that the vault follows ({known}): sync its folder first")
+    return found

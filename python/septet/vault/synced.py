@@ -1,0 +1,185 @@
+"""Keeping a vault in step with folders on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import called, flag, real, utf8
+from septet.errors import EntryError, ReadOnly
+from septet.storage.store import Store
+
+if TYPE_CHECKING:
+    from septet.fields import Strings, Trust
+    from septet.files.chunking import Chunking
+    from septet.files.report import RootInfo, SyncReport
+    from septet.files.roots import Layout
+    from septet.files.syncing import Asked
+    from septet.files.tracking import Followed, Redact
+
+__all__ = ["Synced"]
+
+#: The longest ``timeout_s``, in seconds: a year.
+MOST_WAIT_S = 366 * 86_400.0
+
+
+class Synced:
+    """A store whose chunks follow the files of some folders."""
+
+    _store: Store
+    _clock: Callable[[], float]
+    _written: Callable[[], None]
+
+    def sync(
+        self,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        paths: Iterable[str | os.PathLike[str]] | None = None,
+        name: str | None = None,
+        layout: Layout | None = None,
+        include: Strings | None = None,
+        exclude: Strings | None = None,
+        extra: Strings | None = None,
+        follow_symlinks: bool | None = None,
+        chunking: Chunking | None = None,
+        redact: Redact | None = None,
+        trust: Trust | None = None,
+        force: bool = False,
+        timeout_s: float | None = None,
+        progress: Callable[[int, int | None], object] | None = None,
+    ) -> SyncReport:
+        """Bring the vault in step with a folder of Markdown, text and transcripts, or with all that it follows.
+
+        The folder is remembered with its options. Each of its files is an entry for each of its chunks, of kind
+        ``chunk``, with the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files
+        are compared by size and time, and read where these differ; only what has changed is made into chunks. A chunk
+        whose text stays keeps its id, links, feedback and vector, also when its file is renamed. What is deleted on the
+        disk is erased here. Each transaction holds whole files, so no search sees half of one. One sync of a vault runs
+        at a time, in all processes; who waited for another is not kept longer than for a look at the disk.
+
+        A chunk that is changed by `update` becomes what its file says when the file changes; one that is deleted comes
+        back then. ``force=True`` does so at once.
+
+        Args:
+            root: a folder, or one file; None for all that the vault follows.
+            paths: only these files, absolute or seen from the working directory, of folders that the vault follows.
+            name: what the chunks have as ``source``; the folder's name unless given. It cannot be changed.
+            layout: ``folder`` for all texts below it; ``memory`` for MEMORY.md, memory.md, USER.md and ``memory/``.
+            include: globs; other files are left out.
+            exclude: globs to leave out, beside what .gitignore and .septetignore do.
+            extra: more files, folders and globs, seen from the root.
+            follow_symlinks: look at what links lead to; otherwise they are reported.
+            chunking: how files are cut; `Chunking` has the defaults.
+            redact: mask secrets in transcripts; ``"all"`` in every file, False in none.
+            trust: of the chunks, as for `add`.
+            force: read every file and make its chunks anew.
+            timeout_s: stop between two files after so many seconds; the report says how many are left.
+            progress: called with the number of files read so far and their total.
+
+        Options that are not given stay as they were.
+
+        Raises:
+            EntryError: an option does not fit, there is no such folder, or no folder that the vault follows has a path.
+            ReadOnly: the vault was opened for reading.
+            StoreError: the vault cannot be written. A file that cannot be read is no error, but in the report.
+        """
+        from septet.files.syncing import Asked
+        from septet.files.tracking import by_root
+
+        flag(force, "force", EntryError)
+        limit = None if timeout_s is None else real(timeout_s, "timeout_s", EntryError, 0, MOST_WAIT_S)
+        called(progress, "progress", EntryError)
+        options = {
+            "layout": layout,
+            "include": include,
+            "exclude": exclude,
+            "paths": extra,
+            "follow_symlinks": follow_symlinks,
+        }
+        more = {"chunking": chunking, "redact": redact, "trust": trust}
+        given = [key for key, value in {"name": name, **options, **more}.items() if value is not None]
+        if root is None and given:
+            raise EntryError(f"{given[0]} is an option of a root: name the root, as in sync('notes', ...)")
+        if self._store.read_only:
+            raise ReadOnly(f"{self._store.path} was opened with read_only=True: open it for writing to sync it")
+        if root is not None:
+            self._follow(root, name, options, more)
+        followed = self._followed(root)
+        wanted = None if paths is None else by_root(paths, followed)
+        deadline = None if limit is None else time.monotonic() + limit
+        return self._synced(Asked(followed, wanted, force, deadline, progress), root)
+
+    def roots(self) -> list[RootInfo]:
+        """Return the folders that the vault follows.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        from septet.files.report import RootInfo
+        from septet.storage.tables import files
+
+        with self._store.reading() as read:
+            return [
+                RootInfo(
+                    name=row.name,
+                    path=row.path,
+                    options=json.loads(row.options),
+                    files=files.count_files(read, row.root),
+                    chunks=files.count_chunks(read, row.root),
+                    synced_at=row.synced_at,
+                    problem=row.problem,
+                )
+                for row in files.roots(read)
+            ]
+
+    def forget_root(self, name: str) -> int:
+        """Stop following a folder, and erase its chunks, as `delete` does; return how many. The disk stays as it is.
+
+        Args:
+            name: of the root, or its path.
+
+        Raises:
+            EntryError: the vault follows no such folder.
+            StoreError: the vault cannot be written.
+        """
+        from septet.files.tracking import forget
+
+        text = utf8(os.fspath(name) if isinstance(name, os.PathLike) else name, "name", EntryError)
+        with self._store.writing() as write:
+            return forget(write, text)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _follow(
+        self, root: str | os.PathLike[str], name: str | None, options: dict[str, Any], more: dict[str, Any]
+    ) -> None:
+        """Remember a root, with the options that are given."""
+        from septet.files.tracking import follow
+
+        follow(self._store, root, name, options, more)
+
+    def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
+        from septet.files.roots import root_at
+        from septet.files.tracking import followed_of
+        from septet.storage.tables import files
+
+        with self._store.reading() as read:
+            found = [followed_of(row) for row in files.roots(read)]
+        if root is None:
+            return found
+        path = root_at(root).path
+        return [one for one in found if one.root.path == path]
+
+    def _synced(self, asked: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+        from septet.files.syncing import sync_roots
+        from septet.files.turns import in_turn
+
+        def run() -> SyncReport:
+            # While others synced, a root may have been forgotten, or made anew.
+            now = asked._replace(followed=self._followed(root))
+            return sync_roots(self._store, now, clock=self._clock, written=self._written)
+
+        return in_turn(self._store, asked, run)
