@@ -21,8 +21,6 @@ from septet import (
     BatchError,
     BulkChanges,
     CallableEmbedder,
-    Chunk,
-    Chunking,
     Comparison,
     Confidence,
     Difference,
@@ -54,24 +52,18 @@ from septet import (
     Page,
     Profile,
     RecallOptions,
-    Redacted,
-    RedactionRule,
-    Redactor,
     Reranker,
     Rest,
     Results,
-    RootInfo,
     SearchEvent,
     SearchOptions,
     Severity,
-    SkippedFile,
     Smoothing,
     Space,
     SpaceStatus,
     Span,
     SparseRows,
     Stats,
-    SyncReport,
     TfidfVectorizer,
     TierReport,
     Tuning,
@@ -80,13 +72,9 @@ from septet import (
     Version,
     Weights,
     WriteEvent,
-    chunk_markdown,
     embedder_from,
     evaluate,
     feedback_judgements,
-    flush_limits,
-    flush_prompt,
-    should_flush,
     top_k,
     tune,
     undo_tuning,
@@ -328,12 +316,7 @@ def scan() -> None:
     assert top_k([1.0, 0.0], [[0.0, 1.0], [1.0, 0.1]], 1)[0].tolist() == [1]
     vectorizer = TfidfVectorizer(tokens="words").fit(["to be or not to be"])
     sparse: SparseRows = vectorizer.transform(["to be"])
-    threshold: int = flush_limits(100_000).threshold
-    assert should_flush(threshold, 100_000) and "notes.md" in flush_prompt("notes.md")
     assert sparse.indptr.tolist() == [0, 2]
-    chunks: list[Chunk] = chunk_markdown("# One\n- two\n- three", variant="entries")
-    lines: list[int] = [chunk.first_line for chunk in chunks]
-    assert (lines, len(chunks[0].hash), Chunking(tokens=200, overlap=40).overlap) == ([1, 2, 3], 64, 40)
 
 
 def watch(folder: Path) -> None:
@@ -344,19 +327,6 @@ def watch(folder: Path) -> None:
         vault.search("keys")
     slowest: str = max(searches[0].stages, key=lambda stage: searches[0].stages[stage])
     assert slowest and searches[0].error is None and writes[0].count == 1
-
-
-def folders(folder: Path) -> None:
-    notes = folder / "notes"
-    notes.mkdir()
-    (notes / "keys.md").write_text("# Keys\n\nRotate them.\n", encoding="utf-8")
-    (notes / "image.md").write_bytes(b"\0")
-    with Vault(folder / "synced.db") as vault:
-        report: SyncReport = vault.sync(notes, exclude=["drafts"], redact=True, trust="unverified")
-        left_out: list[SkippedFile] = list(report.skipped)
-        followed: list[RootInfo] = vault.roots()
-        removed: int = vault.forget_root("notes")
-        assert report.files_added == 2 and left_out[0].reason == "binary" and followed[0].chunks == removed == 1
 
 
 async def later(folder: Path) -> None:
@@ -374,13 +344,6 @@ async def later(folder: Path) -> None:
         assert stats.entries == 3
 
 
-def hide() -> None:
-    redactor = Redactor(add=[RedactionRule("badge", "B-[0-9]+")], without=["telegram"])
-    found: Redacted = redactor.redact("TOKEN=abc, badge B-12")
-    assert found.text == "TOKEN=***, badge ***" and found.counts == {"badge": 1, "env_assignment": 1}
-    assert len(redactor.identity) == 16 and redactor.settings["without"] == ["telegram"]
-
-
 def main(folder: Path) -> None:
     with Vault(folder / "agent.db", clock=time.time, profile=PROFILE) as vault:
         write(vault, folder)
@@ -389,9 +352,7 @@ def main(folder: Path) -> None:
         judge(vault)
     embed(folder)
     scan()
-    hide()
     watch(folder)
-    folders(folder)
     asyncio.run(later(folder))
     try:
         Vault(folder / "none.db", read_only=True)

@@ -1,0 +1,66 @@
+"""What a program that keeps folders in step looks like: type checkers pass it in strict mode, and it runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import septet
+from septet import (
+    Chunk,
+    Chunking,
+    Redacted,
+    RedactionRule,
+    Redactor,
+    RootInfo,
+    SkippedFile,
+    SyncReport,
+    Vault,
+    chunk_markdown,
+    flush_limits,
+    flush_prompt,
+    should_flush,
+)
+
+
+def cut() -> None:
+    chunks: list[Chunk] = chunk_markdown("# One\n- two\n- three", variant="entries")
+    lines: list[int] = [chunk.first_line for chunk in chunks]
+    assert (lines, len(chunks[0].hash), Chunking(tokens=200, overlap=40).overlap) == ([1, 2, 3], 64, 40)
+
+
+def flush() -> None:
+    threshold: int = flush_limits(100_000).threshold
+    assert should_flush(threshold, 100_000) and "notes.md" in flush_prompt("notes.md")
+
+
+def folders(folder: Path) -> None:
+    notes = folder / "notes"
+    notes.mkdir()
+    (notes / "keys.md").write_text("# Keys\n\nRotate them.\n", encoding="utf-8")
+    (notes / "image.md").write_bytes(b"\0")
+    with Vault(folder / "synced.db") as vault:
+        report: SyncReport = vault.sync(notes, exclude=["drafts"], redact=True, trust="unverified")
+        left_out: list[SkippedFile] = list(report.skipped)
+        followed: list[RootInfo] = vault.roots()
+        removed: int = vault.forget_root("notes")
+        assert report.files_added == 2 and left_out[0].reason == "binary" and followed[0].chunks == removed == 1
+
+
+def hide() -> None:
+    redactor = Redactor(add=[RedactionRule("badge", "B-[0-9]+")], without=["telegram"])
+    found: Redacted = redactor.redact("TOKEN=abc, badge B-12")
+    assert found.text == "TOKEN=***, badge ***" and found.counts == {"badge": 1, "env_assignment": 1}
+    assert len(redactor.identity) == 16 and redactor.settings["without"] == ["telegram"]
+
+
+def main(folder: Path) -> None:
+    cut()
+    flush()
+    hide()
+    folders(folder)
+    print(septet.__version__)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
