@@ -16,12 +16,14 @@ class LegReport:
     """Where an entry stands in one leg.
 
     Attributes:
-        leg: ``text``, ``vector``, or ``memories`` where the profile fixes their score.
+        leg: ``text``, ``vector``, ``memories`` where the profile fixes their score, or ``path`` where the query names
+            the file that the entry is a part of.
         matched: whether the entry matches in this leg, filters aside.
         rank: its rank among the entries that match and pass the filters, from 1; None if it is not among them.
         of: how many entries match and pass the filters.
         taken: how many of them become candidates.
-        value: its score in the leg: BM25 with its sign flipped, or the cosine.
+        value: its score in the leg: BM25 with its sign flipped, the cosine, or how exactly the query names the file:
+            3 by its path, 2 by its name, 1 by the name without its ending.
         detail: the matching words, or why nothing matched.
     """
 

@@ -31,6 +31,8 @@ def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -
         legs.append(_text_place(view, candidate, passes))
     if view.plan.asks_vectors:
         legs.append(_vector_place(view, candidate, passes))
+    if "text" in view.plan.legs and "path" in view.plan.profile.columns:
+        legs += _path_place(view, candidate, passes)
     return legs
 
 
@@ -54,6 +56,19 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
         detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegReport]:
+    """Return the place of an entry whose file the query names, if it does."""
+    from septet.tiers.local.named import named_by
+
+    named = named_by(view, view.plan.query.text)
+    exact = named.get(candidate.row)
+    if exact is None:
+        return []
+    rank = list(named).index(candidate.row) + 1 if passes else None
+    detail = f"the query is the {('stem', 'name', 'path')[exact - 1]} of its file"
+    return [LegReport("path", True, rank, len(named), len(named), float(exact), detail)]
 
 
 def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:

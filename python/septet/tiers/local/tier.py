@@ -128,6 +128,13 @@ class LocalSession:
         """Return the candidates of each query."""
         view = self.view
         found = view.recall(self.place)
+        if "path" in view.plan.profile.columns:
+            # Few profiles read what files are called.
+            from septet.tiers.local.named import with_paths
+
+            found = [
+                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(found)
+            ]
         notes, hidden = self._notes(), view.snapshot.hidden
         apart = view.plan.include_memories and not view.plan.scores_memories
         return [
