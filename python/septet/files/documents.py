@@ -83,7 +83,7 @@ def document_of(text: str, path: str, mtime: float, chunking: Chunking) -> Docum
             "title": headings[-1] if headings else title,
             "description": chunk,
             "context": " > ".join(headings) if len(headings) > 1 else "",
-            "attrs": {**attrs, "headings": headings} if headings else attrs,
+            "attrs": {**attrs, "headings": headings} if headings else dict(attrs),
             **shared,
             "first_line": first + lines_before,
             "last_line": last + lines_before,
