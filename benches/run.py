@@ -45,6 +45,7 @@ SECTIONS = {
     "changing": 1,
     "files": 2,
     "arranging": 1,
+    "chunks": 1,
     "embedding": 1,
 }
 #: Read by numpy and others when they are loaded.
