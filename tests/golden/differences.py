@@ -114,6 +114,23 @@ CHOICES: Mapping[str, str] = {
     "is over its limit.",
     "masks-show-nothing": "A secret that was masked shows nothing of itself, since ten characters of it help to guess "
     "the rest and to recognise it elsewhere; the recorded masks show both ends.",
+    "marks-belong-to-letters": "A combining mark belongs to the letter before it; the recorded tokens end at it, so "
+    "that a decomposed ệ becomes e.",
+    "underscores-separate": "The index cuts at underscores, so each part is a word that is needed; the recorded token "
+    "is a phrase of them, in that order.",
+    "single-letters-last": "Words of one letter count where a query has no others; the recorded expression demands "
+    "them of every text.",
+    "each-word-once": "A word that is asked for twice is needed once; the recorded expression repeats it.",
+    "words-in-any-form": "A word is held in any of its forms: its stem, without accents, as pairs of characters in "
+    "scripts without blanks; the recorded index knows whole runs alone, so that 支付模块 is not found in a longer one.",
+    "accents-first": "Texts with the accents that are asked for come before folded ones; the recorded order lets thanh "
+    "toan outrank thanh toán.",
+    "relaxed-by-bm25": "Where few texts hold every word, those that hold some are ranked by BM25 for any word, in one "
+    "search; the recorded system searches for up to six keywords one by one, without the words of its lists.",
+    "characters-of-words": "A word of several Han characters finds texts with two that stand together; the recorded "
+    "keywords are also its single characters.",
+    "ranks-of-fts5-only": "A score is made of BM25 as FTS5 has it, where more is better and nothing is under 0; the "
+    "recorded function also takes ranks that no match has, and rates the worst of them like good ones.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {
