@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.errors import SeptetError
 from septet.files.mentions import stored_as
 from septet.files.planning import Draft, file_id
-from septet.files.steady import decoded, read_steadily
+from septet.files.steady import decoded, print_of, read_steadily
 from septet.storage.tables.files import FileRow
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Prepared(NamedTuple):
         after: the file as the vault should have it; None if it cannot be read, and ``reason`` says why.
         drafts: its chunks; None if its bytes are those that the vault has, so that only its time is noted.
         keep: so many leading chunks stay as they are, before the drafts.
+        stored: how many chunks the vault must have for that; None if it may have any.
         problem: what there is to say of it.
     """
 
@@ -54,6 +55,7 @@ class Prepared(NamedTuple):
     after: FileRow | None
     drafts: list[Draft] | None
     keep: int = 0
+    stored: int | None = None
     reason: str = ""
     size: int = 0
     problems: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ class Preparer:
     def __init__(self, followed: Followed, now: float) -> None:
         self._root, self._name, self._now = followed.number, followed.name, now
         self._chunking, self._redact_texts = followed.chunking, followed.redact == "all"
-        self._redactor = followed.redactor() if self._redact_texts else None
+        self._redactor = followed.redactor() if followed.redact else None
 
     def __call__(self, task: Task) -> Prepared:
         """Return a file as drafts; nothing that is wrong with it raises."""
@@ -91,7 +93,7 @@ class Preparer:
 
         text, said = decoded(read.data)
         redacted: Mapping[str, int] = {}
-        if self._redactor is not None:
+        if self._redactor is not None and self._redact_texts:
             text, redacted = self._redactor.redact(text)
         document = document_of(text, found.path, read.mtime_ns / 1e9, self._chunking)
         problems = (*([] if said is None else [said]), *document.problems)
@@ -100,7 +102,31 @@ class Preparer:
         return Prepared(task, after, drafts, size=size, problems=problems, redacted=redacted)
 
     def _session(self, task: Task) -> Prepared:
-        return Prepared(task, None, None, reason="transcripts are not read")
+        found, before = task.found, task.before
+        seen = print_of(found.real)
+        if isinstance(seen, str):
+            return Prepared(task, None, None, reason=seen)
+        renamed = before is not None and before.path != found.path
+        after = self._file(task, seen.size, seen.mtime_ns, seen.digest)
+        if before is not None and not task.anew and not renamed and before.hash == seen.digest:
+            known = () if before.problem is None else (before.problem,)
+            return Prepared(task, after._replace(problem=before.problem), None, problems=known)
+        from septet.files.sessions import session_of
+
+        # Under another name all chunks have another title.
+        state = None if before is None or task.anew or renamed else before.state
+        literal = self._chunking.variant == "literal"
+        draft = session_of(found, state, self._chunking, self._redactor, literal=literal)
+        return Prepared(
+            task,
+            after._replace(state=draft.state, problem="; ".join(draft.problems) or None),
+            drafts_of(draft.chunks, found.path),
+            keep=draft.keep,
+            stored=draft.stored,
+            size=draft.size,
+            problems=draft.problems,
+            redacted=draft.redacted,
+        )
 
     def _file(self, task: Task, size: int, mtime_ns: int, digest: str) -> FileRow:
         found, before = task.found, task.before

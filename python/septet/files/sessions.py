@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionDraft", "session_of"]
 
+#: The type of the chunks of a session.
+SESSION = "session"
 #: Raised when the same lines become other text.
 _VERSION = 1
 #: Bytes of a line; a longer one is left out.
@@ -35,16 +37,20 @@ class SessionDraft(NamedTuple):
     Attributes:
         chunks: those behind the ones that stay.
         keep: so many leading chunks of before stay as they are; 0 when the file was read anew.
+        stored: how many chunks there must be of before for that; None when the file was read anew.
         state: JSON, to be given at the next time.
         redacted: how many secrets each rule masked in what was read.
         problems: what could not be read.
+        size: how many bytes were read.
     """
 
     chunks: list[ChunkDraft]
     keep: int
+    stored: int | None
     state: str
     redacted: dict[str, int]
     problems: tuple[str, ...]
+    size: int
 
 
 class _State(NamedTuple):
@@ -59,6 +65,7 @@ class _State(NamedTuple):
         head: digest of the first bytes.
         tail: digest of the last bytes before the offset.
         keep: how many chunks there are before the last one.
+        stored: how many there are.
         last: the lines of the last chunk, and where they come from: what the next chunk may begin with.
         recalled: whether an answer would still be one to recalled memories.
     """
@@ -71,6 +78,7 @@ class _State(NamedTuple):
     head: str
     tail: str
     keep: int
+    stored: int
     last: list[Line]
     recalled: bool
 
@@ -110,7 +118,8 @@ def session_of(
         keep = before.keep if before else 0
         after = reading.state(made_by, keep, chunks, lines, cut)
     drafts = [_draft(chunk, lines, file.path) for chunk in chunks]
-    return SessionDraft(drafts, keep, after, reading.redacted, tuple(reading.problems))
+    stored = before.stored if before else None
+    return SessionDraft(drafts, keep, stored, after, reading.redacted, tuple(reading.problems), reading.size)
 
 
 class _Reading:
@@ -123,6 +132,7 @@ class _Reading:
         if before is not None:
             self._line, self._offset = before.line, before.offset
             self._closed, self._recalled = before.closed, before.recalled
+        self._start = self._offset
         self.redacted: dict[str, int] = {}
         self.problems: list[str] = []
         self._wrong = 0
@@ -159,6 +169,11 @@ class _Reading:
                 yield from heard
             self._line, self._offset, self._closed = self._line + 1, self._offset + size, ended
 
+    @property
+    def size(self) -> int:
+        """How many bytes were read."""
+        return self._offset - self._start
+
     def _heard(self, raw: bytes) -> list[Line]:
         spoken = hear(raw, literal=self._speaker.literal)
         if spoken is None:
@@ -188,6 +203,7 @@ class _Reading:
             self._closed,
             *_witnesses(self._opened, self._offset),
             keep + max(0, len(chunks) - 1),
+            keep + len(chunks),
             last,
             self._recalled,
         )
@@ -261,6 +277,7 @@ def _draft(chunk: Chunk, lines: Sequence[Line], path: str) -> ChunkDraft:
     own = lines[chunk.first_line - 1 : chunk.last_line]
     fields: dict[str, Any] = {
         "title": path.rpartition("/")[2],
+        "type": SESSION,
         "description": chunk.text,
         "first_line": own[0].at,
         "last_line": own[-1].at,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from hashlib import sha256
 from typing import NamedTuple
 
-__all__ = ["ReadBytes", "decoded", "read_steadily"]
+__all__ = ["Print", "ReadBytes", "decoded", "print_of", "read_steadily"]
 
 #: A file that is written all the time is left to the next sync after so many attempts.
 ATTEMPTS = 3
+#: So many bytes at both ends of a transcript tell it from others: it may be large, and grows at its end.
+ENDS = 4096
 
 
 class ReadBytes(NamedTuple):
@@ -41,6 +44,29 @@ def read_steadily(path: str) -> ReadBytes | str:
         if same and before.st_ino == after.st_ino:
             return ReadBytes(data, after.st_size, after.st_mtime_ns)
     return "changing"
+
+
+class Print(NamedTuple):
+    """What tells a transcript from others without reading it all: a digest of its size and its ends."""
+
+    digest: str
+    size: int
+    mtime_ns: int
+
+
+def print_of(path: str) -> Print | str:
+    """Return what tells a transcript from others, or why it cannot be read: ``vanished``, ``unreadable``."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            found = os.fstat(file.fileno())
+            head = file.read(ENDS)
+            file.seek(max(0, found.st_size - ENDS))
+            digest = sha256(b"%d\n" % found.st_size + head + b"\n" + file.read(ENDS)).hexdigest()
+    except FileNotFoundError:
+        return "vanished"
+    except OSError:
+        return "unreadable"
+    return Print(digest, found.st_size, found.st_mtime_ns)
 
 
 def decoded(data: bytes) -> tuple[str, str | None]:

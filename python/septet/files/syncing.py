@@ -17,7 +17,7 @@ from septet.files.mentions import link_mentions, targets_of
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.report import SkippedFile, SyncReport
-from septet.files.steady import read_steadily
+from septet.files.steady import print_of, read_steadily
 from septet.files.storing import erase_files, store_plans
 from septet.files.tracking import Followed
 from septet.storage.store import Store, Writing
@@ -127,6 +127,7 @@ class _Run:
     ) -> None:
         self._store, self._asked, self._of, self._tally, self._lease = store, asked, followed, tally, lease
         self._clock, self._written = clock, written
+        self._prepare = Preparer(followed, clock())
         self._problems: list[str] = []
         #: Files that other processes brought in, or that there was no time for.
         self._left = 0
@@ -236,7 +237,7 @@ class _Run:
 
     def _bring(self, tasks: Sequence[Task]) -> None:
         """Read files and store what they hold."""
-        prepare = Preparer(self._of, self._clock())
+        prepare = self._prepare
         batch: list[Prepared] = []
         chunks = size = done = 0
         since = time.monotonic()
@@ -282,8 +283,13 @@ class _Run:
             stored = files.chunks_of(read, known) if known else {}
         plans = []
         for one in batch:
-            assert one.after is not None and one.drafts is not None
-            own = stored.get(one.after.id, [])
+            own = stored.get("" if one.after is None else one.after.id, [])
+            if one.stored not in (None, len(own)):
+                # Somebody deleted chunks of a session: what was kept does not fit any more.
+                one = self._prepare(one.task._replace(anew=True))
+            if one.after is None or one.drafts is None:
+                self._say(one.task.found.path, one.reason)
+                continue
             try:
                 plan = plan_of(
                     one.task.before, one.after, own[one.keep :], one.drafts, self._of.given,
@@ -358,5 +364,8 @@ def _near(row: FileRow) -> bool:
 def _hash_of(found: Found) -> str | None:
     from hashlib import sha256
 
+    if found.kind == "session":
+        seen = print_of(found.real)
+        return None if isinstance(seen, str) else seen.digest
     read: Any = read_steadily(found.real)
     return None if isinstance(read, str) else sha256(read.data).hexdigest()

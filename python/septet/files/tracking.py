@@ -59,7 +59,7 @@ class Followed(NamedTuple):
     def identity(self) -> str:
         """What its chunks are made by: another one makes other chunks of the same bytes."""
         parts: dict[str, Any] = {"version": VERSION, "chunking": self.chunking.identity, "trust": self.trust}
-        if self.redact == "all":
+        if self.redact:
             parts["redact"] = self.redactor().identity
         return json.dumps(parts, sort_keys=True)
 
@@ -80,7 +80,7 @@ class Followed(NamedTuple):
 
     def redactor(self) -> Any:
         """Return what masks secrets."""
-        from septet.files.redaction import Redactor  # type: ignore[import-not-found, unused-ignore]
+        from septet.files.redaction import Redactor
 
         return Redactor()
 
