@@ -27,7 +27,7 @@ pub struct Heading {
 pub struct Mention {
     /// The byte that the link begins at.
     pub at: usize,
-    /// The note or the path, resolved against nothing.
+    /// The note or the path as it is written, resolved against nothing.
     pub target: String,
     /// The heading in it; empty if none is named.
     pub anchor: String,
@@ -162,7 +162,7 @@ fn mention(outline: &mut Outline, at: usize, kind: LinkType, url: &str) {
         // In a table the bar before an alias is escaped.
         (target.trim_end_matches('\\').trim().to_owned(), anchor.trim_end_matches('\\').trim().to_owned())
     } else {
-        (unescaped(target.split('?').next().unwrap_or_default()), unescaped(anchor))
+        (target.split('?').next().unwrap_or_default().to_owned(), anchor.to_owned())
     };
     let is_name = |name: &str| name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
     if !target.is_empty() && is_name(&target) && is_name(&anchor) {
@@ -178,29 +178,4 @@ fn is_relative(url: &str, wiki: bool) -> bool {
     let head = url.split(['/', '?', '#']).next().unwrap_or_default();
     // The title of a note may have a colon; what has one before a slash is a URL.
     if wiki { !url.contains("://") } else { !head.contains(':') }
-}
-
-/// Return a part of a URL with its `%20` and the like as they are meant, or as it is if that is no text.
-fn unescaped(part: &str) -> String {
-    if !part.contains('%') {
-        return part.to_owned();
-    }
-    let bytes = part.as_bytes();
-    let (mut found, mut at) = (Vec::with_capacity(bytes.len()), 0);
-    while at < bytes.len() {
-        let digits = bytes.get(at + 1..at + 3).filter(|two| two.iter().all(u8::is_ascii_hexdigit));
-        let code =
-            digits.and_then(|two| std::str::from_utf8(two).ok()).and_then(|two| u8::from_str_radix(two, 16).ok());
-        match code.filter(|_| bytes[at] == b'%') {
-            Some(code) => {
-                found.push(code);
-                at += 3;
-            }
-            None => {
-                found.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(found).unwrap_or_else(|_| part.to_owned())
 }

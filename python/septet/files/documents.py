@@ -23,7 +23,7 @@ class Mention(NamedTuple):
     """What a chunk names by a link.
 
     Attributes:
-        target: the note, or the relative path with ``%20`` and the like decoded; resolved against nothing.
+        target: the note, or the relative path as it is written, ``%20`` and all; resolved against nothing.
         anchor: the heading in it, or "".
         type: ``wiki`` for ``[[target#anchor|alias]]``, ``link`` for ``[alias](target#anchor)``.
     """
