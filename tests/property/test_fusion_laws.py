@@ -34,6 +34,8 @@ def pools(draw, least=0):
 
 
 profiles = st.sampled_from(list(BUILTIN.values()))
+#: Without a floor and the like, whose order test_score_changes.py compares.
+unchanged = st.sampled_from([p for p in BUILTIN.values() if p.signal_names == tuple(p.signals)])
 kinds_of_rows = st.sampled_from(["text", "hybrid"])
 
 
@@ -43,10 +45,10 @@ def test_the_breakdown_sums_to_the_score(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
     for i in range(len(pool)):
         (parts,), (raw,) = found.breakdowns([i]), found.raw([i])
-        assert list(parts) == list(profile.signals)
+        assert list(parts) == list(profile.signal_names)
         assert math.fsum(parts.values()) == pytest.approx(found.scores[i], abs=1e-12)
-        for name, value in raw.items():
-            weight = found.named_weights()[name]
+        for name in profile.signals:
+            weight, value = found.named_weights()[name], raw[name]
             assert parts[name] == pytest.approx(0 if value is None else weight * value, abs=1e-12)
 
 
@@ -97,7 +99,7 @@ def test_another_order_of_candidates_only_changes_the_order(pool, profile, row, 
 
 
 @steady
-@given(pools(least=1), profiles, kinds_of_rows)
+@given(pools(least=1), unchanged, kinds_of_rows)
 def test_the_order_is_by_score_and_then_by_place(pool, profile, row):
     found = score(pool, profile, profile.weights[row])
     wanted = sorted(range(len(pool)), key=lambda i: (-found.scores[i], i))
