@@ -129,6 +129,19 @@ CHOICES: Mapping[str, str] = {
     "search; the recorded system searches for up to six keywords one by one, without the words of its lists.",
     "characters-of-words": "A word of several Han characters finds texts with two that stand together; the recorded "
     "keywords are also its single characters.",
+    "weights-count-something": "Weights that are all 0 are refused; the recorded system scores everything 0, in the "
+    "order it was found.",
+    "words-are-kept": "What words found is raised to the least score, so that it never drops them; the recorded "
+    "systems drop them, always or where something else reaches that score.",
+    "coverage-is-no-score": "Words count by BM25 alone; the newest recorded version adds the share of the query's "
+    "words, their density, and a bonus for every text of more than a few words.",
+    "importance-as-given": "An importance between two whole numbers counts as it is; the recorded one is rounded down.",
+    "letters-make-words": "Letters of every script make words, with their accents; the recorded tokens are runs of "
+    "ASCII and CJK characters, so that accents cut words in pieces, and all Cyrillic texts are alike.",
+    "a-half-life-is-positive": "A half-life of 0, less, or without end is refused; the recorded systems take it for no "
+    "decay at all.",
+    "names-of-any-folder-are-dated": "A name that begins with a day dates its file in every folder, whatever it ends "
+    "with; the recorded systems look at .md files of a memory folder alone.",
     "ranks-of-fts5-only": "A score is made of BM25 as FTS5 has it, where more is better and nothing is under 0; the "
     "recorded function also takes ranks that no match has, and rates the worst of them like good ones.",
 }
