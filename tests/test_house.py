@@ -70,9 +70,10 @@ FLOORS = (
 #: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.
 EMBEDDING_FLOORS = (
     {"embedder", "report", "rows"},
-    {"cache", "config", "pooling", "transport"},
+    {"cache", "config", "handover", "pooling", "transport"},
     {"providers", "local", "function", "fallback"},
     {"choose", "pipeline"},
+    {"chain"},
     {"automatic", "batch", "options"},
     {"query"},
     {"embeddings"},

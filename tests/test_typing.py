@@ -69,6 +69,6 @@ def test_the_programs_use_every_class_and_function_that_is_public():
     # Providers need servers; errors share one way to be caught; the rest names what is passed, not what is called.
     assert {name for name in unused if not issubclass(getattr(septet, name), Exception)} == {
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
-        *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits"),
+        *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus"),
         *("EntryChanges", "EntryFields", "EntryOverrides", "FrameLike", "MemoryFields", "SpanFields", "Strings"),
     }

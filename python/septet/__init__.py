@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         CacheLike as CacheLike,
         EmbedderLike as EmbedderLike,
         EmbeddingStatus as EmbeddingStatus,
+        ModelStatus as ModelStatus,
     )
     from septet.embedding.fallback import FallbackEmbedder as FallbackEmbedder
     from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
@@ -174,7 +175,7 @@ else:
         "embedding.choose": "embedder_from",
         "embedding.config": "ConfigLike EmbeddingConfig ProviderName",
         "embedding.embedder": "Embedder Kind",
-        "embedding.embeddings": "CacheLike EmbedderLike EmbeddingStatus",
+        "embedding.embeddings": "CacheLike EmbedderLike EmbeddingStatus ModelStatus",
         "embedding.fallback": "FallbackEmbedder",
         "embedding.function": "CallableEmbedder Function",
         "embedding.local.embedder": "LocalEmbedder",

@@ -98,8 +98,11 @@ CHOICES: Mapping[str, str] = {
     "rows-of-unit-length": "Every provider's rows have unit length; the recorded systems store remote rows as they "
     "came.",
     "directionless-rows-are-errors": "A row too short to have a direction raises; the recorded system stores it.",
-    "one-space-a-fallback": "A fallback gives the same vectors by another way; the recorded system falls back to "
-    "another model, and mixes two spaces or embeds everything again.",
+    "one-space-a-model": "A fallback to another model fills a space of its own while the first one fails, and the "
+    "first one's vectors stay; the recorded system embeds everything again, for good, and takes along the address and "
+    "the key of the first one.",
+    "every-failure-falls-back": "Whatever keeps a provider from embedding leads to the next one, judged by its kind; "
+    "the recorded system reads the words of the message, so that a lost connection or a used up quota leads nowhere.",
     "lengths-by-tokens": "A text goes whole when its estimated tokens fit, and is cut by bytes only when it is refused "
     "all the same; the recorded system takes the token limit for one of bytes.",
     "a-late-job-is-waited-for": "A batch job that takes long is waited for, or collected later: it is paid for; the "

@@ -3,13 +3,15 @@
 Modules import downward only. From the ground up:
 
 1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
-2. ``cache``, ``config``, ``pooling`` (long texts made anew), ``transport`` (calls, retries, keys; knows no provider)
+2. ``cache``, ``config``, ``pooling`` (long texts made anew), ``handover`` (from one model to another), ``transport``
+   (calls, retries, keys; knows no provider)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
-5. ``automatic`` (the pipeline in the background), ``batch`` (the providers' batch APIs), ``options``
-6. ``query`` (queries as vectors, and the space that answers)
-7. ``embeddings`` (all of this, for one vault)
-8. ``attach`` (a plan gets its query vectors, tier by tier) and this package, which loads its public names on demand
+5. ``chain`` (pipelines of several models, in order)
+6. ``automatic`` (the chain in the background), ``batch`` (the providers' batch APIs), ``options``
+7. ``query`` (queries as vectors, and the space that answers)
+8. ``embeddings`` (all of this, for one vault)
+9. ``attach`` (a plan gets its query vectors, tier by tier) and this package, which loads its public names on demand
 """
 
 from __future__ import annotations

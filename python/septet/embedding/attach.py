@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
+from typing import NamedTuple
 
 from septet.embedding.embedder import Kind
 from septet.embedding.embeddings import Embeddings
-from septet.embedding.query.query_embedder import QueryEmbedder
+from septet.embedding.query.query_embedder import WITHOUT, QueryEmbedder
+from septet.embedding.query.selection import Selection
 from septet.errors import SeptetError
 from septet.query.deadline import Deadline
 from septet.query.plan import Plan, QueryEmbedding
 from septet.results import Note
-from septet.spaces import Space
 from septet.vector import QueryVector
 
 __all__ = ["can_embed_queries", "with_query_vectors"]
@@ -40,45 +41,96 @@ def with_query_vectors(
         notes.append(Note("no_embedder", cause, "give query_vector=, or leave out model="))
     if not embedders:
         return plan._replace(notes=(*plan.notes, *notes))
-    dimensions = _dimensions(embedders)
-    spaces: dict[str, Space] = {}
-    for name, embeddings in tiers.items():
-        try:
-            selection = embeddings.select(dimensions)
-        except SeptetError:
-            # The search itself meets the same error and reports it.
+    asked = _asked(plan, tiers, embedders, pool, kind)
+    embeddings_of, refusals = {}, []
+    for name, one in asked.items():
+        selection, answer = one.selection, one.answer
+        trouble = tiers[name].trouble if selection.notes else ()
+        notes += [replace(n, tier=name) for n in (*_told(one), *trouble)]
+        if selection.space is None or answer is None:
             continue
-        trouble = embeddings.trouble if selection.notes else ()
-        notes += [replace(n, tier=name) for n in (*selection.notes, *trouble)]
-        if selection.space is not None:
-            spaces[name] = selection.space
-    answers = _answers(
-        plan.query.text, {s.model: embedders[s.model] for s in spaces.values()}, pool, kind, plan.deadline
-    )
-    notes += [answer for answer in answers.values() if isinstance(answer, Note)]
-    embeddings_of = {}
-    for name, space in spaces.items():
-        answer = answers[space.model]
         if isinstance(answer, Note):
+            refusals.append(answer)
             continue
+        space = selection.space
         if answer.scan.size != space.dimensions:
             cause = f"the query has {answer.scan.size} dimensions, the vectors of {space.model} {space.dimensions}"
             notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
         embeddings_of[name] = QueryEmbedding(space, answer)
-    return plan._replace(embeddings=embeddings_of, notes=(*plan.notes, *notes))
+    # Tiers whose vectors are of one model are told once that it does not answer.
+    return plan._replace(embeddings=embeddings_of, notes=(*plan.notes, *notes, *dict.fromkeys(refusals)))
+
+
+class _Asked(NamedTuple):
+    """What a tier has got: its space, the query's vector there or why there is none, and models that failed before."""
+
+    selection: Selection
+    answer: QueryVector | Note | None
+    failed: Mapping[str, Note]
+
+
+def _asked(
+    plan: Plan,
+    tiers: Mapping[str, Embeddings],
+    embedders: Mapping[str, QueryEmbedder],
+    pool: Executor | None,
+    kind: Kind,
+) -> dict[str, _Asked]:
+    """Embed the query for each tier; where a model fails, by the next one of its chain that has vectors there."""
+    found: dict[str, _Asked] = {}
+    answers: dict[str, QueryVector | Note] = {}
+    waiting, left = dict(tiers), dict(embedders)
+    while waiting:
+        dimensions = _dimensions(left)
+        selections: dict[str, Selection] = {}
+        for name, embeddings in waiting.items():
+            try:
+                selections[name] = embeddings.select(dimensions)
+            except SeptetError:
+                # The search itself meets the same error and reports it.
+                continue
+        models = dict.fromkeys(s.space.model for s in selections.values() if s.space is not None)
+        new = {model: left[model] for model in models if model not in answers}
+        answers |= _answers(plan.query.text, new, pool, kind, plan.deadline)
+        failed = {model: answer for model, answer in answers.items() if isinstance(answer, Note)}
+        left = {model: one for model, one in left.items() if model not in failed}
+        for name, selection in selections.items():
+            answer = None if selection.space is None else answers[selection.space.model]
+            before = {model: note for model, note in failed.items() if model in tiers[name].chain}
+            found[name] = _Asked(selection, answer, before)
+        waiting = {
+            name: tiers[name]
+            for name in selections
+            if isinstance(found[name].answer, Note) and any(model in left for model in tiers[name].chain)
+        }
+    return found
+
+
+def _told(one: _Asked) -> list[Note]:
+    """Return what is said of a tier's choice: which models failed, and what answers in their place."""
+    failed, notes = list(one.failed.values()), list(one.selection.notes)
+    if not failed or isinstance(one.answer, Note):
+        # The answer of the last one is told for all tiers together.
+        return [note for note in failed if note != one.answer] + notes
+    if one.selection.space is None:
+        return [*failed, *(note for note in notes if note.code not in ("other_model", "no_vectors"))]
+    model = one.selection.space.model
+    reasons = "; ".join(f"{name}: {note.cause.removesuffix(WITHOUT)}" for name, note in one.failed.items())
+    cause = f"{reasons}; searched by {model}"
+    return [Note("embedding_fallback", cause, "it is tried again automatically"), *notes]
 
 
 def can_embed_queries(tiers: Mapping[str, Embeddings]) -> bool:
     """Say whether a query would be embedded now: a space answers, and its embedder is not backing off."""
     embedders = _query_embedders(tiers)
+    answering = {model: one for model, one in embedders.items() if not one.backing_off}
     for embeddings in tiers.values():
         try:
-            space = embeddings.select(_dimensions(embedders)).space if embedders else None
+            if answering and embeddings.select(_dimensions(answering)).space is not None:
+                return True
         except SeptetError:
             continue
-        if space is not None and not embedders[space.model].backing_off:
-            return True
     return False
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 from weakref import WeakSet
 
-from septet.embedding.pipeline import Pipeline
+from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, log_report
 from septet.errors import Closed, SeptetError
 from septet.results import Note
@@ -33,13 +32,11 @@ class Automatic:
 
     Args:
         close_wait_s: how long `close` and the program's exit wait for a running batch.
-        on_answer: called after each run in which the provider answered.
     """
 
-    def __init__(self, pipeline: Pipeline, close_wait_s: float, on_answer: Callable[[], None]) -> None:
-        self._pipeline = pipeline
+    def __init__(self, chain: Chain, close_wait_s: float) -> None:
+        self._chain = chain
         self._close_wait_s = close_wait_s
-        self._on_answer = on_answer
         self.report: EmbedReport | None = None
         self.notes: tuple[Note, ...] = ()
         self._owner = new_owner()
@@ -101,7 +98,7 @@ class Automatic:
             ended = self._state.wait_for(lambda: self._thread is None, max(0.0, until - time.monotonic()))
         if not ended:
             # Its answer comes too late to be stored; other processes need not wait for its claims to expire.
-            self._pipeline.release(self._owner)
+            self._chain.release(self._owner)
 
     def _drain(self) -> None:
         try:
@@ -137,11 +134,11 @@ class Automatic:
         """Run the pipeline once and say whether a later retry may help."""
         try:
             with self.lock:
-                if not self._pipeline.begun():
+                if not self._chain.begun():
                     self.notes = (self._other_model(),)
                     return False
                 self._owner = new_owner()
-                self.report, tally = self._pipeline.run(
+                self.report, tally = self._chain.run(
                     stopped=lambda: self._closing, skip=self._refused, owner=self._owner, begin=False
                 )
         except Closed:
@@ -150,15 +147,13 @@ class Automatic:
             log.say("embedding", log.WARNING, "automatic embedding stopped: %s", type(fault).__name__)
             self.notes = (Note("embedding_stopped", str(fault), "it is tried again automatically"),)
             return True
-        log_report(self.report, self._pipeline.store.path)
+        log_report(self.report, self._chain.store.path)
         self.notes = self.report.notes
         self._refused |= tally.refused
-        if tally.embedded:
-            self._on_answer()
         return tally.wants_retry
 
     def _other_model(self) -> Note:
-        cause = f"the vault's vectors are not of {self._pipeline.model}: nothing is embedded automatically"
+        cause = f"the vault's vectors are not of {self._chain.model}: nothing is embedded automatically"
         return Note("other_model", cause, "call embed() once to change the vault's model")
 
 

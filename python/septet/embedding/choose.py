@@ -1,12 +1,13 @@
-"""From a configuration to an embedder: by name, by what is configured (``auto``), with fallbacks."""
+"""From a configuration to an embedder: by name, by what is configured (``auto``), with fallbacks; or to a chain."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
-from septet.embedding.embedder import Embedder
+from septet.embedding.embedder import Embedder, SpaceIdentity, space_name
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
 from septet.embedding.local.folder import MODEL_VARIABLE
 from septet.embedding.providers.embedders import (
@@ -19,7 +20,7 @@ from septet.embedding.providers.embedders import (
 from septet.embedding.transport.client import IO
 from septet.errors import EmbeddingConfigError
 
-__all__ = ["embedder_from"]
+__all__ = ["Configured", "configured", "embedder_from"]
 
 _BY_NAME = {
     kind._name: kind
@@ -43,7 +44,7 @@ def embedder_from(
 
     Raises:
         EmbeddingConfigError: the configuration is invalid, a key or model is missing, or a fallback would produce
-            different vectors.
+            different vectors: one embedder has one space. A `Vault` takes such a configuration, or several embedders.
     """
     config = config_of(config)
     env = os.environ if environment is None else environment
@@ -53,7 +54,79 @@ def embedder_from(
         return _first(config, env, outside)
     if not config.fallback:
         return _create(config, env, outside)
-    return _chain(config, env, outside)
+    # Checked first: which keys are present must not decide what the vectors mean.
+    remote = [one for one in (config, *config.fallback) if one.provider != "local"]
+    check_spaces([_BY_NAME[one.provider].space_of(one, env) for one in remote])
+    return _one_space([config, *config.fallback], env, outside)
+
+
+class Configured(NamedTuple):
+    """One model of a chain, as configured.
+
+    Attributes:
+        name: of its space; None for a local model that cannot be read.
+        embedder: None if a key or the model is missing.
+        fault: what is missing.
+        query_timeout_s: how long a search waits for it.
+    """
+
+    name: str | None
+    embedder: Embedder | None
+    fault: EmbeddingConfigError | None
+    query_timeout_s: float
+
+
+def configured(
+    config: EmbeddingConfig, *, environment: Mapping[str, str] | None = None, outside: IO | None = None
+) -> list[Configured]:
+    """Return the models of a configuration in order, each with the ways to it; none for provider ``none``.
+
+    Raises:
+        EmbeddingConfigError: the configuration is strict and names several models, or the same one in two dimensions.
+    """
+    env = os.environ if environment is None else environment
+    if config.provider in ("none", "auto") or not config.fallback:
+        return [] if config.provider == "none" else [_link([config], _space(config, env), env, outside)]
+    ways: list[list[EmbeddingConfig]] = []
+    spaces: list[SpaceIdentity | None] = []
+    for one in (config, *config.fallback):
+        space = _space(one, env)
+        same = next((n for n, other in enumerate(spaces) if space and other and space.model == other.model), None)
+        if same is None:
+            ways.append([one])
+            spaces.append(space)
+        else:
+            check_spaces([found for found in (spaces[same], space) if found])
+            ways[same].append(one)
+    if config.strict and len(ways) > 1:
+        check_spaces([space for space in spaces if space])
+        return [_link([config, *config.fallback], spaces[0], env, outside)]
+    return [_link(group, space, env, outside) for group, space in zip(ways, spaces, strict=True)]
+
+
+def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | None:
+    """Return the space of a configuration; None where it is unknown: a local model's, or one without a name."""
+    try:
+        return None if config.provider in ("local", "auto") else _BY_NAME[config.provider].space_of(config, env)
+    except EmbeddingConfigError:
+        return None
+
+
+def _link(
+    ways: Sequence[EmbeddingConfig], space: SpaceIdentity | None, env: Mapping[str, str], io: IO | None
+) -> Configured:
+    """Return the embedder of one model, or what it lacks."""
+    name = None if space is None else space_name(space)
+    try:
+        if ways[0].provider == "auto":
+            embedder: Embedder = _first(ways[0], env, io)
+        elif len(ways) == 1:
+            embedder = _create(ways[0], env, io)
+        else:
+            embedder = _one_space(ways, env, io)
+    except EmbeddingConfigError as fault:
+        return Configured(name, None, fault, ways[0].query_timeout_s)
+    return Configured(space_name(embedder), embedder, None, ways[0].query_timeout_s)
 
 
 def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:
@@ -62,21 +135,20 @@ def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> E
     return _BY_NAME[config.provider].of(config, env, io)
 
 
-def _chain(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:
-    """Return the embedder with its fallbacks; those without a key are left out, unless none has one."""
-    # Checked first: which keys are present must not decide what the vectors mean.
-    remote = [one for one in (config, *config.fallback) if one.provider != "local"]
-    check_spaces([_BY_NAME[one.provider].space_of(one, env) for one in remote])
+def _one_space(ways: Sequence[EmbeddingConfig], env: Mapping[str, str], io: IO | None) -> Embedder:
+    """Return the ways to one model; those without a key are left out, unless none has one."""
     created: list[Embedder] = []
     faults: list[str] = []
-    for one in (config, *config.fallback):
+    for one in ways:
         try:
             created.append(_create(one, env, io))
         except EmbeddingConfigError as fault:
             faults.append(str(fault))
     if not created:
         raise EmbeddingConfigError("; ".join(faults))
-    return FallbackEmbedder(created, clock=(io or IO()).clock)
+    # The space is the first one's, whether its key is there today or not.
+    named = None if ways[0].provider == "local" else _BY_NAME[ways[0].provider].space_of(ways[0], env).provider
+    return FallbackEmbedder(created, clock=(io or IO()).clock, provider=named)
 
 
 def _first(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:

@@ -77,8 +77,10 @@ class EmbeddingConfig(BaseModel):
         model_path: the folder, or installed package, of a local model.
         attempt_timeout_s: the time limit of one attempt.
         query_timeout_s: how long a search waits for its query's vector, over all attempts.
-        fallback: configurations to use, in order, when this one fails. They must produce the same vectors: the same
-            model and dimensions elsewhere, or with another key.
+        fallback: configurations to use, in order, when this one fails. The same model elsewhere, or with another key,
+            fills the same space. Another model has a space of its own, which a vault fills and searches while the
+            models before it fail. None takes a key or an address from another.
+        strict: refuse a fallback of another model.
     """
 
     model_config = ConfigDict(
@@ -106,6 +108,7 @@ class EmbeddingConfig(BaseModel):
     attempt_timeout_s: float = Field(default=60.0, gt=0, le=MAX_TIMEOUT_S)
     query_timeout_s: float = Field(default=3.0, gt=0, le=MAX_TIMEOUT_S)
     fallback: tuple[EmbeddingConfig, ...] = ()
+    strict: bool = False
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -141,7 +144,10 @@ class EmbeddingConfig(BaseModel):
     def _one_fallback_or_several(cls, value: Any) -> Any:
         if value is None or value == "none":
             return ()
-        return [value] if isinstance(value, (str, Mapping, EmbeddingConfig)) else value
+        several = [value] if isinstance(value, (str, Mapping, EmbeddingConfig)) else value
+        if not isinstance(several, (list, tuple)):
+            return several
+        return [{"provider": one} if isinstance(one, str) else one for one in several]
 
     @field_validator("fallback")
     @classmethod

@@ -4,31 +4,54 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from septet.arguments import shown
+from septet.arguments import listed, shown
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
+from septet.embedding.chain import Chain
 from septet.embedding.embedder import Embedder, check_embedder, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
 from septet.embedding.query.selection import Selection, SpaceStatus, select, statuses
 from septet.embedding.report import EmbedReport, Tally, log_report
-from septet.errors import EmbeddingConfigError
+from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.results import Note
 from septet.storage.store import Store
 
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig
 
-__all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings"]
+__all__ = ["CacheLike", "EmbedderLike", "EmbeddingStatus", "Embeddings", "ModelStatus"]
 
 #: An embedder, or what `embedder_from` accepts: a configuration, a dict, a file, a provider's name.
-EmbedderLike: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str] | None"
+_One: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"
+#: One of these, or several in order of preference: a chain.
+EmbedderLike: TypeAlias = "_One | Sequence[_One] | None"
 CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
+
+
+#: Models of one chain.
+MOST_MODELS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """One model of a vault's embedder and its fallbacks.
+
+    Attributes:
+        model: its space; empty for a local model that could not be read.
+        fault: why it is not used: what it lacks, or how it last failed; None while it answers, as far as is known.
+        configured: whether it has what it needs, such as a key.
+    """
+
+    model: str
+    fault: str | None
+    configured: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +59,12 @@ class EmbeddingStatus:
     """The state of a vault's embedding.
 
     Attributes:
-        model: the space of the vault's embedder; None without one.
+        model: the space of the vault's embedder, the first one of a chain that can be used; None without one.
         activity: of automatic embedding: ``idle``, ``running``, or ``waiting`` to retry what failed.
         asking: whether queries are embedded; False while the embedder backs off after a failure.
         report: of the last automatic run; None before the first.
         notes: what went wrong, in the last automatic run and before.
+        models: the embedder and its fallbacks, in order.
     """
 
     model: str | None
@@ -48,15 +72,24 @@ class EmbeddingStatus:
     asking: bool
     report: EmbedReport | None
     notes: tuple[Note, ...]
+    models: tuple[ModelStatus, ...] = ()
+
+
+class _Link(NamedTuple):
+    """One model of a chain: the name of its space, the embedder, or why there is none."""
+
+    name: str | None
+    embedder: Embedder | None
+    fault: str | None
 
 
 class Embeddings:
-    """A vault's embedder with its pipeline, background thread, cache and query embedders.
+    """A vault's embedder and its fallbacks, with their pipelines, background thread, cache and query embedders.
 
     No provider is called before a search, a write or `run`.
 
     Args:
-        source: the embedder, or its configuration; None for none.
+        source: the embedder, or its configuration, or several in order of preference; None for none.
         previous: the embedder of the previous model, whose vectors answer until the new ones are complete.
         cache: a cache, or the path of one; None for none.
         per_model: keep the vectors of other models when this model's are complete.
@@ -86,20 +119,30 @@ class Embeddings:
         self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
         #: By model; the previous embedder has one too.
         self.query_embedders: dict[str, QueryEmbedder] = {}
-        self.embedder = self._add(source)
-        self._add(previous)
+        self._links = self._add(source)
+        #: The models in order, also those that lack a key today: their vectors are kept.
+        self.chain = tuple(dict.fromkeys(link.name for link in self._links if link.name is not None))
+        ready = [link.embedder for link in self._links if link.embedder is not None]
+        self.embedder = ready[0] if ready else None
         self.model = None if self.embedder is None else space_name(self.embedder)
+        self._note_faults()
+        for link in self._add(previous):
+            if link.fault is not None:
+                self._faults.append(_no_embedder(link.fault))
         self._automatic: Automatic | None = None
-        if self.embedder is not None:
-            pipeline = Pipeline(
-                store, self.embedder, self.cache, per_model, memories, self._options.batch_texts, time.time
+        if ready:
+            self._runs = Chain(
+                [self._pipeline(link, per_model) for link in self._links if link.embedder is not None],
+                lacking=[f"{link.name or 'local'}: {link.fault}" for link in self._links if link.embedder is None],
+                on_answer=lambda model: self.query_embedders[model].recover(),
+                rest_s=self._options.rest_s,
+                longest_rest_s=self._options.longest_rest_s,
             )
-            on_answer = self.query_embedders[space_name(self.embedder)].recover
-            self._pipeline = pipeline
-            self._automatic = Automatic(pipeline, self._options.close_wait_s, on_answer)
+            self._automatic = Automatic(self._runs, self._options.close_wait_s)
         #: Whether a search has a query to embed here, or a fault to report.
         self.affects_searches = bool(self.query_embedders or self._faults)
-        self._selected: tuple[tuple[tuple[int, str], Mapping[str, int | None]], Selection] | None = None
+        #: By what was available, for one state of the store.
+        self._selected: tuple[tuple[int, str], dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
 
     def close(self) -> None:
         """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""
@@ -120,7 +163,7 @@ class Embeddings:
     def run(
         self, progress: Callable[[int, int], None] | None, *, batch: bool = False, wait: bool = True
     ) -> EmbedReport:
-        """Embed what is missing, now; see `Pipeline.run`.
+        """Embed what is missing, now; see `Chain.run`.
 
         Args:
             batch: use the provider's batch API first.
@@ -138,23 +181,21 @@ class Embeddings:
             # Without the lock: a job may take a day, and automatic embedding goes on meanwhile.
             self._run_batch_jobs(tally, progress, wait)
         with self._automatic.lock:
-            report, tally = self._pipeline.run(progress=progress, tally=tally)
+            report, _ = self._runs.run(progress=progress, tally=tally, asked=True)
         log_report(report, self._store.path)
-        if tally.embedded:
-            self.query_embedders[report.model].recover()
         return report
 
     def _run_batch_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
         from septet.embedding.batch.jobs import batch_jobs_of
 
         batch_jobs = batch_jobs_of(
-            self._pipeline,
+            self._runs.first,
             poll_s=self._options.poll_s,
             at_once=self._options.jobs_at_once,
             max_texts=self._options.job_texts,
         )
         if batch_jobs is None:
-            cause = f"{self._pipeline.model} has no known batch API: texts are embedded request by request"
+            cause = f"{self._runs.model} has no known batch API: texts are embedded request by request"
             tally.remarks.append(Note("no_batch_api", cause, "leave out batch=True"))
         else:
             batch_jobs.run(tally, progress, wait=wait)
@@ -179,11 +220,16 @@ class Embeddings:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as read:
-            key = (read[1:], dict(available))
-            if self._selected is None or self._selected[0] != key:
-                own = self.model if self.model in available else None
-                self._selected = (key, select(read, own, available, memories=self._memories))
-            return self._selected[1]
+            if self._selected is None or self._selected[0] != read[1:]:
+                self._selected = (read[1:], {})
+            known, key = self._selected[1], tuple(available.items())
+            found = known.get(key)
+            if found is None:
+                found = known[key] = select(read, self.chain, available, memories=self._memories)
+        if self._automatic is not None and self._options.automatic and self._runs.due():
+            # Another model has embedded in its place: see whether it is back.
+            self._automatic.wake()
+        return found
 
     def spaces(self) -> list[SpaceStatus]:
         """Return how far each space is filled.
@@ -205,46 +251,111 @@ class Embeddings:
             asking=self.model is not None and not self.query_embedders[self.model].backing_off,
             report=None if automatic is None else automatic.report,
             notes=notes if automatic is None else tuple(dict.fromkeys((*notes, *automatic.notes))),
+            models=tuple(map(self._model_status, self._links)),
         )
+
+    def _model_status(self, link: _Link) -> ModelStatus:
+        if link.embedder is None:
+            return ModelStatus(model=link.name or "", fault=link.fault, configured=False)
+        name = space_name(link.embedder)
+        asked = self.query_embedders[name].fault
+        fault = self._runs.faults().get(name) or (None if asked is None else str(asked))
+        return ModelStatus(model=name, fault=fault, configured=True)
+
+    def _pipeline(self, link: _Link, per_model: bool) -> Pipeline:
+        first = link is self._links[0]
+        return Pipeline(
+            self._store,
+            cast("Embedder", link.embedder),
+            self.cache,
+            per_model,
+            self._memories,
+            self._options.batch_texts,
+            time.time,
+            mates=frozenset(self.chain),
+            # While a name is unknown, its vectors cannot be told from those of a model that is no longer used.
+            leads=first and all(one.name is not None for one in self._links),
+            spares=not first and self._options.fallback_texts == "missing",
+        )
+
+    def _note_faults(self) -> None:
+        for link in self._links:
+            if link.fault is None:
+                continue
+            if self.embedder is None:
+                self._faults.append(_no_embedder(link.fault))
+            else:
+                cause = (
+                    f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used in its place"
+                )
+                self._faults.append(Note("embedding_fallback", cause, "add what is missing"))
+
+    def _changed(self, model: str, fault: EmbeddingError | None) -> None:
+        """Pass on that a query has failed, or succeeds again; what lacks vectors of that model then gets them."""
+        if self._automatic is None:
+            return
+        if fault is not None:
+            self._runs.failed(model, fault)
+        elif self._runs.answered(model):
+            self.written()
 
     def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
         cache = EmbeddingCache(path, limit=self._options.cache_limit)
         self._owned.append(cache)
         return cache
 
-    def _add(self, source: EmbedderLike) -> Embedder | None:
-        """Return the embedder of a source, and let it embed queries unless another one of its model does."""
-        if source is None:
-            return None
+    def _add(self, source: EmbedderLike) -> list[_Link]:
+        """Return the models of a source, and let them embed queries unless others of the same names do."""
+        if isinstance(source, (list, tuple)):
+            wanted = "an embedder, a configuration, or a list of them"
+            sources = listed(source, "embedder", EmbeddingConfigError, wanted, MOST_MODELS)
+            if not sources or any(one is None or isinstance(one, (list, tuple)) for one in sources):
+                raise EmbeddingConfigError(f"embedder is {shown(source)}: wanted {wanted}")
+        else:
+            sources = [] if source is None else [source]
+        links = [link for one in sources for link in self._models(one)]
+        names = [link.name for link in links if link.name is not None]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            said = f"embedder names {twice} twice: ways to the same vectors belong into one FallbackEmbedder"
+            raise EmbeddingConfigError(said)
+        return links
+
+    def _models(self, source: _One) -> list[_Link]:
         options = self._options
         if hasattr(source, "embed"):
             check_embedder(source, "embedder")
-        elif callable(source):
+            embedder = cast("Embedder", source)
+            self._ask(embedder, options)
+            return [_Link(space_name(embedder), embedder, None)]
+        if callable(source):
             said = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
             raise EmbeddingConfigError(said)
-        if hasattr(source, "embed"):
-            embedder: Embedder | None = cast("Embedder", source)
-        else:
-            embedder, timeout_s = self._create(source)
-            if options.query_timeout_s is None:
-                options = replace(options, query_timeout_s=timeout_s)
-        if embedder is not None and space_name(embedder) not in self.query_embedders:
-            self.query_embedders[space_name(embedder)] = QueryEmbedder(embedder, options=options, cache=self.cache)
-        return embedder
-
-    def _create(self, source: EmbedderLike) -> tuple[Embedder | None, float]:
-        """Return the embedder that a configuration describes, and its timeout for queries."""
         # Loaded only when needed: both load pydantic, and remote providers an HTTP client.
-        from septet.embedding.choose import embedder_from
+        from septet.embedding.choose import configured
         from septet.embedding.config import config_of
 
         config = config_of(cast("ConfigLike", source))
         try:
-            embedder = embedder_from(config)
+            found = configured(config)
         except EmbeddingConfigError as fault:
-            # The configuration is valid; only a key or a model is missing, and searches work without.
-            self._faults.append(Note("no_embedder", str(fault), "add what is missing; searches go without vectors"))
-            return None, config.query_timeout_s
-        if embedder is not None:
-            self._owned.append(embedder)
-        return embedder, config.query_timeout_s
+            # Only the ways to the same vectors do not fit, and searches work without.
+            return [_Link(None, None, str(fault))]
+        for one in found:
+            if one.embedder is not None:
+                self._owned.append(one.embedder)
+                timeout_s = options.query_timeout_s
+                self._ask(one.embedder, replace(options, query_timeout_s=timeout_s or one.query_timeout_s))
+        # The configuration is valid; only a key or a model is missing.
+        return [_Link(one.name, one.embedder, None if one.fault is None else str(one.fault)) for one in found]
+
+    def _ask(self, embedder: Embedder, options: EmbeddingOptions) -> None:
+        """Let an embedder embed queries, unless another one of its model does."""
+        name = space_name(embedder)
+        if name not in self.query_embedders:
+            changed = partial(self._changed, name)
+            self.query_embedders[name] = QueryEmbedder(embedder, options=options, cache=self.cache, on_change=changed)
+
+
+def _no_embedder(fault: str) -> Note:
+    return Note("no_embedder", fault, "add what is missing; searches go without vectors")

@@ -19,6 +19,7 @@ from septet.embedding.embedder import (
     check_embedder,
     checked_call,
     checked_texts,
+    name_of,
     pooling_of,
 )
 from septet.embedding.rows import BadVector
@@ -36,12 +37,19 @@ class FallbackEmbedder:
     Args:
         embedders: in order of preference, at least one.
         clock: monotonic seconds.
+        provider: the provider that names the space; that of the first embedder if None.
 
     Raises:
         EmbeddingConfigError: there is no embedder, or their models or dimensions differ.
     """
 
-    def __init__(self, embedders: Sequence[Embedder], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        embedders: Sequence[Embedder],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        provider: str | None = None,
+    ) -> None:
         chain: list[Embedder] = listed(
             embedders, "embedders", EmbeddingConfigError, "a list of embedders", MOST_EMBEDDERS
         )
@@ -52,6 +60,7 @@ class FallbackEmbedder:
         check_spaces(chain)
         self._embedders = tuple(chain)
         self._clock = clock
+        self._provider = None if provider is None else name_of(provider, "provider")
         self._cool_until = [float("-inf")] * len(chain)
         self._lock = Lock()
 
@@ -65,8 +74,8 @@ class FallbackEmbedder:
 
     @property
     def provider(self) -> str:
-        """The provider of the first one, which names the space."""
-        return self._embedders[0].provider
+        """The provider that names the space: that of the first one, unless another was given."""
+        return self._embedders[0].provider if self._provider is None else self._provider
 
     @property
     def model(self) -> str:

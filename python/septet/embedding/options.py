@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from septet.arguments import real, shown, whole
 from septet.embedding.cache import CACHE_LIMIT
@@ -25,8 +26,10 @@ class EmbeddingOptions:
         query_timeout_s: how long a search waits for its query's vector, over all attempts. None takes the embedder's
             configuration, or 3 s.
         query_memory: the number of query vectors kept in memory; 0 keeps none.
-        rest_s: how long after a failed query until another one is tried, in the background. Doubles with each further
-            failure, up to ``longest_rest_s``.
+        rest_s: how long after a failed query until another one is tried, in the background, and how long a model of a
+            chain rests after it has failed. Doubles with each further failure, up to ``longest_rest_s``.
+        fallback_texts: which texts a fallback of another model embeds while the models before it fail: ``all``, so
+            that its space can answer searches, or ``missing``, those that no model before it has embedded.
         close_wait_s: how long closing a vault, or the program's exit, waits for automatic embedding.
         poll_s: the longest wait between two polls of batch jobs; the first ones are shorter.
         jobs_at_once: batch jobs awaited at the same time.
@@ -43,6 +46,7 @@ class EmbeddingOptions:
     query_memory: int = 256
     rest_s: float = 1.0
     longest_rest_s: float = 60.0
+    fallback_texts: Literal["all", "missing"] = "all"
     close_wait_s: float = 5.0
     poll_s: float = 60.0
     jobs_at_once: int = 4
@@ -52,6 +56,8 @@ class EmbeddingOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.automatic, bool):
             raise EmbeddingConfigError(f"automatic is {shown(self.automatic)}: wanted True or False")
+        if not isinstance(self.fallback_texts, str) or self.fallback_texts not in ("all", "missing"):
+            raise EmbeddingConfigError(f"fallback_texts is {shown(self.fallback_texts)}: wanted 'all' or 'missing'")
         least = {"batch_texts": 1, "query_memory": 0, "rest_s": 0, "longest_rest_s": 0, "close_wait_s": 0}
         least |= {"cache_limit": 1, "poll_s": 0, "jobs_at_once": 1, "job_texts": 1}
         for name, minimum in least.items():

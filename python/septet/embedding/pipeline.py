@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
+from septet.embedding.handover import hand_over, prune
 from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
@@ -35,7 +36,6 @@ CALL_TIMEOUT_S = 270.0
 WRITE_ATTEMPTS = 6
 #: Statuses that may concern a single text of a request: it is too long, or malformed.
 TEXT_STATUSES = frozenset({400, 413, 422})
-PRUNED_ROWS = 1_000
 
 #: Pairs of hash and text.
 HashedTexts: TypeAlias = "Sequence[tuple[str, str]]"
@@ -50,6 +50,9 @@ class Pipeline:
         per_model: keep the vectors of other models when this model's are complete.
         memories: embed the texts of memories too.
         clock: epoch seconds, for claims; processes that share a vault must agree on it.
+        mates: the models of the chain that this one belongs to, itself among them; their vectors are never removed.
+        leads: whether it is the first model of its chain. Only then does its space replace those of other models.
+        spares: leave texts alone that have a vector of a mate.
     """
 
     store: Store
@@ -59,6 +62,9 @@ class Pipeline:
     memories: bool = True
     batch_texts: int = BATCH_TEXTS
     clock: Callable[[], float] = time.time
+    mates: frozenset[str] = frozenset()
+    leads: bool = True
+    spares: bool = False
     #: Owners whose claims could not be released, as when the disk was full.
     _unreleased: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
@@ -77,7 +83,7 @@ class Pipeline:
             others = False
             for space, state, held in texts.text_spaces(read):
                 same = space.model == self.model and self.embedder.dimensions in (None, space.dimensions)
-                if state != "left" and same:
+                if state != "left" and (same or space.model in self.mates.difference([self.model])):
                     return True
                 others = others or (state == "active" and held)
             return not others
@@ -138,7 +144,18 @@ class Pipeline:
             space = self.space(write, tally)
             if space is not None and begin:
                 texts.begin(write, space)
-            return tally.done + texts.count_missing(write, space, memories=self.memories)
+            return tally.done + self.count_missing(write, space)
+
+    def count_missing(self, read: Reading | Writing, space: Space | None) -> int:
+        """Return how many texts this pipeline has yet to embed."""
+        return texts.count_missing(read, space, memories=self.memories, beside=self.beside(read))
+
+    def beside(self, read: Reading | Writing) -> list[Space]:
+        """Return the spaces whose texts are spared."""
+        if not self.spares:
+            return []
+        others = self.mates.difference([self.model])
+        return [t.space for t in texts.text_spaces(read) if t.space.model in others and t.state != "left"]
 
     def release(self, owner: str) -> None:
         """Release an owner's claims, now or, where the store takes no writes, before the next run."""
@@ -164,7 +181,8 @@ class Pipeline:
         while not stopped():
             with self.store.reading() as read:
                 space = self.space(read, tally)
-                page = texts.missing(read, space, memories=self.memories, after=after, limit=size)
+                beside = self.beside(read)
+                page = texts.missing(read, space, memories=self.memories, beside=beside, after=after, limit=size)
                 claimed = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:
@@ -333,32 +351,24 @@ class Pipeline:
         """Activate the space once it lacks only hopeless texts, and remove the spaces that it replaces."""
         with self.store.reading() as read:
             space = self.space(read, tally)
-            everything = texts.text_spaces(read)
-            filling = any(t.state == "filling" for t in everything if space is not None and t.space == space)
-            ready = filling and texts.count_missing(read, space, memories=self.memories) <= hopeless
-        if space is not None and ready:
-            with self.store.writing() as write:
-                texts.move(write, space, "active")
-                for other in texts.text_spaces(write):
-                    if other.state == "active" and other.space != space and not self.per_model:
-                        texts.move(write, other.space, "left")
+        # A space that spares texts is never complete: it has what others lack.
+        if space is not None and not self.spares:
+            hand_over(
+                self.store,
+                space,
+                hopeless,
+                memories=self.memories,
+                per_model=self.per_model,
+                mates=self.mates,
+                leads=self.leads,
+            )
         if not self.per_model:
-            self._prune()
-
-    def _prune(self) -> None:
-        """Delete the vectors of abandoned spaces in small transactions, so that no writer waits long."""
-        with self.store.reading() as read:
-            spaces = texts.left_spaces(read)
-        for space in spaces:
-            removed = PRUNED_ROWS
-            while removed == PRUNED_ROWS:
-                with self.store.writing() as write:
-                    removed = texts.empty(write, space, PRUNED_ROWS)
+            prune(self.store)
 
     def _report(self, tally: Tally) -> EmbedReport:
         with self.store.reading() as read:
             space = self.space(read, tally)
-            missing = texts.count_missing(read, space, memories=self.memories)
+            missing = self.count_missing(read, space)
             in_jobs = jobs.count_texts(read, self.model)
         notes = tally.notes()
         if in_jobs:

@@ -25,6 +25,7 @@ class EmbedReport:
         missing: texts without a vector after the run, failed ones included.
         requests: calls of the embedder.
         notes: why texts failed, and other remarks.
+        earlier: the reports of the models that were tried before this one, and failed.
     """
 
     model: str
@@ -35,6 +36,7 @@ class EmbedReport:
     missing: int
     requests: int
     notes: tuple[Note, ...] = ()
+    earlier: tuple[EmbedReport, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -44,7 +46,8 @@ class EmbedReport:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
         counts = ("model", "dimensions", "embedded", "cached", "failed", "missing", "requests")
-        return {**{name: getattr(self, name) for name in counts}, "notes": [n.to_dict() for n in self.notes]}
+        told = {name: getattr(self, name) for name in counts}
+        return {**told, "notes": [n.to_dict() for n in self.notes], "earlier": [one.to_dict() for one in self.earlier]}
 
 
 def log_report(report: EmbedReport, path: str) -> None:

@@ -40,7 +40,8 @@ class Embedded:
         a failure, an interrupt or a crash the next run continues. Processes that embed the same vault share the work.
 
         Vectors of another model keep answering searches until the new ones are complete; then they are removed,
-        unless the profile keeps vectors ``per-model``.
+        unless the profile keeps vectors ``per-model``. Where the embedder has fallbacks of other models, the next one
+        embeds into its own space while those before it fail; nobody removes what they have embedded.
 
         Args:
             progress: called after each batch with the number of texts done and the total.

@@ -52,8 +52,9 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Syn
         profile: how searches rank unless they name another profile, and how many vectors each entry keeps.
         history: how many earlier versions of each entry are kept when it is changed; 0 keeps none.
         embedder: what turns entries and queries into vectors: an `Embedder`, or its configuration (a dict, a file, a
-            provider's name; see `embedder_from`). Entries are then embedded in the background after each write, and
-            searches embed their query. Nothing is sent before that.
+            provider's name; see `embedder_from`), or a list of them, of which the next one is used while those before
+            it fail. Entries are then embedded in the background after each write, and searches embed their query.
+            Nothing is sent before that.
         previous_embedder: the embedder of the model used before; its vectors answer until the new ones are complete.
         embedding_cache: an `EmbeddingCache`, or the path of one; vaults may share it.
         embedding_options: timeouts and sizes.

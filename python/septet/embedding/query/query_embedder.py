@@ -22,9 +22,11 @@ from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
 from septet.vector import QueryVector, query_vector
 
-__all__ = ["QUERY_TIMEOUT_S", "QueryEmbedder"]
+__all__ = ["QUERY_TIMEOUT_S", "WITHOUT", "QueryEmbedder"]
 
 QUERY_TIMEOUT_S = 3.0
+#: How the cause of a note ends that a search goes on without the query's vector.
+WITHOUT = "; searched without vectors"
 
 
 class _Answer(NamedTuple):
@@ -43,6 +45,7 @@ class QueryEmbedder:
 
     Args:
         clock: monotonic seconds, for the back-off.
+        on_change: called with the error when a query failed, and with None when one succeeds again.
     """
 
     def __init__(
@@ -52,11 +55,13 @@ class QueryEmbedder:
         options: EmbeddingOptions,
         cache: EmbeddingCache | None = None,
         clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[EmbeddingError | None], None] = lambda fault: None,
     ) -> None:
         self.embedder = embedder
         self._options = options
         self._cache = cache
         self._clock = clock
+        self._on_change = on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._remembered: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
         self._fault: EmbeddingError | None = None
@@ -75,6 +80,11 @@ class QueryEmbedder:
     def backing_off(self) -> bool:
         """Whether the last query failed, and none has succeeded since."""
         return self._fault is not None
+
+    @property
+    def fault(self) -> EmbeddingError | None:
+        """Why the last query failed; None if it did not."""
+        return self._fault
 
     def after_fork(self) -> None:
         """Renew the lock in a forked child, where the embedding threads do not exist."""
@@ -125,7 +135,7 @@ class QueryEmbedder:
         provider = self.embedder.provider
         if hurried:
             # It may still answer in its own time: that is no failure of the embedder's.
-            cause = f"{provider} had no vector of the query after {within_s:.3g} s; searched without vectors"
+            cause = f"{provider} had no vector of the query after {within_s:.3g} s{WITHOUT}"
             return Note("deadline", cause, "raise timeout_s, or give query_vector=")
         late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
         self._failed(late)
@@ -188,12 +198,16 @@ class QueryEmbedder:
 
     def _succeeded(self, asked: tuple[str, Kind], vector: QueryVector) -> None:
         with self._lock.hold():
+            back = self._fault is not None
             self._fault, self._backoff_s, self._probing = None, 0.0, False
             self._remembered[asked] = vector
             while len(self._remembered) > self._options.query_memory:
                 self._remembered.popitem(last=False)
+        if back:
+            self._on_change(None)
 
     def _failed(self, fault: EmbeddingError) -> None:
+        self._on_change(fault)
         with self._lock.hold():
             self._fault, self._probing = fault, False
             if self._clock() < self._retry_at:
@@ -205,5 +219,5 @@ class QueryEmbedder:
 
 def _note(fault: EmbeddingError) -> Note:
     if isinstance(fault, EmbeddingRefused):
-        return Note("embedding_refused", f"{fault}; searched without vectors", "check the key, the quota and the model")
-    return Note("embedding_unavailable", f"{fault}; searched without vectors", "it is tried again automatically")
+        return Note("embedding_refused", f"{fault}{WITHOUT}", "check the key, the quota and the model")
+    return Note("embedding_unavailable", f"{fault}{WITHOUT}", "it is tried again automatically")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from septet.results import Note
 from septet.spaces import Space
@@ -12,6 +13,9 @@ from septet.storage.tables import entries, texts, vectors
 from septet.storage.tables.texts import TextSpace
 
 __all__ = ["Selection", "SpaceStatus", "select", "statuses"]
+
+#: A model of a chain answers if its space has at least this share of the entries that the best one of the chain has.
+NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,9 @@ class SpaceStatus:
         dimensions: None before the first vector if the embedder does not know it.
         entries: entries with a vector, memories among them unless the profile fixes their score.
         missing: entries without one.
-        active: whether searches may use it; an inactive space is still being filled.
+        active: whether searches may use it; an inactive space is still being filled, or stands by.
         given: whether the caller provided the vectors.
+        standby: whether it is of a fallback, and answers only while the models before it do not.
     """
 
     model: str
@@ -41,29 +46,83 @@ class SpaceStatus:
     missing: int
     active: bool
     given: bool
+    standby: bool = False
 
 
-def select(read: Reading, own: str | None, available: Mapping[str, int | None], *, memories: bool) -> Selection:
+def select(read: Reading, chain: Sequence[str], available: Mapping[str, int | None], *, memories: bool) -> Selection:
     """Choose the space that answers.
 
     The first of: the own model's space, once it has been complete; any active space whose model is available; the own
     model's space as soon as it covers half of the entries. Below that, full text alone answers better: entries without
     a vector would rank behind all others.
 
+    Of a chain the own model is the first available one whose space covers nearly as many entries (`NEARLY`) as the best
+    of the available ones, and at least half. Nothing is counted while the first model is available and no other one's
+    space is in use.
+
     Args:
-        own: the model of the vault's embedder; None when it has none.
+        chain: the models of the vault's embedder and its fallbacks, in order.
         available: models that queries can be embedded with, and their dimensions where known.
         memories: they are embedded too.
     """
     held = [t for t in texts.text_spaces(read) if t.has_vectors and t.state != "left"]
-    for models in ([own] if own is not None else [], available):
+    choice = _of_chain(read, chain, held, available, memories)
+    if choice.complete:
         for one in held:
-            if one.state == "active" and one.space.model in models and _fits(one, available):
-                return Selection(one.space)
-    filling = next((t for t in held if t.space.model == own and _fits(t, available)), None)
+            if one.state == "active" and one.space.model == choice.model and _fits(one, available):
+                return Selection(one.space, choice.notes)
+    for one in held:
+        model = one.space.model
+        if one.state == "active" and model in available and model not in chain and _fits(one, available):
+            return Selection(one.space)
+    filling = next((t for t in held if t.space.model == choice.model and _fits(t, available)), None)
     if filling is not None:
-        return _partial(read, filling.space, memories)
-    return Selection(None, _nothing(read, own, held, memories))
+        partial = _partial(read, filling.space, memories)
+        return Selection(partial.space, (*choice.notes, *partial.notes) if partial.space else partial.notes)
+    return Selection(None, _nothing(read, choice.model, held, memories))
+
+
+class _Choice(NamedTuple):
+    """The model of a chain that may answer; None if none is available.
+
+    Attributes:
+        complete: whether it may answer as soon as its space is active; if not, only with half of the entries.
+        notes: why it is not the first one of the chain.
+    """
+
+    model: str | None
+    complete: bool = True
+    notes: tuple[Note, ...] = ()
+
+
+def _of_chain(
+    read: Reading,
+    chain: Sequence[str],
+    held: Sequence[TextSpace],
+    available: Mapping[str, int | None],
+    memories: bool,
+) -> _Choice:
+    ready = [model for model in chain if model in available]
+    if not ready:
+        return _Choice(None)
+    spaces = {t.space.model: t for t in reversed(held) if t.space.model in chain}
+    others = [t for model, t in spaces.items() if model != chain[0]]
+    if not others or (ready[0] == chain[0] and chain[0] in spaces and not any(t.stands_in for t in others)):
+        return _Choice(ready[0])
+    mine = [spaces[model] for model in ready if model in spaces and _fits(spaces[model], available)]
+    if not mine:
+        return _Choice(ready[0])
+    covered = {one.space.model: texts.coverage(read, one.space, memories=memories) for one in mine}
+    least = NEARLY * max(filled for filled, _ in covered.values())
+    model = next(one.space.model for one in mine if covered[one.space.model][0] >= least)
+    filled, missing = covered[model]
+    complete = filled >= missing or len(spaces) == 1
+    if model == ready[0] or ready[0] != chain[0]:
+        return _Choice(model, complete)
+    behind, _ = covered.get(chain[0], (0, 0))
+    cause = f"{chain[0]} has vectors of {behind} of {filled + missing} entries, and {model} of {filled}: those answer"
+    note = Note("embedding_fallback", cause, "what is missing is embedded after a write, or by embed()")
+    return _Choice(model, complete, (note,))
 
 
 def _fits(one: TextSpace, available: Mapping[str, int | None]) -> bool:
@@ -72,10 +131,12 @@ def _fits(one: TextSpace, available: Mapping[str, int | None]) -> bool:
 
 def _partial(read: Reading, space: Space, memories: bool) -> Selection:
     filled, missing = texts.coverage(read, space, memories=memories)
+    if not missing:
+        return Selection(space)
     cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
     if filled >= missing:
         return Selection(space, (Note("space_incomplete", cause, "call embed() until nothing is missing"),))
-    cause += ", and the previous space's embedder is not available; searched without vectors"
+    cause += ", and no other embedder is available whose space is complete; searched without vectors"
     return Selection(None, (Note("space_incomplete", cause, "call embed(), or give previous_embedder="),))
 
 
@@ -106,7 +167,8 @@ def statuses(read: Reading, own: tuple[str, int | None] | None, *, memories: boo
         state = "active" if given else states[space.space]
         if state == "left" or (given and not filled):
             continue
-        found.append(_status(space.model, space.dimensions, filled, missing, state == "active", given))
+        one = _status(space.model, space.dimensions, filled, missing, state == "active", given)
+        found.append(replace(one, standby=True) if state == "standby" else one)
     if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
         total = entries.count_searchable(read, memories=memories)
         found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))

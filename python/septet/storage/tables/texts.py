@@ -44,9 +44,9 @@ __all__ = [
 
 PAGE_ROWS = 5_000
 
-#: ``active`` spaces answer searches; a ``filling`` one will when it has a vector of every text; one that was ``left``
-#: belongs to a model that is no longer used.
-State: TypeAlias = Literal["filling", "active", "left"]
+#: ``active`` spaces answer searches; a ``filling`` one will when it has a vector of every text; one on ``standby`` is a
+#: fallback's, and answers while the models before it do not; one that was ``left`` is of a model no longer used.
+State: TypeAlias = Literal["filling", "active", "standby", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
 
@@ -57,6 +57,11 @@ class TextSpace(NamedTuple):
     space: Space
     state: State
     has_vectors: bool
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it has vectors that may answer, or will."""
+        return self.has_vectors and self.state in ("active", "filling")
 
 
 def text_spaces(read: Reading | Writing) -> list[TextSpace]:
@@ -98,9 +103,9 @@ def make_space(write: Writing, model: str, dimensions: int, now: float, pooling:
 
 
 def begin(write: Writing, space: Space) -> None:
-    """Let a space be filled (again): one that was left becomes active when no other answers, and filling otherwise."""
+    """Let a space be filled (again): left or on standby, it becomes active when no other is, and filling otherwise."""
     everything = text_spaces(write)
-    if any(t.space == space and t.state == "left" for t in everything):
+    if any(t.space == space and t.state in ("left", "standby") for t in everything):
         others = any(t.state == "active" and t.has_vectors for t in everything)
         move(write, space, "filling" if others else "active")
 
@@ -142,20 +147,28 @@ def late_vectors(read: Reading, space: Space, since: int) -> Iterator[list[Store
 
 
 def missing(
-    read: Reading, space: Space | None, *, memories: bool = False, after: str, limit: int
+    read: Reading,
+    space: Space | None,
+    *,
+    memories: bool = False,
+    beside: Sequence[Space] = (),
+    after: str,
+    limit: int,
 ) -> list[tuple[str, str]]:
     """Return live texts that lack a vector in a space: hash and text, in the order of the hashes.
 
     Args:
         space: None for one that does not exist yet: every text lacks its vector.
         memories: those of memories too.
+        beside: leave out texts that have a vector in one of these spaces.
         after: only hashes behind this one.
     """
     sql = (
-        f"SELECT e.text_hash, e.title, e.description, e.context FROM entries e WHERE {_lacking(memories)} "
+        "SELECT e.text_hash, e.title, e.description, e.context FROM entries e "
+        f"WHERE {_lacking(memories, 1 + len(beside))} "
         "AND e.text_hash > ? GROUP BY e.text_hash ORDER BY e.text_hash LIMIT ?"
     )
-    rows = read.sql.execute(sql, (_number(space), after, limit))
+    rows = read.sql.execute(sql, (_number(space), *map(_number, beside), after, limit))
     return [(key, joined(parts)) for key, *parts in rows]
 
 
@@ -177,10 +190,16 @@ def of_keys(read: Reading, keys: Sequence[str], *, memories: bool = False) -> di
     return {key: joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
 
 
-def count_missing(read: Reading | Writing, space: Space | None, *, memories: bool = False) -> int:
-    """Return how many live texts, those of memories too if they are embedded, lack a vector in a space."""
-    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_lacking(memories)}"
-    return int(read.sql.execute(sql, (_number(space),)).fetchone()[0])
+def count_missing(
+    read: Reading | Writing, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()
+) -> int:
+    """Return how many live texts, those of memories too if they are embedded, lack a vector in a space.
+
+    Args:
+        beside: do not count texts that have a vector in one of these spaces.
+    """
+    sql = f"SELECT count(DISTINCT e.text_hash) FROM entries e WHERE {_lacking(memories, 1 + len(beside))}"
+    return int(read.sql.execute(sql, (_number(space), *map(_number, beside))).fetchone()[0])
 
 
 def coverage(read: Reading, space: Space, *, memories: bool = False) -> tuple[int, int]:
@@ -265,9 +284,10 @@ def _embedded(memories: bool) -> str:
     return FINDABLE if memories else f"e.live AND {SEARCHABLE}"
 
 
-def _lacking(memories: bool) -> str:
+def _lacking(memories: bool, spaces: int = 1) -> str:
+    # One condition for each space: the index over keys and spaces finds each at once.
     without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
-    return f"{_embedded(memories)} AND {without}"
+    return " AND ".join((_embedded(memories), *[without] * spaces))
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from septet.tiers.protocol import Likeness
 __all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
 
 #: Which of an entry's vectors is compared: one that answers searches, one that was given, one of a space being filled.
-ORDER = {"active": 0, "given": 1, "filling": 2, "left": 3}
+ORDER = {"active": 0, "given": 1, "standby": 2, "filling": 3, "left": 4}
 
 
 def likeness_of(read: Reading, entry_id: str, model: str | None) -> Likeness | None:
