@@ -117,6 +117,9 @@ COMMANDS = [
     ("add", EVIL, "-d", EVIL, "--id", f"new {EVIL}"),
     ("add", EVIL, "--attr", NAME, "-t", NAME, "--severity", NAME),
     ("import", NAME),
+    ("sync", NAME),
+    ("sync", ".", "--name", EVIL, "--exclude", NAME),
+    ("forget-root", NAME),
     (NAME,),
 ]
 

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,7 @@ from septet.cli.evaluation import evaluate
 from septet.cli.importing import import_
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
+from septet.cli.syncing import forget_root, print_roots, sync
 from septet.cli.terminal import guarded, print_json, say
 from septet.errors import (
     EmbeddingConfigError,
@@ -42,7 +44,7 @@ ADD_WAIT_S = 3.0
 EXIT_CODES = """\b
 Exit codes:
   0  done
-  1  nothing found
+  1  nothing found; or a sync has something left to do
   2  usage: an argument, entry, filter or profile is invalid
   3  the file of the vault cannot be used
   4  an embedding provider failed (searches run without it, and say so)
@@ -67,7 +69,7 @@ app = typer.Typer(
 )
 
 
-for command in (embed, models, doctor):
+for command in (embed, models, doctor, sync, forget_root):
     app.command()(command)
 app.command("import")(import_)
 app.command("eval")(evaluate)
@@ -291,15 +293,16 @@ def feedback(
 
 @app.command()
 def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
-    """Count what a vault holds."""
+    """Count what a vault holds, and name the folders that it follows."""
     from septet.cli import render
 
     with existing(vault) as opened:
-        found = opened.stats()
+        found, roots = opened.stats(), opened.roots()
     if as_json:
-        print_json(found.to_dict())
+        print_json(found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {}))
     else:
         render.stats(render.console(sys.stdout), found)
+        print_roots(roots)
         _say_notes(tuple(found.notes))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.cli.checkup import Check
     from septet.embedding.report import EmbedReport
 
-__all__ = ["doctor", "embed", "models"]
+__all__ = ["doctor", "embed", "end_embedding", "models"]
 
 _FAILED = 4
 
@@ -67,6 +67,11 @@ def embed(
         print_json(report.to_dict())
     else:
         say(_told(report))
+    end_embedding(report)
+
+
+def end_embedding(report: EmbedReport) -> None:
+    """Say what was noted while texts were embedded; end the command if some could not be."""
     for note in report.notes:
         say(f"note {note}")
     if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):

@@ -67,8 +67,8 @@ def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> 
         here = demo_vault()
         demo = f"the demo left one at {shown(here)}" if here.exists() else "`septet demo` makes one to try"
         raise StoreError(
-            f"there is no vault at {shown(wanted)}: fill one with `septet add` or `septet import`, or name another "
-            f"with --vault FILE; {demo}"
+            f"there is no vault at {shown(wanted)}: fill one with `septet add`, `septet import` or `septet sync`, "
+            f"or name another with --vault FILE; {demo}"
         )
     from septet.vault import Vault
 

@@ -1,0 +1,173 @@
+"""`septet sync` and `septet forget-root`: the folders that a vault keeps in step with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from septet.cli.embedding import end_embedding
+from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.places import existing, writable
+from septet.cli.terminal import flat, print_json, say
+from septet.errors import EntryError
+
+if TYPE_CHECKING:
+    from septet.embedding.report import EmbedReport
+    from septet.files.chunking import Chunking
+    from septet.files.report import RootInfo, SyncReport
+    from septet.vault import Vault
+
+__all__ = ["forget_root", "print_roots", "sync"]
+
+#: Something is left to do.
+LEFT = 1
+#: What shells return for a command that Ctrl-C ended.
+INTERRUPTED = 130
+#: So many files that were left out are named.
+SHOWN = 20
+REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
+
+_Globs = list[str] | None
+
+
+def sync(
+    root: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="A folder, or one file; without it, all that the vault follows."),
+    ] = None,
+    only: Annotated[
+        list[Path] | None, typer.Option("--only", metavar="FILE", help="Only this file of them; repeat for more.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What the chunks have as source; default the folder's name.")] = None,
+    layout: Annotated[
+        Any,
+        typer.Option(metavar="folder|memory", parser=str, help="All texts, or MEMORY.md, USER.md and memory/ only."),
+    ] = None,
+    include: Annotated[_Globs, typer.Option(metavar="GLOB", help="Only such files; repeat for more.")] = None,
+    exclude: Annotated[_Globs, typer.Option(metavar="GLOB", help="Leave these out; repeat for more.")] = None,
+    extra: Annotated[_Globs, typer.Option(metavar="PATH", help="A file, folder or glob beside them; repeat.")] = None,
+    follow_symlinks: Annotated[
+        bool | None, typer.Option("--follow-symlinks/--no-follow-symlinks", help="Look at what links lead to.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option("--chunk-tokens", help="The size of a chunk; default 400.")] = None,
+    overlap: Annotated[
+        int | None, typer.Option("--chunk-overlap", help="Tokens of the one before; default 80.")
+    ] = None,
+    variant: Annotated[
+        Any, typer.Option("--chunks", metavar="capped|literal|entries", parser=str, help="How texts are cut.")
+    ] = None,
+    redact: Annotated[
+        Any,
+        typer.Option(metavar="yes|no|all", parser=str, help="Mask secrets in transcripts (default), or in all files."),
+    ] = None,
+    trust: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="untrusted, unverified or trusted (default).")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Read every file, and make its chunks anew.")] = False,
+    timeout_s: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop then; the next sync goes on.")
+    ] = None,
+    as_json: AsJson = False,
+    embedding: Embedding = None,
+    vault: VaultPath = None,
+) -> None:
+    """Bring a vault in step with a folder of Markdown, text and transcripts.
+
+    The folder and its options are remembered: `septet sync` alone brings in what changed since, in all folders. Options
+    that are not given stay as they were. The new chunks are embedded if an embedder is configured.
+    """
+    from septet.cli import render, settings
+
+    if redact is not None and redact not in REDACT:
+        raise EntryError(f"--redact is {redact!r}: wanted yes, no or all")
+    options: dict[str, Any] = {
+        "name": name, "layout": layout, "include": include, "exclude": exclude, "extra": extra,
+        "follow_symlinks": follow_symlinks, "redact": REDACT.get(redact), "trust": trust,
+    }  # fmt: skip
+    made = settings.find(embedding).embedder
+    # Without a folder there is nothing to write down in a vault that is not there yet.
+    with existing(vault, read_only=False, **made) if root is None else writable(vault, **made) as opened:
+        cut = {"tokens": tokens, "overlap": overlap, "variant": variant}
+        options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
+        if root is None and not opened.roots() and not any(value is not None for value in options.values()):
+            raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
+        with render.progress("syncing") as step:
+            try:
+                report = opened.sync(
+                    root, paths=only, force=force, timeout_s=timeout_s, progress=step,
+                    **{key: value for key, value in options.items() if value not in (None, [])},
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                _stopped()
+        vectors = _embedded(opened) if made else None
+    if as_json:
+        print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
+    else:
+        print(f"{', '.join(map(flat, report.roots))}: {flat(str(report))}")
+    _say_left_out(report)
+    if vectors is not None:
+        end_embedding(vectors)
+    if not report.complete:
+        raise typer.Exit(LEFT)
+
+
+def forget_root(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of a folder that the vault follows, or its path.")
+    ],
+    vault: VaultPath = None,
+) -> None:
+    """Stop following a folder, and erase its chunks; the folder itself stays as it is."""
+    with existing(vault, read_only=False) as opened:
+        say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
+
+
+def print_roots(roots: list[RootInfo]) -> None:
+    """Print the folders that a vault follows, a line each."""
+    for root in roots:
+        when = "not yet synced as a whole"
+        if root.synced_at is not None:
+            when = time.strftime("synced %Y-%m-%d %H:%M", time.localtime(root.synced_at))
+        said = f"chunks of {root.files:,} files: {flat(root.name)}, {flat(root.path)}, {when}"
+        print(f"  {'folder':10} {root.chunks:>10,}  {said}")
+        if root.problem:
+            print(f"  {'':21}  problem: {flat(root.problem)}")
+
+
+def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunking | None:
+    """Return how to cut texts: what is given, and the rest as it was for this folder."""
+    if not given:
+        return None
+    from septet.files.chunking import Chunking
+    from septet.files.roots import root_at
+
+    path = None if root is None else root_at(root).path
+    known = [one.options for one in opened.roots() if one.path == path]
+    before: dict[str, Any] = known[0].get("chunking", {}) if known else {}
+    return Chunking(**{**before, **given})
+
+
+def _embedded(opened: Vault) -> EmbedReport:
+    from septet.cli import render
+
+    with render.progress("embedding") as step:
+        return opened.embed(progress=step)
+
+
+def _stopped() -> NoReturn:
+    say("stopped: what was read is stored; sync again to go on")
+    raise typer.Exit(INTERRUPTED) from None
+
+
+def _say_left_out(report: SyncReport) -> None:
+    for one in report.skipped[:SHOWN]:
+        say(f"left out {one.path or one.root}: {one.reason}")
+    if len(report.skipped) > SHOWN:
+        say(f"left out {len(report.skipped) - SHOWN:,} more")
+    for said in report.problems:
+        say(f"problem: {said}")
+    for rule, number in sorted(report.redacted.items()):
+        say(f"masked {number:,} of {rule}")

@@ -1,0 +1,242 @@
+"""`septet sync` as its users meet it: one command takes a folder in, the next brings in what changed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+
+from embedding_server import EmbeddingServer, faults
+from septet import Vault
+from septet.cli.app import run
+
+FOREIGN = re.compile(r"SEPTET_|XDG_|OPENAI_|\w+_proxy$", re.IGNORECASE)
+
+
+class Shell:
+    """Runs ``septet`` in this process, in a folder that is also the home, with the vault v.db."""
+
+    def __init__(self, home, monkeypatch):
+        self.home, self._patch = home, monkeypatch
+        for name in filter(FOREIGN.match, list(os.environ)):
+            monkeypatch.delenv(name)
+        for name, value in {"HOME": str(home), "COLUMNS": "200", "SEPTET_VAULT": "v.db"}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(home)
+
+    def __call__(self, *args):
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+        with self._patch.context() as patch:
+            for name, value in {"argv": ["septet", *args], "stdout": out, "stderr": err}.items():
+                patch.setattr(sys, name, value)
+            # The command line lets itself be ended by it; the tests do not.
+            patch.setattr(signal, "signal", lambda *_: None)
+            code = run()
+        said = [stream.flush() or stream.buffer.getvalue().decode() for stream in (out, err)]
+        return code, *said
+
+    def chunks(self):
+        """The chunks as (source, path, text)."""
+        with Vault(self.home / "v.db") as vault:
+            return sorted((one.source, one.span.path, one.description) for one in vault.entries())
+
+
+@pytest.fixture
+def septet(tmp_path, monkeypatch):
+    return Shell(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def notes(septet):
+    folder = septet.home / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "tea.md").write_text("# Tea\n\nSteep green tea at 80 degrees.\n", encoding="utf-8")
+    (folder / "deep" / "bread.md").write_text("# Bread\n\nLet the dough rest overnight.\n", encoding="utf-8")
+    return folder
+
+
+def test_a_folder_is_taken_in_and_later_syncs_bring_in_what_changed(septet, notes):
+    code, out, err = septet("sync", "notes")
+    assert (code, err) == (0, "") and out.startswith("notes: 2 files, 2 added, 2 chunks in, 0 out in ")
+    (notes / "tea.md").write_text("# Tea\n\nSteep black tea at 95 degrees.\n", encoding="utf-8")
+    (notes / "deep" / "bread.md").rename(notes / "bread.md")
+    code, out, err = septet("sync")
+    assert (code, err) == (0, "") and out.startswith("notes: 2 files, 1 changed, 1 renamed, ")
+    assert [path for _, path, _ in septet.chunks()] == ["bread.md", "tea.md"]
+    code, out, _ = septet("search", "black tea")
+    assert code == 0 and "tea.md#L1-L" in out
+
+
+def test_options_say_which_files_and_how_they_are_cut_and_are_remembered(septet, notes):
+    (notes / "long.md").write_text("".join(f"Line {number} of a long text.\n" for number in range(200)))
+    (septet.home / "more.md").write_text("# More\n\nElsewhere.\n")
+    options = ("--name", "mine", "--include", "*.md", "--exclude", "deep", "--extra", "../more.md")
+    assert (
+        septet("sync", "notes", *options, "--chunk-tokens", "50", "--chunk-overlap", "0", "--trust", "unverified")[0]
+        == 0
+    )
+    before = septet.chunks()
+    assert {path for _, path, _ in before} == {"tea.md", "long.md", "../more.md"} and {s for s, _, _ in before} == {
+        "mine"
+    }
+    assert max(len(text) for _, _, text in before) <= 200
+    (notes / "new.md").write_text("# New\n")
+    assert septet("sync", "notes", "--chunk-overlap", "10")[0] == 0
+    after = septet.chunks()
+    assert {path for _, path, _ in after} == {"tea.md", "long.md", "../more.md", "new.md"}
+    assert max(len(text) for _, _, text in after) <= 200 and len(after) > len(before) + 1
+    with Vault(septet.home / "v.db") as vault:
+        assert {one.trust for one in vault.entries()} == {"unverified"}
+
+
+def test_the_layout_memory_takes_the_files_of_an_agent(septet, notes):
+    (notes / "MEMORY.md").write_text("# Memory\n\nPrefers tea.\n")
+    (notes / "memory").mkdir()
+    (notes / "memory" / "2026-01-05.md").write_text("Bought tea.\n")
+    assert septet("sync", "notes", "--layout", "memory")[0] == 0
+    assert [path for _, path, _ in septet.chunks()] == ["MEMORY.md", "memory/2026-01-05.md"]
+
+
+def test_only_some_files_may_be_synced(septet, notes):
+    assert septet("sync", "notes")[0] == 0
+    for path in (notes / "tea.md", notes / "deep" / "bread.md"):
+        path.write_text(path.read_text() + "\nMore.\n")
+    code, out, _ = septet("sync", "--only", "notes/tea.md")
+    assert code == 0 and "1 files, 1 changed" in out
+    assert [text.count("More.") for _, _, text in septet.chunks()] == [0, 1]
+
+
+def test_files_left_out_are_named_with_reasons_on_standard_error(septet, notes):
+    (notes / "link.md").symlink_to("tea.md")
+    (notes / "data.md").write_bytes(b"\0\1\2" * 100)
+    (notes / "evil\x1b[2J.md").symlink_to("tea.md")
+    code, out, err = septet("sync", "notes")
+    assert code == 0 and out.count("\n") == 1 and "3 skipped" in out
+    assert "left out link.md: symlink\n" in err and "left out data.md: binary\n" in err
+    assert err.count("left out") == 3 and "\x1b" not in err
+    code, out, err = septet("sync", "notes", "--follow-symlinks")
+    assert code == 0 and "left out link.md: duplicate\n" in err
+
+
+def test_many_files_that_are_left_out_are_counted(septet, notes):
+    for number in range(23):
+        (notes / f"link{number:02}.md").symlink_to("tea.md")
+    _, _, err = septet("sync", "notes")
+    assert err.count("left out link") == 20 and err.endswith("left out 3 more\n")
+
+
+def test_json_is_the_whole_report(septet, notes):
+    (notes / "link.md").symlink_to("tea.md")
+    code, out, _ = septet("sync", "notes", "--json")
+    report = json.loads(out)
+    assert code == 0 and report["roots"] == ["notes"] and report["files_added"] == 2 and report["complete"] is True
+    assert report["skipped"] == [{"path": "link.md", "reason": "symlink", "root": "notes"}]
+
+
+def test_what_is_left_to_do_is_exit_code_1(septet, notes):
+    code, out, _ = septet("sync", "notes", "--timeout", "0")
+    assert code == 1 and "2 files left" in out
+    assert septet("sync")[0] == 0
+    notes.rename(septet.home / "away")
+    code, out, err = septet("sync")
+    assert code == 1 and "1 problems" in out and "problem: " in err and "is not there" in err
+    assert len(septet.chunks()) == 2
+
+
+def test_secrets_in_transcripts_are_masked_and_counted(septet, notes):
+    key = "sk-" + "a1B2c3D4" * 4
+    line = {"type": "message", "message": {"role": "user", "content": f"my key is {key}"}}
+    (notes / "s.jsonl").write_text(json.dumps(line) + "\n")
+    code, out, err = septet("sync", "notes")
+    assert code == 0 and "1 secrets masked" in out and "masked 1 of " in err
+    assert key.encode() not in (septet.home / "v.db").read_bytes()
+    assert septet("sync", "notes", "--redact", "no")[0] == 0
+    assert any(key in text for _, _, text in septet.chunks())
+
+
+def test_stats_names_the_folders_and_forget_root_lets_go_of_them(septet, notes):
+    septet("sync", "notes")
+    _, out, _ = septet("stats")
+    assert "2  chunks of 2 files: notes" in out and "synced 20" in out
+    [root] = json.loads(septet("stats", "--json")[1])["roots"]
+    assert (root["name"], root["files"], root["chunks"], root["problem"]) == ("notes", 2, 2, None)
+    code, _, err = septet("forget-root", "notes")
+    assert code == 0 and err.startswith("erased 2 chunks of notes")
+    assert septet.chunks() == [] and (notes / "tea.md").exists()
+    assert "chunks of" not in septet("stats")[1] and septet("forget-root", "notes")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nowhere"], "is not there"),
+        (["notes", "--redact", "some"], "wanted yes, no or all"),
+        (["notes", "--layout", "tree"], "layout is 'tree'"),
+        (["notes", "--include", "{a"], "include"),
+        (["notes", "--chunks", "small"], "variant"),
+        (["notes", "--chunk-tokens", "0"], "tokens is 0"),
+        (["notes", "--timeout", "-1"], "timeout_s is -1"),
+        (["notes", "--trust", "none"], "trust is 'none'"),
+        (["notes", "--only", "../elsewhere.md"], "is in no folder"),
+    ],
+)
+def test_a_wrong_argument_is_refused_and_leaves_no_vault_behind(septet, notes, args, said):
+    code, out, err = septet("sync", *args)
+    assert (code, out) == (2, "") and said in err and err.count("\n") == 1
+    if args[0] == "nowhere" or "--only" not in args:
+        assert not (septet.home / "v.db").exists()
+
+
+def test_without_a_vault_or_a_folder_it_says_how_to_begin(septet, notes):
+    code, _, err = septet("sync")
+    assert code == 3 and "`septet sync`" in err and not (septet.home / "v.db").exists()
+    septet("add", "a note")
+    code, _, err = septet("sync")
+    assert code == 2 and "follows no folder: `septet sync DIR` begins to" in err
+    code, _, err = septet("sync", "--exclude", "*.txt")
+    assert code == 2 and "name the root" in err
+
+
+def test_chunks_are_embedded_where_an_embedder_is_configured(septet, notes):
+    with EmbeddingServer() as server:
+        block = {"provider": "openai", "model": "small", "dimensions": 8, "apiKey": "good-key", "baseUrl": server.url}
+        (septet.home / "e.json").write_text(json.dumps(block))
+        code, out, _ = septet("sync", "notes", "--embedding", "e.json", "--json")
+        assert code == 0 and json.loads(out)["embedded"]["failed"] == 0
+        with Vault(septet.home / "v.db") as vault:
+            assert [space.entries for space in vault.stats().spaces] == [2]
+        (notes / "new.md").write_text("# New\n\nOne more.\n")
+        server.script(*[faults.status(401, "no", **{"x-should-retry": "false"})] * 20)
+        code, _, err = septet("sync", "--embedding", "e.json")
+        assert code == 4 and "note " in err
+    assert len(septet.chunks()) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, notes):
+    import pty
+
+    for number in range(3_000):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n")
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "septet", "sync", "notes"]
+    with subprocess.Popen(command, stderr=follower, stdout=subprocess.DEVNULL, cwd=septet.home):
+        os.close(follower)
+        shown = b""
+        try:
+            while part := os.read(leader, 65_536):
+                shown += part
+        except OSError:
+            pass  # the other end was closed: Linux says so with EIO
+    os.close(leader)
+    assert b"syncing" in shown and b"/3002" in shown
+    assert septet("sync", "notes", "--force")[2] == ""
