@@ -134,6 +134,11 @@ CHOICES: Mapping[str, str] = {
     "keywords are also its single characters.",
     "weights-count-something": "Weights that are all 0 are refused; the recorded system scores everything 0, in the "
     "order it was found.",
+    "words-by-bm25": "Words count by how well they match; the recorded system gives 1 to whatever they match, so that "
+    "a text that only words find never reaches the least score.",
+    "same-texts-once": "A text that several chunks have is embedded once; the recorded system sends it with each.",
+    "names-stand-for-headings": "A chunk under no heading has the name of its file for a title, which is embedded: so "
+    "it is embedded anew when the file is renamed; the recorded system embeds texts without any title.",
     "words-are-kept": "What words found is raised to the least score, so that it never drops them; the recorded "
     "systems drop them, always or where something else reaches that score.",
     "coverage-is-no-score": "Words count by BM25 alone; the newest recorded version adds the share of the query's "
