@@ -109,8 +109,10 @@ CHOICES: Mapping[str, str] = {
     "recorded system tries it twice and embeds its texts once more.",
     "a-run-forgets-the-failures-before-it": "Failed batch jobs count within one run, whose report says so; in the "
     "recorded system they count until the program ends.",
-    "a-wrong-setting-raises": "A limit of a flush that is negative or no number raises; the recorded system takes its "
-    "default instead, and nobody learns of the mistake.",
+    "a-wrong-setting-raises": "A setting that cannot be raises, and says so; the recorded system takes its default or "
+    "the nearest value instead, and nobody learns of the mistake.",
+    "settings-as-given": "Weights, the least score and the number of candidates count as they are given: a cosine may "
+    "be under 0, and a hundred times the limit may be wanted; the recorded system brings them into a range.",
     "halves-are-replaced": "A character that is cut in two becomes U+FFFD on either side, as in the recorded digests; "
     "the recorded texts keep halves, which no encoded text can hold.",
     "no-end-is-dropped": "A long text is embedded in pieces whose vectors are averaged; the recorded system drops what "
