@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import re
-import signal
 import subprocess
 import sys
 
@@ -15,44 +12,20 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from commands import Commands
 from embedding_server import EmbeddingServer, faults
 from septet import Vault
-from septet.cli.app import run
-
-FOREIGN = re.compile(r"SEPTET_|XDG_|OPENAI_|\w+_proxy$", re.IGNORECASE)
 
 
-class Shell:
-    """Runs ``septet`` in this process, in a folder that is also the home, with the vault v.db."""
-
-    def __init__(self, home, monkeypatch):
-        self.home, self._patch = home, monkeypatch
-        for name in filter(FOREIGN.match, list(os.environ)):
-            monkeypatch.delenv(name)
-        for name, value in {"HOME": str(home), "COLUMNS": "200", "SEPTET_VAULT": "v.db"}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.chdir(home)
-
-    def __call__(self, *args):
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
-        with self._patch.context() as patch:
-            for name, value in {"argv": ["septet", *args], "stdout": out, "stderr": err}.items():
-                patch.setattr(sys, name, value)
-            # The command line lets itself be ended by it; the tests do not.
-            patch.setattr(signal, "signal", lambda *_: None)
-            code = run()
-        said = [stream.flush() or stream.buffer.getvalue().decode() for stream in (out, err)]
-        return code, *said
-
-    def chunks(self):
-        """The chunks as (source, path, text)."""
-        with Vault(self.home / "v.db") as vault:
-            return sorted((one.source, one.span.path, one.description) for one in vault.entries())
+def chunks(home):
+    """The chunks of the vault as (source, path, text)."""
+    with Vault(home / "v.db") as vault:
+        return sorted((one.source, one.span.path, one.description) for one in vault.entries())
 
 
 @pytest.fixture
 def septet(tmp_path, monkeypatch):
-    return Shell(tmp_path, monkeypatch)
+    return Commands(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -71,7 +44,7 @@ def test_a_folder_is_taken_in_and_later_syncs_bring_in_what_changed(septet, note
     (notes / "deep" / "bread.md").rename(notes / "bread.md")
     code, out, err = septet("sync")
     assert (code, err) == (0, "") and out.startswith("notes: 2 files, 1 changed, 1 renamed, ")
-    assert [path for _, path, _ in septet.chunks()] == ["bread.md", "tea.md"]
+    assert [path for _, path, _ in chunks(septet.home)] == ["bread.md", "tea.md"]
     code, out, _ = septet("search", "black tea")
     assert code == 0 and "tea.md#L1-L" in out
 
@@ -84,14 +57,14 @@ def test_options_say_which_files_and_how_they_are_cut_and_are_remembered(septet,
         septet("sync", "notes", *options, "--chunk-tokens", "50", "--chunk-overlap", "0", "--trust", "unverified")[0]
         == 0
     )
-    before = septet.chunks()
+    before = chunks(septet.home)
     assert {path for _, path, _ in before} == {"tea.md", "long.md", "../more.md"} and {s for s, _, _ in before} == {
         "mine"
     }
     assert max(len(text) for _, _, text in before) <= 200
     (notes / "new.md").write_text("# New\n")
     assert septet("sync", "notes", "--chunk-overlap", "10")[0] == 0
-    after = septet.chunks()
+    after = chunks(septet.home)
     assert {path for _, path, _ in after} == {"tea.md", "long.md", "../more.md", "new.md"}
     assert max(len(text) for _, _, text in after) <= 200 and len(after) > len(before) + 1
     with Vault(septet.home / "v.db") as vault:
@@ -103,7 +76,7 @@ def test_the_layout_memory_takes_the_files_of_an_agent(septet, notes):
     (notes / "memory").mkdir()
     (notes / "memory" / "2026-01-05.md").write_text("Bought tea.\n")
     assert septet("sync", "notes", "--layout", "memory")[0] == 0
-    assert [path for _, path, _ in septet.chunks()] == ["MEMORY.md", "memory/2026-01-05.md"]
+    assert [path for _, path, _ in chunks(septet.home)] == ["MEMORY.md", "memory/2026-01-05.md"]
 
 
 def test_only_some_files_may_be_synced(septet, notes):
@@ -112,7 +85,7 @@ def test_only_some_files_may_be_synced(septet, notes):
         path.write_text(path.read_text() + "\nMore.\n")
     code, out, _ = septet("sync", "--only", "notes/tea.md")
     assert code == 0 and "1 files, 1 changed" in out
-    assert [text.count("More.") for _, _, text in septet.chunks()] == [0, 1]
+    assert [text.count("More.") for _, _, text in chunks(septet.home)] == [0, 1]
 
 
 def test_files_left_out_are_named_with_reasons_on_standard_error(septet, notes):
@@ -149,7 +122,7 @@ def test_what_is_left_to_do_is_exit_code_1(septet, notes):
     notes.rename(septet.home / "away")
     code, out, err = septet("sync")
     assert code == 1 and "1 problems" in out and "problem: " in err and "is not there" in err
-    assert len(septet.chunks()) == 2
+    assert len(chunks(septet.home)) == 2
 
 
 def test_secrets_in_transcripts_are_masked_and_counted(septet, notes):
@@ -160,7 +133,7 @@ def test_secrets_in_transcripts_are_masked_and_counted(septet, notes):
     assert code == 0 and "1 secrets masked" in out and "masked 1 of " in err
     assert key.encode() not in (septet.home / "v.db").read_bytes()
     assert septet("sync", "notes", "--redact", "no")[0] == 0
-    assert any(key in text for _, _, text in septet.chunks())
+    assert any(key in text for _, _, text in chunks(septet.home))
 
 
 def test_stats_names_the_folders_and_forget_root_lets_go_of_them(septet, notes):
@@ -171,7 +144,7 @@ def test_stats_names_the_folders_and_forget_root_lets_go_of_them(septet, notes):
     assert (root["name"], root["files"], root["chunks"], root["problem"]) == ("notes", 2, 2, None)
     code, _, err = septet("forget-root", "notes")
     assert code == 0 and err.startswith("erased 2 chunks of notes")
-    assert septet.chunks() == [] and (notes / "tea.md").exists()
+    assert chunks(septet.home) == [] and (notes / "tea.md").exists()
     assert "chunks of" not in septet("stats")[1] and septet("forget-root", "notes")[0] == 2
 
 
@@ -218,7 +191,7 @@ def test_chunks_are_embedded_where_an_embedder_is_configured(septet, notes):
         server.script(*[faults.status(401, "no", **{"x-should-retry": "false"})] * 20)
         code, _, err = septet("sync", "--embedding", "e.json")
         assert code == 4 and "note " in err
-    assert len(septet.chunks()) == 3
+    assert len(chunks(septet.home)) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")

@@ -21,7 +21,7 @@ from septet.cli.stdlib_docs import PREFIX, collect
 from septet.errors import QueryError
 from septet.vault import Vault
 
-__all__ = ["QUESTIONS", "Question", "run"]
+__all__ = ["QUESTIONS", "Question", "command", "run"]
 
 TOP = 5
 #: An entry of every vault that the demo writes.
@@ -85,7 +85,7 @@ def run(out: Console, path: Path | None) -> None:
         out.print(asked.append(f"   {results.took_ms:.1f} ms", style="dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
-    out.print(Text(f'  {_command()} search "parse command line arguments" --vault {shown(target)}', style="bold"))
+    out.print(Text(f'  {command()} search "parse command line arguments" --vault {shown(target)}', style="bold"))
 
 
 _TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."
@@ -131,7 +131,7 @@ def _refuse_foreign(target: Path) -> None:
     raise QueryError(f"{target} is a vault that the demo did not make: name another file with --path")
 
 
-def _command() -> str:
+def command() -> str:
     """Return the command that runs this program from the current folder."""
     called = Path(sys.argv[0])
     if called.name == "__main__.py":

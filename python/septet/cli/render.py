@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ __all__ = [
     "hits",
     "legend",
     "one_line",
+    "passages",
     "progress",
     "stats",
 ]
@@ -41,6 +43,10 @@ WIDTH = 100
 TITLE_WIDTH = 32
 #: The score that one cell of a bar stands for: the bars of a score of 1 are 25 cells long.
 CELL = 0.04
+#: What stands around a match before it is shown: characters that no text needs.
+MARKS = ("\ue000", "\ue001")
+_BLANKS = re.compile(r"\s+")
+_NO_MARKS = str.maketrans("", "", "".join(MARKS))
 EIGHTHS = " ▏▎▍▌▋▊▉"
 
 #: Heading, colour and meaning of each built-in signal, in the order of the profiles.
@@ -109,13 +115,30 @@ def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = Fa
         head.append(_label(name).ljust(width) + " ")
     out.print(Text(head.plain.rstrip()), style="dim")
     for hit in results:
-        line = Text(f" {hit.score:.3f} ", style="bold")
-        for name, width in columns.items():
-            shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=_ascii(out))
-            line.append(shape, style=_color(name)).append(" ")
-        _print_titled(out, line, hit, padded, ids)
+        _print_titled(out, _barred(out, hit, columns), hit, padded, ids)
         if detail:
             _print_detail(out, hit, results.weights)
+
+
+def passages(out: Console, results: Results, *, detail: bool = False) -> None:
+    """Print chunks of files: the bars of each with its headings, and below them its lines and what they say.
+
+    Args:
+        detail: print weight × signal of each signal of the first one.
+    """
+    columns, plain = _columns(results), _ascii(out)
+    head = " ".join(_label(name).ljust(width) for name, width in columns.items())
+    out.print(Text(f"       {head.rstrip()}"), style="dim")
+    for number, hit in enumerate(results):
+        line = _barred(out, hit, columns)
+        headings = hit.title if hit.entry is None else hit.entry.context or hit.title
+        room = max(20, min(out.width, WIDTH) - line.cell_len - 1)
+        out.print(line.append(one_line(headings, room, ascii_only=plain), style="bold"))
+        cited = Text("       " + flat(hit.citation or hit.id), style="cyan")
+        room = max(40, WIDTH - cited.cell_len - 2)
+        out.print(cited.append("  ").append(_marked(one_line(_said(hit, room), room + 2, ascii_only=plain))))
+        if detail and not number:
+            _print_detail(out, hit, {name: weight for name, weight in results.weights.items() if weight})
 
 
 def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> None:
@@ -176,6 +199,33 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
+def _barred(out: Console, hit: Hit, columns: Mapping[str, int]) -> Text:
+    """Return the beginning of a hit's line: its score and its bars."""
+    line = Text(f" {hit.score:.3f} ", style="bold")
+    for name, width in columns.items():
+        shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=_ascii(out))
+        line.append(shape, style=_color(name)).append(" ")
+    return line
+
+
+def _said(hit: Hit, chars: int) -> str:
+    """Return what a chunk says about the query, on one line, matches between marks."""
+    said = hit.excerpt(chars - 6, marks=MARKS, escape=lambda text: _BLANKS.sub(" ", text.translate(_NO_MARKS)))
+    if hit.entry is not None and said.translate(_NO_MARKS).strip(". ") in hit.entry.context:
+        # The heading is printed already.
+        lines = hit.entry.description.splitlines()
+        said = " ".join(line for line in lines if not line.startswith("#"))
+    return said
+
+
+def _marked(text: str) -> Text:
+    """Return a text with what stands between marks underlined."""
+    line = Text()
+    for number, part in enumerate(re.split("|".join(MARKS), text)):
+        line.append(part, style="underline" if number % 2 else "dim")
+    return line
+
+
 def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) -> None:
     plain = _ascii(out)
     left = min(out.width, WIDTH) - line.cell_len - 1
@@ -206,6 +256,8 @@ def _described(hit: Hit, width: int, plain: bool) -> str:
 
 def _print_detail(out: Console, hit: Hit, weights: Mapping[str, float]) -> None:
     for name, part in hit.breakdown.items():
+        if name not in weights and not part:
+            continue
         value = hit.signals.get(name)
         seen = "unknown" if value is None else f"{value:.4f}"
         out.print(Text(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", style="dim"))
