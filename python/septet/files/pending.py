@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from septet.files.steady import open_file
 
 __all__ = ["SessionDelta", "SessionFile", "SessionPending", "is_due", "pending_of"]
 
@@ -41,7 +42,7 @@ def pending_of(file: SessionFile, state: str | None, *, most_bytes: int = DELTA_
         OSError: the file cannot be read.
     """
     before = _offset(state)
-    with Path(file.real).open("rb") as opened:
+    with open_file(file.real) as opened:
         size = os.fstat(opened.fileno()).st_size
         offset = before if before <= size else 0
         if size == offset:

@@ -87,11 +87,11 @@ class Preparer:
         if before is not None and not task.anew and before.hash == digest and before.path == found.path:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, size=size, problems=known)
-        if b"\0" in read.data:
+        text, said = decoded(read.data)
+        if "\0" in text:
             return Prepared(task, after._replace(problem="binary"), [], size=size, problems=("binary",))
         from septet.files.documents import document_of
 
-        text, said = decoded(read.data)
         redacted: Mapping[str, int] = {}
         if self._redactor is not None and self._redact_texts:
             text, redacted = self._redactor.redact(text)
@@ -108,13 +108,15 @@ class Preparer:
             return Prepared(task, None, None, reason=seen)
         renamed = before is not None and before.path != found.path
         after = self._file(task, seen.size, seen.mtime_ns, seen.digest)
-        if before is not None and not task.anew and not renamed and before.hash == seen.digest:
+        # One that was touched may have been changed in the middle, to take something out: it did not grow, so read it.
+        anew = task.anew or renamed or (before is not None and before.size == seen.size)
+        if before is not None and not task.anew and before[3:8] == after[3:8]:
             known = () if before.problem is None else (before.problem,)
             return Prepared(task, after._replace(problem=before.problem), None, problems=known)
         from septet.files.sessions import session_of
 
         # Under another name all chunks have another title.
-        state = None if before is None or task.anew or renamed else before.state
+        state = None if before is None or anew else before.state
         literal = self._chunking.variant == "literal"
         draft = session_of(found, state, self._chunking, self._redactor, literal=literal)
         return Prepared(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from septet.files.pending import SessionFile
 from septet.files.redaction import Redactor
+from septet.files.steady import open_file
 from septet.files.transcripts import Line, Speaker, hear
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def session_of(
     cut = partial(chunk_markdown, tokens=chunking.tokens, overlap=chunking.overlap, variant=chunking.variant)
     made_by = f"{_VERSION}:{chunking.identity}:{redactor.identity if redactor else ''}:{literal}"
     speaker = Speaker(redactor, literal)
-    with open(file.real, "rb") as opened:
+    with open_file(file.real, -1) as opened:
         before = _usable(opened, state, made_by)
         reading = _Reading(opened, before, speaker)
         lines = [*(before.last if before else ()), *reading.new_lines()]
