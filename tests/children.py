@@ -5,6 +5,8 @@ import signal
 import traceback
 from threading import Thread
 
+NOBODY = 65534
+
 
 def forked(task, timeout_s=20):
     """Run a task in a forked child; True when it came to its end in time."""
@@ -58,3 +60,21 @@ class Busy:
             thread.join(60)
         assert not any(thread.is_alive() for thread in self.threads)
         assert not self.faults
+
+
+def as_nobody(task, *folders):
+    """Run a task in a child that has given up being root, whom folders belong to; say whether it came to its end."""
+    for folder in folders:
+        # Those of pytest are private, up to the one that all users share.
+        for parent in (folder, *folder.parents[:3]):
+            parent.chmod(parent.stat().st_mode | 0o755)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+
+    def stepped_down():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        task()
+
+    return forked(stepped_down)

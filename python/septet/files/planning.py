@@ -134,7 +134,8 @@ def plan_of(
             kept += 1
     mentions = [one._replace(chunk=own) for own, draft in zip(ids, drafts) for one in draft.mentions]
     was = [one.columns[0] for one in (*leading, *stored)]
-    return plan._replace(kept=kept, fresh=every != was, mentions=None if leading and not mentions else mentions)
+    fresh = every != was or (before is not None and before.size == files.UNREAD)
+    return plan._replace(kept=kept, fresh=fresh, mentions=None if leading and not mentions else mentions)
 
 
 def _ids(

@@ -11,10 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
 from septet.files.roots import CURATED, MEMORIES, Root, is_memory_path
+from septet.files.steady import mtime_ns_of
 
 Kind = Literal["text", "session"]
 
-__all__ = ["ENDINGS", "REASONS", "Found", "Scan", "Skipped", "found_at", "is_session", "places", "scan"]
+__all__ = ["ENDINGS", "REASONS", "Found", "Scan", "Skipped", "found_at", "is_session", "places", "scan", "unknown_at"]
 
 #: Endings of texts, whatever their case, and of those in the layout ``memory``, as they are.
 ENDINGS = (".md", ".markdown", ".mdx", ".txt", ".rst")
@@ -148,15 +149,32 @@ def found_at(root: Root, path: str) -> Found | None:
     Args:
         path: below the root with forward slashes, as in `Found`, or absolute.
     """
+    return _look_at(root, path)[0]
+
+
+def unknown_at(root: Root, path: str) -> Skipped | None:
+    """Return why nothing can be said of a file that `found_at` does not find; None if it is not there, or left out.
+
+    Args:
+        path: as `found_at` takes it.
+    """
+    found, skipped = _look_at(root, path)
+    unknown = (one for one in skipped if one.reason in ("unreadable", "vanished"))
+    return None if found is not None else next((one for one in unknown if _below(path, one.path) or not one.path), None)
+
+
+def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
+    """Return a file of a root, and what was left out on the way to it."""
     if "\0" in path or not _can_be(path):
-        return None
+        return None, []
     is_folder = os.path.isdir(root.path)
     base = root.path if is_folder else os.path.dirname(root.path)
     # An escape may be one, or part of the name.
     reals = dict.fromkeys(_resolved(os.path.join(base, given)) for given in (path, _unescaped(path)))
     if root.follow_symlinks:
-        found = scan(root).found
-        return next((one for one in found if one.path == path or one.real in reals), None)
+        seen = scan(root)
+        return next((one for one in seen.found if one.path == path or one.real in reals), None), seen.skipped
+    skipped: list[Skipped] = []
     for real in reals:
         search = _Search(root, real)
         if is_folder and _below(real, root.path):
@@ -166,9 +184,10 @@ def found_at(root: Root, path: str) -> Found | None:
         for given in root.paths:
             if not search.found:
                 search.extra(given)
+        skipped += search.skipped
         if search.found:
-            return search.found[0]
-    return None
+            return search.found[0], skipped
+    return None, skipped
 
 
 def places(root: Root) -> list[str]:
@@ -279,9 +298,9 @@ class _Search:
         if stat.S_ISREG(about.st_mode):
             rules = _TREES[tree]
             if is_session(shown) and rules["sessions"]:
-                self._take(Found(shown, real, about.st_size, about.st_mtime_ns, "session"))
+                self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "session"))
             elif _ends(shown, rules["endings"], any_case=rules["any_case"]):
-                self._take(Found(shown, real, about.st_size, about.st_mtime_ns, "text"))
+                self._take(Found(shown, real, about.st_size, mtime_ns_of(about), "text"))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
         elif not stat.S_ISDIR(about.st_mode):

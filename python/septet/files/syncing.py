@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.files.lease import Lease
+from septet.files.matching import adopted, device_at, renamed, surely_gone, why_unknown
 from septet.files.mentions import link_mentions, targets_of
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.report import SkippedFile, SyncReport
-from septet.files.steady import print_of, read_steadily
 from septet.files.storing import erase_files, store_plans
 from septet.files.tracking import Followed
 from septet.storage.store import Store, Writing
@@ -27,9 +27,9 @@ from septet.storage.tables.history import Keeping
 from septet.watch import log
 
 if TYPE_CHECKING:
-    from septet.files.sources import Found
+    from septet.files.sources import Found, Skipped
 
-__all__ = ["Asked", "sync_roots"]
+__all__ = ["Asked", "near", "sync_roots"]
 
 #: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
 #: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
@@ -87,6 +87,14 @@ def sync_roots(
     return report
 
 
+class _Seen(NamedTuple):
+    """What there is on the disk of a root, what was left out, and why nothing can be said of it as a whole."""
+
+    found: Sequence[Found]
+    skipped: Sequence[Skipped]
+    why: str | None
+
+
 class Tally:
     """Counts of a sync, by the names of `SyncReport`."""
 
@@ -131,26 +139,37 @@ class _Run:
         self._problems: list[str] = []
         #: Files that other processes brought in, or that there was no time for.
         self._left = 0
+        with store.reading() as read:
+            self._device = files.device_of(read, followed.number)
 
     def run(self) -> None:
         """Sync the root."""
         of, wanted = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
         if self._asked.paths is not None and not wanted:
             return
-        found, kept, missing = self._look(wanted)
-        if missing:
-            self._problem(f"{of.root.path} is not there: its {self._known_number()} files stay in the vault; "
+        seen = self._look(wanted)
+        rows = [] if seen.why else self._known(seen.found, wanted)
+        tasks, same, gone = self._compared(seen, rows)
+        first, lost = seen, gone
+        if lost:
+            # What was moved while the folders were read may have been in neither of two: gone is what is gone twice.
+            seen = self._look(wanted)
+            tasks, same, gone = self._compared(seen, rows)
+        for one in seen.skipped:
+            self._say(one.path, one.reason)
+        if seen.why:
+            self._problem(f"{of.root.path} {seen.why}: its {self._known_number()} files stay in the vault; "
                           f"forget_root({of.name!r}) removes them")  # fmt: skip
             self._tally.complete = False
             self._note(whole=False)
             return
-        with self._store.reading() as read:
-            known = files.at(read, of.number, wanted) if wanted is not None else None
-            rows = files.of_root(read, of.number) if known is None else list(known.values())
-        tasks, same, gone = self._compared(found, rows, kept)
-        tasks, gone = self._renamed(tasks, gone)
-        self._tally.add("files_seen", len(found))
-        self._tally.add("files_unchanged", same)
+        tasks, gone = renamed(tasks, gone)
+        gone = surely_gone(gone, lost, first.found, seen.found) if gone else gone
+        self._tally.add("files_seen", len(seen.found))
+        self._tally.add("files_unchanged", len(same))
+        for row in same:
+            if row.problem is not None:
+                self._say(row.path, row.problem)
         self._erase(gone)
         self._bring(tasks)
         self._tally.add("files_left", self._left)
@@ -159,65 +178,48 @@ class _Run:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def _look(self, wanted: Sequence[str] | None) -> tuple[list[Found], list[str], bool]:
-        """Return the files that are there, the paths below which nothing is known, and whether the root is gone."""
-        from septet.files.sources import found_at, scan
+    def _look(self, wanted: Sequence[str] | None) -> _Seen:
+        """Look at the disk."""
+        from septet.files.sources import found_at, scan, unknown_at
 
         root = self._of.root
-        if wanted is not None:
-            there = [one for path in wanted if (one := found_at(root, path)) is not None]
-            # Without its folder every file of it is gone from sight.
-            missing = len(there) < len(wanted) and scan(root._replace(exclude=("*",))).missing
-            return there, [], missing
-        seen = scan(root)
-        kept = [one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")]
-        self._tally.skipped += (SkippedFile(one.path, one.reason, self._of.name) for one in seen.skipped)
-        return seen.found, kept, seen.missing
+        if wanted is None:
+            found, skipped = scan(root)[:2]
+        else:
+            there = {path: found_at(root, path) for path in wanted}
+            found = [one for one in there.values() if one is not None]
+            skipped = [left for path, one in there.items() if one is None and (left := unknown_at(root, path))]
+        why: str | None = None
+        if not found or len(found) < len(wanted or ()):
+            why = why_unknown(root.path, None if self._asked.force else self._device)
+        whole = next((one for one in skipped if one.reason == "unreadable" and not one.path), None)
+        if whole is not None and why is None:
+            why = f"cannot be read ({whole.detail})"
+        return _Seen(found, skipped, why)
 
-    def _compared(
-        self, found: Iterable[Found], rows: Iterable[FileRow], kept: Sequence[str]
-    ) -> tuple[list[Task], int, list[FileRow]]:
-        """Return the files to be read, how many are as the vault has them, and those that are gone."""
+    def _known(self, found: Sequence[Found], wanted: Sequence[str] | None) -> list[FileRow]:
+        """Return the files of the vault; at the first sync those, too, of which an import brought chunks."""
+        with self._store.reading() as read:
+            if wanted is not None:
+                return list(files.at(read, self._of.number, wanted).values())
+            rows = files.of_root(read, self._of.number)
+        return rows if rows or self._of.stored else adopted(self._store, self._of, found)
+
+    def _compared(self, seen: _Seen, rows: Iterable[FileRow]) -> tuple[list[Task], list[FileRow], list[FileRow]]:
+        """Return the files to be read, those that are as the vault has them, and those that are gone."""
         known = {row.path: row for row in rows}
         anew = self._asked.force or self._of.is_read_otherwise
-        tasks, same = [], 0
-        for one in found:
+        tasks, same = [], []
+        for one in seen.found:
             row = known.pop(one.path, None)
-            if (
-                row is None
-                or anew
-                or row[5] != one.size
-                or row[6] != one.mtime_ns
-                or row.kind != one.kind
-                or _near(row)
-            ):
+            if row is None or anew or row[5] != one.size or row[6] != one.mtime_ns or row.kind != one.kind or near(row):
                 tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
-                continue
-            same += 1
-            if row.problem is not None:
-                self._say(one.path, row.problem)
+            else:
+                same.append(row)
+        kept = [one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")]
         below = tuple(f"{path}/" for path in kept)
         gone = [row for path, row in known.items() if not (path in kept or path.startswith(below) or "" in kept)]
         return tasks, same, gone
-
-    def _renamed(self, tasks: list[Task], gone: list[FileRow]) -> tuple[list[Task], list[FileRow]]:
-        """Give files that appeared the rows of files that vanished, where their bytes are the same."""
-        sizes = {row.size for row in gone if row.size}
-        by_hash: dict[tuple[str, str | None], list[FileRow]] = {}
-        for row in gone:
-            by_hash.setdefault((row.kind, row.hash), []).append(row)
-        made, taken = [], set()
-        for task in tasks:
-            if task.before is None and task.found.size in sizes:
-                rows = by_hash.get((task.found.kind, _hash_of(task.found)), [])
-                if rows:
-                    name = task.found.path.rpartition("/")[2]
-                    row = min(rows, key=lambda one: (one.path.rpartition("/")[2] != name, one.path))
-                    rows.remove(row)
-                    taken.add(row.file)
-                    task = task._replace(before=row)
-            made.append(task)
-        return made, [row for row in gone if row.file not in taken]
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -293,7 +295,7 @@ class _Run:
             try:
                 plan = plan_of(
                     one.task.before, one.after, own[one.keep :], one.drafts, self._of.given,
-                    mtime=one.task.found.mtime_ns / 1e9, leading=own[: one.keep],
+                    mtime=one.after.mtime_ns / 1e9, leading=own[: one.keep],
                 )  # fmt: skip
             except ValueError as fault:
                 # What the fields of an entry cannot hold, such as a title of control characters alone.
@@ -346,6 +348,8 @@ class _Run:
         problem = "; ".join(self._problems) or None
         with self._store.bookkeeping() as write:
             files.note_root(write, self._of.number, self._clock() if whole else None, identity, problem)
+            if whole and (device := device_at(self._of.root.path)) not in (None, self._device):
+                files.set_device(write, self._of.number, device)
 
     def _late(self) -> bool:
         return self._asked.deadline is not None and time.monotonic() >= self._asked.deadline
@@ -355,17 +359,7 @@ class _Run:
 _COUNTED: Mapping[str, str] = {"moves": "moved", "gone": "removed"}
 
 
-def _near(row: FileRow) -> bool:
+def near(row: FileRow) -> bool:
     """Say whether a file may have changed in the tick in which it was read."""
     window = NEAR_S if row.mtime_ns % 1_000_000_000 else NEAR_COARSE_S
     return bool(row.synced_at - window < row.mtime_ns / 1e9)
-
-
-def _hash_of(found: Found) -> str | None:
-    from hashlib import sha256
-
-    if found.kind == "session":
-        seen = print_of(found.real)
-        return None if isinstance(seen, str) else seen.digest
-    read: Any = read_steadily(found.real)
-    return None if isinstance(read, str) else sha256(read.data).hexdigest()

@@ -55,10 +55,12 @@ class Synced:
 
         The folder is remembered with its options. Each of its files is an entry for each of its chunks, of kind
         ``chunk``, with the file's id as ``parent``, the folder's name as ``source`` and its lines as ``span``. Files
-        are compared by size and time, and read where these differ; only what has changed is made into chunks. A chunk
-        whose text stays keeps its id, links, feedback and vector, also when its file is renamed. What is deleted on the
-        disk is erased here. Each transaction holds whole files, so no search sees half of one. One sync of a vault runs
-        at a time, in all processes; who waited for another is not kept longer than for a look at the disk.
+        are compared by size and time, and read where these differ (``force=True`` finds a change that keeps both); only
+        what has changed is made into chunks. A chunk whose text stays keeps its id, links, feedback and vector, also
+        when its file is renamed. What is deleted on the disk is erased here; what cannot be read stays, and so does all
+        of a folder that is not there, or that is empty and on another file system than before. Each transaction holds
+        whole files, so no search sees half of one. One sync of a vault runs at a time, in all processes; who waited for
+        another is not kept longer than for a look at the disk.
 
         A chunk that is changed by `update` becomes what its file says when the file changes; one that is deleted comes
         back then. ``force=True`` does so at once.

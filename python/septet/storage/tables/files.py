@@ -13,6 +13,7 @@ from septet.storage.tables.entries import EntryRow
 
 __all__ = [
     "COMPARED",
+    "UNREAD",
     "ChunkRow",
     "FileRow",
     "Mentioned",
@@ -24,6 +25,7 @@ __all__ = [
     "chunks_of",
     "count_chunks",
     "count_files",
+    "device_of",
     "file_ids_taken",
     "first_chunk",
     "folded",
@@ -38,11 +40,13 @@ __all__ = [
     "of_root",
     "others_with",
     "own_links",
+    "owners_of",
     "put",
     "remove",
     "remove_root",
     "roots",
     "rows_of",
+    "set_device",
     "set_mentions",
     "set_options",
     "stem_of",
@@ -52,6 +56,8 @@ __all__ = [
 
 #: The kind of the entries that files are made of.
 CHUNK = "chunk"
+#: The size of a file that was not read yet: its chunks came from somewhere else.
+UNREAD = -1
 
 
 class RootRow(NamedTuple):
@@ -157,6 +163,22 @@ def note_root(write: Writing, root: int, synced_at: float | None, identity: str 
 def remove_root(write: Writing, root: int) -> None:
     """Remove a root whose files were removed."""
     write.sql.execute("DELETE FROM roots WHERE root = ?", (root,))
+    write.sql.execute("DELETE FROM meta WHERE key = ?", (_device_key(root),))
+
+
+def device_of(read: Reading | Writing, root: int) -> int | None:
+    """Return on which file system a root was when it was last synced."""
+    found = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
+    return None if found is None else int(found[0])
+
+
+def set_device(write: Writing, root: int, device: int) -> None:
+    """Note on which file system a root is."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_device_key(root), str(device)))
+
+
+def _device_key(root: int) -> str:
+    return f"device:{root}"
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -237,6 +259,16 @@ def chunks_of(read: Reading | Writing, ids: Sequence[str]) -> dict[str, list[Chu
     for row, *values in read.sql.execute(sql, (json.dumps(list(ids)),)):
         found.setdefault(values[place], []).append(ChunkRow(row, tuple(values)))
     return found
+
+
+def owners_of(read: Reading | Writing, source: str) -> dict[str, str]:
+    """Return by path the ids of files that the vault does not have, but chunks of, with this source."""
+    sql = (
+        "SELECT e.path, min(e.parent) FROM entries e WHERE e.source = ? AND e.live AND e.path IS NOT NULL "
+        f"AND e.kind = '{CHUNK}' AND e.parent GLOB 'file-*' "
+        "AND NOT EXISTS (SELECT 1 FROM files f WHERE f.id = e.parent) GROUP BY e.path"
+    )
+    return dict(read.sql.execute(sql, (source,)).fetchall())
 
 
 def count_files(read: Reading | Writing, root: int) -> int:

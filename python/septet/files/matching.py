@@ -1,0 +1,119 @@
+"""Which files of a vault the files on the disk are: those that were renamed, and those that came with an import."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from septet.files.preparing import Task
+from septet.files.steady import print_of, read_steadily
+from septet.storage.store import Store
+from septet.storage.tables import files
+from septet.storage.tables.files import FileRow
+
+if TYPE_CHECKING:
+    from septet.files.sources import Found
+    from septet.files.tracking import Followed
+
+__all__ = ["adopted", "device_at", "renamed", "surely_gone", "why_unknown"]
+
+
+def why_unknown(path: str, device: int | None) -> str | None:
+    """Return why nothing can be said of what a root holds; None if what is not there now is gone.
+
+    Args:
+        path: of the root.
+        device: of the file system that it was on when it was last synced; None if that is not known.
+    """
+    try:
+        about = os.stat(path)
+        if not stat.S_ISDIR(about.st_mode):
+            return None
+        with os.scandir(path) as inside:
+            is_empty = next(inside, None) is None
+    except (FileNotFoundError, NotADirectoryError):
+        return "is not there"
+    except OSError as fault:
+        return f"cannot be read ({fault.strerror or fault})"
+    if is_empty and device is not None and about.st_dev != device:
+        return "is empty, and on another file system than before: mount what it was on, or sync with force=True"
+    return None
+
+
+def device_at(path: str) -> int | None:
+    """Return the number of the file system that a root is on; None if it is not there."""
+    try:
+        return os.stat(path).st_dev
+    except OSError:
+        return None
+
+
+def renamed(tasks: Iterable[Task], gone: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
+    """Give files that appeared the rows of files that vanished, where their bytes are the same."""
+    sizes = {row.size for row in gone if row.size}
+    by_hash: dict[tuple[str, str | None], list[FileRow]] = {}
+    for row in gone:
+        by_hash.setdefault((row.kind, row.hash), []).append(row)
+    made: list[Task] = []
+    taken: set[int] = set()
+    for task in tasks:
+        if task.before is None and task.found.size in sizes:
+            digest = _hash_of(task.found)
+            if digest is None:
+                # It may be any of them: the next sync can tell.
+                taken.update(row.file for row in gone if row.size == task.found.size)
+            rows = by_hash.get((task.found.kind, digest), [])
+            if rows:
+                name = task.found.path.rpartition("/")[2]
+                row = min(rows, key=lambda one: (one.path.rpartition("/")[2] != name, one.path))
+                rows.remove(row)
+                taken.add(row.file)
+                task = task._replace(before=row)
+        made.append(task)
+    return made, [row for row in gone if row.file not in taken]
+
+
+def surely_gone(
+    gone: Iterable[FileRow], lost: Iterable[FileRow], first: Iterable[Found], second: Iterable[Found]
+) -> list[FileRow]:
+    """Return those files that two looks at the disk have missed, and that cannot be what only the first of them saw.
+
+    Args:
+        gone: files that the second look has missed.
+        lost: files that the first one has missed.
+        first: what the first look found.
+        second: what the second one found.
+    """
+    twice, there = {row.file for row in lost}, {one.path for one in second}
+    passing = {one.size for one in first if one.path not in there}
+    return [row for row in gone if row.file in twice and row.size not in passing]
+
+
+def _hash_of(found: Found) -> str | None:
+    if found.kind == "session":
+        seen = print_of(found.real)
+        return None if isinstance(seen, str) else seen.digest
+    read = read_steadily(found.real)
+    return None if isinstance(read, str) else sha256(read.data).hexdigest()
+
+
+def adopted(store: Store, of: Followed, found: Iterable[Found]) -> list[FileRow]:
+    """Make files of chunks that an import brought, where the file is on the disk, and return them: to be read anew.
+
+    Chunks of files that are not on this disk stay as they came.
+    """
+    with store.reading() as read:
+        owners = files.owners_of(read, of.name)
+    there = {one.path: one for one in found if one.path in owners}
+    if not there:
+        return []
+    with store.bookkeeping() as write:
+        if not files.has_root(write, of.number):
+            return []
+        for path in there.keys() - files.at(write, of.number, list(there)).keys():
+            row = FileRow(0, owners[path], of.number, path, there[path].kind, files.UNREAD, 0, "", "{}", 0.0, None)
+            files.put(write, row)
+        return list(files.at(write, of.number, list(there)).values())
