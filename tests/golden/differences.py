@@ -143,6 +143,8 @@ CHOICES: Mapping[str, str] = {
     "it is embedded anew when the file is renamed; the recorded system embeds texts without any title.",
     "words-are-kept": "What words found is raised to the least score, so that it never drops them; the recorded "
     "systems drop them, always or where something else reaches that score.",
+    "late-vectors-are-estimated": "While a chunk has no vector yet, its cosine is estimated from its words; the "
+    "recorded systems count it 0, so that whatever has a vector comes before it.",
     "coverage-is-no-score": "Words count by BM25 alone; the newest recorded version adds the share of the query's "
     "words, their density, and a bonus for every text of more than a few words.",
     "importance-as-given": "An importance between two whole numbers counts as it is; the recorded one is rounded down.",

@@ -12,6 +12,7 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
+from septet import Vault
 from septet.errors import ProfileError
 from septet.files.chunking import Chunking
 from septet.files.documents import document_of
@@ -232,6 +233,22 @@ def test_projects_multiply_as_recorded(case: Mapping[str, Any]) -> None:
     made = {"vector": [row], "keyword": [], "vectorWeight": 1.0, "textWeight": 0.0, "activeProjectKeys": case["active"]}
     _, scores = ranked(made)
     assert scores["a.md", 1] == pytest.approx(0.5 * case["multiplier"], abs=1e-12)
+
+
+@differs("late-vectors-are-estimated")
+@pytest.mark.parametrize("embedded", [0, 1, 15, 30])
+def test_a_chunk_without_a_vector_stands_where_its_words_put_it(embedded: int) -> None:
+    with Vault(":memory:", profile="markdown-memory") as vault:
+        for i in range(30):
+            vector = [1.0, 0.1 * i] if i < embedded else None
+            vault.add(id=f"e{i}", title="note", description=f"a note about ducks, number n{i}", vector=vector)
+        for i in range(0, 30, 7):
+            found = vault.search(f"note about ducks number n{i}", query_vector=[1.0, 0.1 * i])
+            assert found.ids[0] == f"e{i}"
+            known = found[0].raw["cosine"]
+            assert (known is None) == (i >= embedded)
+            if known is not None:
+                assert found[0].score == pytest.approx(0.7 * known + found[0].breakdown["text"])
 
 
 def test_every_recorded_section_is_compared() -> None:

@@ -5,7 +5,7 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 
 from __future__ import annotations
 
-from septet.ranking.fusion import Clamp, Col, Estimate, Found, Saturate, Scale, Sum, Term
+from septet.ranking.fusion import Clamp, Col, Estimate, Expression, Found, Saturate, Scale, Sum, Term
 from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
 __all__ = [
@@ -110,6 +110,11 @@ def _scaled(column: str) -> Scale:
     return Scale.known(scale=Col.known(col=column))
 
 
+def _estimated(by: Expression) -> Estimate:
+    """Return the cosine, and where a vector has not come yet what one would be expected by words from 0 to 1."""
+    return Estimate.known(estimate=Col.known(col="cosine"), by=by, intercept=0.40, slope=2.91, doubt=5.0)
+
+
 _WORDS = Sum.known(
     sum=(
         Term.known(weight=_BM25, of=_scaled("bm25")),
@@ -130,10 +135,7 @@ SEPTET = Profile.known(
         **SEVEN_SIGNALS.signals,
         "semantic": _WORDS,
         # Cosine counted from -1: safe where the model does not know the language and all cosines are low.
-        "vector": Scale.known(
-            scale=Estimate.known(estimate=Col.known(col="cosine"), by=_WORDS, intercept=0.40, slope=2.91, doubt=5.0),
-            shift=1.0,
-        ),
+        "vector": Scale.known(scale=_estimated(_WORDS), shift=1.0),
     },
     weights={
         "text": dict(SEVEN_SIGNALS.weights["text"]),
@@ -156,9 +158,15 @@ SEPTET = Profile.known(
 MARKDOWN_MEMORY = Profile.known(
     name="markdown-memory",
     description="The documented search of a Markdown memory: 0.7 cosine + 0.3 BM25 as x / (1 + x), from 0.35 on, six "
-    "results. What words found never falls under 0.35, and files that are named come first.",
+    "results. What words found never falls under 0.35, cosines of what has no vector yet are estimated, and files that "
+    "are named come first.",
     text=TextRules.known(match="all", stop_words="keep", grams=True, snippet="start", snippet_chars=700, typos=False),
-    signals={"vector": Col.known(col="cosine"), "text": Saturate.known(saturate=Col.known(col="bm25"))},
+    signals={
+        # Where all chunks have vectors this is the cosine. While some have none yet, a cosine of 0 would put what words
+        # find of them behind whatever has a vector.
+        "vector": _estimated(_scaled("bm25")),
+        "text": Saturate.known(saturate=Col.known(col="bm25")),
+    },
     weights={"text": {"vector": 0.0, "text": 1.0}, "hybrid": {"vector": 0.7, "text": 0.3}},
     missing="zero",
     floor=Found.known(found=Col.known(col="bm25")),
