@@ -91,6 +91,14 @@ CHOICES: Mapping[str, str] = {
     "yes to all of these.",
     "network-errors-are-tried-again": "A broken connection and a timeout pass as a 503 does; the recorded systems give "
     "up at once.",
+    "a-used-up-quota-is-final": "A quota that is used up is not tried again, whatever the message says besides; the "
+    "recorded system tries again whatever has 429 in its words.",
+    "auto-takes-no-fallback": "`auto` chooses among what is configured and takes no fallback; the recorded system "
+    "passes over one that is given with it.",
+    "nothing-is-sent-unasked": "Without a configuration nothing is embedded; the recorded default is the first "
+    "provider whose key is there.",
+    "one-voyage-model": "Voyage's default is that of the first recorded system, voyage-3.5; another one has "
+    "voyage-4-large, and no default can be both.",
     "vectors-in-base64": "OpenAI and Voyage are asked for vectors in base64, a quarter of the size; the recorded "
     "requests name no format.",
     "nothing-is-cut-in-silence": "Voyage is told to refuse a text that is too long, which is then embedded in pieces; "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,22 @@ import pytest
 from doubles import Letters
 from golden.differences import differs
 from golden.loader import other_recording
-from septet import EmbeddingOptions, EmbeddingRefused, EmbeddingUnavailable, Vault, embedder_from, top_k
+from septet import (
+    EmbeddingConfigError,
+    EmbeddingOptions,
+    EmbeddingRefused,
+    EmbeddingUnavailable,
+    Vault,
+    embedder_from,
+    top_k,
+)
 from septet.embedding.choose import configured
 from septet.embedding.config import config_of
+from septet.embedding.pipeline import MAX_FAILURES
 from septet.embedding.providers.gemini import GeminiFormat
 from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
 from septet.embedding.providers.requests import estimate_tokens, group, pieces, split_bytes
+from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.embedding.rows import finish, matrix_of, unit_rows
 from septet.embedding.transport.calls import Answer, json_call
 from septet.embedding.transport.faults import Fault, fault_of
@@ -25,6 +37,7 @@ MATH = other_recording("openclaw-vector-math")["groups"]
 BATCHES = other_recording("openclaw-embedding-batches")["cases"]
 LIMITS = other_recording("openclaw-embedding-limits")["cases"]
 CHOICE = other_recording("openclaw-provider-selection")
+SETTINGS = other_recording("openclaw-config")["cases"]
 ERRORS = other_recording("openclaw-error-classes")["cases"]
 LORE = other_recording("lore-embed-batching")
 
@@ -119,75 +132,133 @@ def test_limits_are_the_recorded_ones_and_count_tokens(case):
     assert len(found) <= len(case["parts"]) - 1
 
 
-def judged(message: str) -> Fault:
+#: Words of recorded messages that stand for an answer, and its status; a number of three digits is one itself.
+SAID = {
+    "insufficient_quota": 429,
+    "rate_limit": 429,
+    "rate limit": 429,
+    "too many requests": 429,
+    "exhausted": 429,
+    "cloudflare": 520,
+}
+#: Statuses that pass here too: a timeout, and a conflict.
+ALSO_PASSING = {408, 409}
+
+
+def status_of(message: str) -> int | None:
+    """Return the status of the answer that stands behind a recorded message; None for no answer.
+
+    Without one are connections, timeouts, the state of a batch job, and a missing key.
+    """
+    numbers = [int(number) for number in re.findall(r"\b[45]\d\d\b", message)]
+    return numbers[0] if numbers else next((code for word, code in SAID.items() if word in message.lower()), None)
+
+
+def has_no_quota(message: str) -> bool:
+    return "insufficient_quota" in message
+
+
+def judged(message: str, status: int) -> Fault:
     """Return what Septet makes of the answer that stands behind a recorded message."""
-    status = next((int(word) for word in message.split() if word.isdigit()), 429)
-    bodies = {
-        "insufficient_quota": {"error": {"message": message, "code": message}},
-        "rate_limit_exceeded": {"error": {"message": message, "code": message}},
-        "Resource has been exhausted": {"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}},
-    }
-    body = json_call("", bodies.get(message, {"error": {"message": message}})).body
+    code = "insufficient_quota" if has_no_quota(message) else None
+    body = json_call("", {"error": {"message": message, "code": code}}).body
     fault = fault_of(Answer(status, {}, body), 0.0)
     assert fault is not None
     return fault
 
 
-#: Recorded messages that stand for no HTTP answer: connections, a timeout, a batch job's state, a missing key.
-NO_ANSWER = {"ECONNRESET", "timed out", "gemini batch x FAILED: y", "No API key found for provider"}
-
-
 @pytest.mark.parametrize("case", ERRORS, ids=lambda c: c["message"])
 @differs("network-errors-are-tried-again")
+@differs("a-used-up-quota-is-final")
 def test_answers_are_tried_again_as_recorded(case):
-    if case["message"] in NO_ANSWER:
+    message, status = case["message"], status_of(case["message"])
+    if status is None:
         # Connections and timeouts are tried again here: the unit tests of the retries show it.
         assert not case["retryable"]
+    elif has_no_quota(message):
+        assert not judged(message, status).passing
     else:
-        assert judged(case["message"]).passing == case["retryable"]
+        assert judged(message, status).passing == (case["retryable"] or status in ALSO_PASSING)
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=lambda c: c["message"])
 @differs("every-failure-falls-back")
 def test_whatever_keeps_a_provider_from_embedding_leads_to_the_next_one(case):
-    message = case["message"]
+    message, status = case["message"], status_of(case["message"])
     first, second = Letters("first"), Letters("second", 16)
-    passing = message in NO_ANSWER or judged(message).passing
-    status = None if message in NO_ANSWER else judged(message).status
+    passing = status is None or judged(message, status).passing
     kind = EmbeddingUnavailable if passing else EmbeddingRefused
-    first.script.extend([kind(message, status=status)] * 2)
+    first.script.extend([kind(message, status=status)] * (2 * MAX_FAILURES))
     chain: list[Any] = [first, second]
     if message.startswith("No API key"):
         chain[0] = {"provider": "openai", "apiKeyEnv": "SEPTET_NO_SUCH_KEY"}
     with Vault(":memory:", embedder=chain, embedding_options=EmbeddingOptions(automatic=False)) as vault:
-        vault.add(title="red apples")
+        vault.add_many({"title": f"apples {n}"} for n in range(MAX_FAILURES))
         report = vault.embed()
     fell_back = report.model == "test/second" and report.complete
     assert fell_back and report.notes[0].code == "embedding_fallback"
-    if case["fallback"]:
-        assert fell_back is case["fallback"]
+    assert fell_back or not case["fallback"]
+
+
+def expected(provider: str, model: str, given: str | None = None) -> tuple[str, str]:
+    """Return a recorded provider with its model; that of Voyage is ours unless it was given."""
+    return provider, model if given or provider != "voyage" else VOYAGE_MODEL
+
+
+def config_of_case(provider: str, fallback: str) -> dict[str, Any]:
+    """Return the recorded configuration as ours: ``auto`` takes no fallback."""
+    ways = [] if fallback == "none" or provider == "auto" else [{"provider": fallback}]
+    return {"provider": provider, "fallback": ways}
 
 
 @pytest.mark.parametrize("case", CHOICE["cases"], ids=lambda c: c["name"])
 @differs("one-space-a-model")
-def test_a_provider_is_chosen_as_recorded(case):
+@differs("auto-takes-no-fallback")
+@differs("one-voyage-model")
+def test_a_provider_is_chosen_as_recorded(case, monkeypatch):
+    monkeypatch.delenv("SEPTET_MODEL", raising=False)
     variables = {"openai": "OPENAI_API_KEY", "google": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY"}
     environment = {variables[name]: "k" for name in case["keysPresent"]}
-    config = {"provider": case["provider"]}
-    if case["fallback"] != "none" and case["provider"] != "auto":
-        config["fallback"] = [{"provider": case["fallback"]}]
     recorded = case["result"]
+    if case["provider"] == "auto" and case["fallback"] != "none":
+        with pytest.raises(EmbeddingConfigError, match="cannot be combined with fallback"):
+            embedder_from({"provider": "auto", "fallback": case["fallback"]}, environment=environment)
+    config = config_of_case(case["provider"], case["fallback"])
     links = configured(config_of(config), environment=environment)
     ready = [link.embedder for link in links if link.embedder is not None]
     if "error" in recorded:
         assert not ready
         said = " ".join(str(link.fault) for link in links)
-        tried = variables if case["provider"] == "auto" else [case["provider"], case["fallback"]]
-        assert all(variables[name.replace("gemini", "google")] in said for name in tried if name != "none")
+        tried = ("openai", "gemini", "voyage") if case["provider"] == "auto" else (case["provider"], case["fallback"])
+        wanted = [variables.get(name.replace("gemini", "google")) for name in tried]
+        assert all(name in said for name in wanted if name is not None)
         return
-    assert (ready[0].provider, ready[0].model) == (recorded["provider"], recorded["model"])
+    assert (ready[0].provider, ready[0].model) == expected(recorded["provider"], recorded["model"])
     failed = None if links[0].embedder is not None else links[0].name
     assert (failed or "").partition("/")[0] == (recorded["fallbackFrom"] or "")
+
+
+@pytest.mark.parametrize("case", SETTINGS, ids=lambda c: json.dumps(c["input"]))
+@differs("nothing-is-sent-unasked")
+def test_providers_models_and_fallbacks_have_the_recorded_defaults(case):
+    given, recorded = case["input"], case["output"]
+    if recorded is None or recorded["provider"] == "local" or recorded["fallback"] == "local":
+        # A local model has no default here either: its folder is named.
+        assert recorded is None or not recorded["model"] or given.get("model") or recorded["provider"] != "local"
+        return
+    provider, model = recorded["provider"], given.get("model")
+    keys = dict.fromkeys(("OPENAI_API_KEY", "GEMINI_API_KEY", "VOYAGE_API_KEY"), "k")
+    config = {**config_of_case(provider, recorded["fallback"]), **({"model": model} if model else {})}
+    if provider == "auto":
+        # Without a block nothing is embedded; `auto` takes no model, since it may become any provider's.
+        assert given.get("provider", "auto") == "auto" and config_of({}).provider == "none"
+        assert config_of({"provider": "auto"}).model is None and (model or not recorded["model"])
+        return
+    links = configured(config_of(config), environment=keys)
+    assert links[0].embedder is not None
+    assert (links[0].embedder.provider, links[0].embedder.model) == expected(provider, recorded["model"], model)
+    others = [] if recorded["fallback"] in ("none", provider) else [recorded["fallback"]]
+    assert [(link.name or "").partition("/")[0] for link in links[1:]] == others
 
 
 @pytest.mark.parametrize("case", CHOICE["localAutoSelect"], ids=lambda c: c["modelPath"])

@@ -31,6 +31,22 @@ def test_no_key_address_or_header_of_the_first_reaches_the_second(tmp_path, monk
     assert "sk-of-the-first" not in said
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 5, 20])
+@pytest.mark.parametrize("provider", ["openai", "voyage", "gemini"])
+def test_a_wrong_key_is_no_matter_of_the_texts(tmp_path, provider, count):
+    # Gemini answers 400, as it does to a malformed text.
+    with EmbeddingServer(keys=("another",)) as one, EmbeddingServer() as two:
+        first = {"provider": provider, "model": "m", "baseUrl": f"{one.url}/v1", "apiKey": "wrong"}
+        if provider == "gemini":
+            first["baseUrl"] = f"{one.url}/v1beta"
+        config = {**first, "fallback": [{"provider": "ollama", "model": "n", "baseUrl": two.url}]}
+        with Vault(tmp_path / "v.db", embedder=config, embedding_options=BY_HAND) as vault:
+            fill(vault, count)
+            report = vault.embed()
+            assert (report.model, report.embedded) == ("ollama/n", count) and "key" in report.notes[0].cause
+        assert sum(b"title" in request.body for request in one.requests) == 1
+
+
 def test_a_strict_configuration_refuses_another_model(tmp_path):
     ways = [{"provider": "ollama", "model": "b"}]
     config = {"provider": "ollama", "model": "a", "fallback": ways}

@@ -17,6 +17,8 @@ __all__ = ["AnswerTooLarge", "Fault", "Garbled", "InputTooLong", "fault_of", "pa
 
 _PASSING = frozenset({408, 409, 429})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+#: Reasons of Gemini, which answers 400 to a wrong key as it does to a malformed text.
+_WRONG_KEY = frozenset({"API_KEY_INVALID", "API_KEY_EXPIRED"})
 _TOO_LONG = re.compile(
     r"context length|input length|too (?:long|large|many)|max(?:imum)? allowed|at most \d|batch size"
     r"|tokens per|exceeds? the (?:context|maximum|limit)",
@@ -44,6 +46,7 @@ class Fault:
     """What is wrong, and what to do about it.
 
     Attributes:
+        status: the answer's; 401 for a key that was refused with another one.
         passing: a retry may help.
         quota: this key has no quota left; another one may.
         limited: the provider limits the rate of this key.
@@ -98,7 +101,7 @@ def fault_of(answer: Answer, now: float) -> Fault | None:
         passing = advice == "true"
     return Fault(
         f"answered {status}{f': {said}' if said else ''}{_advice(status, quota, said)}",
-        status=status,
+        status=status if _WRONG_KEY.isdisjoint(_reasons(body)) else 401,
         passing=passing and not quota,
         quota=quota,
         limited=status == 429 and not over_rate,
@@ -183,12 +186,22 @@ def _wait_s(headers: Mapping[str, str], body: Any, now: float) -> float | None:
     return next(_retry_info(body), None)
 
 
-def _retry_info(body: Any) -> Iterator[float]:
-    """Yield the waits in ``google.rpc.RetryInfo`` details, written as ``27s``."""
+def _details(body: Any) -> list[Mapping[str, Any]]:
+    """Return the details of Google's errors."""
     error = body.get("error") if isinstance(body, Mapping) else None
     details = error.get("details") if isinstance(error, Mapping) else None
-    for detail in details if isinstance(details, list) else []:
-        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+    return [one for one in details if isinstance(one, Mapping)] if isinstance(details, list) else []
+
+
+def _reasons(body: Any) -> Iterator[str]:
+    """Yield the reasons in ``google.rpc.ErrorInfo`` details."""
+    yield from (one["reason"] for one in _details(body) if isinstance(one.get("reason"), str))
+
+
+def _retry_info(body: Any) -> Iterator[float]:
+    """Yield the waits in ``google.rpc.RetryInfo`` details, written as ``27s``."""
+    for detail in _details(body):
+        delay = detail.get("retryDelay")
         seconds = _number(delay[:-1]) if isinstance(delay, str) and delay.endswith("s") else None
         if seconds is not None:
             yield seconds
