@@ -74,7 +74,7 @@ EMBEDDING_FLOORS = (
     {"providers", "local", "function", "fallback"},
     {"choose", "pipeline"},
     {"chain"},
-    {"automatic", "batch", "options"},
+    {"automatic", "ahead", "batch", "options"},
     {"query"},
     {"embeddings"},
     {"attach", "__init__"},

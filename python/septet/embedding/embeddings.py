@@ -185,6 +185,20 @@ class Embeddings:
         log_report(report, self._store.path)
         return report
 
+    def run_ahead(self, stopped: Callable[[], bool]) -> Tally | None:
+        """Embed what is staged, where texts are embedded automatically; None where they are not.
+
+        Raises:
+            StoreError: the store cannot be read or written.
+        """
+        if self._automatic is None or not self._options.automatic:
+            return None
+        # Loaded only when chunks are made anew.
+        from septet.embedding.ahead import embed_staged
+
+        with self._automatic.lock:
+            return embed_staged(self._pipeline, stopped=stopped)
+
     def _run_batch_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
         from septet.embedding.batch.jobs import batch_jobs_of
 

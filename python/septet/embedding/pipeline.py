@@ -118,7 +118,7 @@ class Pipeline:
         total = self.prepare(tally, begin=begin)
         try:
             for batch in self._batches(tally, owner, stopped, skip) if tally.stopped_by is None else ():
-                self._fill(tally, batch)
+                self.fill(tally, batch)
                 if progress is not None:
                     progress(tally.done, max(total, tally.done))
                 if tally.stopped_by is not None:
@@ -192,19 +192,21 @@ class Pipeline:
                 continue
             after = page[-1][0]
             free = [key for key, _ in page if not (key in claimed or key in tally.failed or key in skip)]
-            mine = set(self._claim(tally, owner, free) if free else ())
+            mine = set(self.claim(tally, owner, free) if free else ())
             if mine:
                 found = True
                 yield [(key, text) for key, text in page if key in mine]
 
-    def _claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
+    def claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
+        """Claim texts by hash, and return those that are this owner's to embed."""
         with self.store.bookkeeping() as write:
             now = self.clock()
             mine = claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
             # Another process may have stored their vectors and released its claim since they were read.
             return texts.lacking(write, self.space(write, tally), mine)
 
-    def _fill(self, tally: Tally, batch: HashedTexts) -> None:
+    def fill(self, tally: Tally, batch: HashedTexts) -> None:
+        """Store the vectors of claimed texts, from the cache or the provider."""
         uncached = self.fill_from_cache(tally, batch)
         if uncached and tally.stopped_by is None:
             self._request(tally, uncached)

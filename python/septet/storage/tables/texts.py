@@ -49,6 +49,8 @@ PAGE_ROWS = 5_000
 State: TypeAlias = Literal["filling", "active", "standby", "left"]
 
 _SPACE = "SELECT space, model, dimensions, keyed_by, 0 FROM spaces WHERE keyed_by = 'text'"
+#: Of vectors that describe nothing: chunks made anew have theirs before they are entries.
+_NO_TEXT = "key NOT IN (SELECT text_hash FROM entries WHERE live UNION ALL SELECT text_hash FROM staged)"
 
 
 class TextSpace(NamedTuple):
@@ -249,8 +251,7 @@ def embedded(read: Reading, space: Space, *, over_bytes: int, after: str, limit:
 def forget(write: Writing, space: Space, keys: Sequence[str]) -> None:
     """Remove the vectors of texts from a space, and those of texts that no entry has any more."""
     write.sql.execute(
-        "DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) "
-        "OR key NOT IN (SELECT text_hash FROM entries WHERE live))",
+        f"DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) OR {_NO_TEXT})",
         (space.space, json.dumps(list(keys))),
     )
     _note_removal(write, space)
@@ -270,8 +271,7 @@ def left_spaces(read: Reading) -> list[Space]:
 def drop_orphans(write: Writing) -> int:
     """Remove the vectors of texts that no entry has any more and return how many there were."""
     return write.sql.execute(
-        "DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') "
-        "AND key NOT IN (SELECT text_hash FROM entries WHERE live)"
+        f"DELETE FROM vectors WHERE space IN (SELECT space FROM spaces WHERE keyed_by = 'text') AND {_NO_TEXT}"
     ).rowcount
 
 
