@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import Tally
@@ -11,7 +11,9 @@ from septet.storage.tables import claims, staged
 __all__ = ["embed_staged"]
 
 
-def embed_staged(pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: False) -> Tally:
+def embed_staged(
+    pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: False, skip: Collection[str] = ()
+) -> Tally:
     """Embed staged texts, as `Pipeline.run` embeds those of entries, and return what was done.
 
     Texts that others have claimed are left to them. It ends early when the provider refuses, or five batches in a row
@@ -19,6 +21,7 @@ def embed_staged(pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: Fa
 
     Args:
         stopped: called before each batch; True ends it.
+        skip: texts by hash to leave out.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -32,14 +35,13 @@ def embed_staged(pipeline: Pipeline, *, stopped: Callable[[], bool] = lambda: Fa
     try:
         while not stopped() and tally.stopped_by is None:
             with pipeline.store.reading() as read:
-                last, page = staged.texts_of(read, pipeline.space(read, tally), after=after, limit=size)
-            if last == after:
+                after, page = staged.texts_of(read, pipeline.space(read, tally), after=after, limit=size)
+            if not page:
                 break
-            after = last
-            mine = set(pipeline.claim(tally, owner, list(dict(page))))
-            batch = [(key, text) for key, text in dict(page).items() if key in mine and key not in tally.failed]
-            if batch:
-                pipeline.fill(tally, batch)
+            texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}
+            mine = pipeline.claim(tally, owner, list(texts)) if texts else []
+            if mine:
+                pipeline.fill(tally, [(key, texts[key]) for key in mine])
     finally:
         pipeline.release(owner)
     return tally

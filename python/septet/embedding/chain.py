@@ -103,6 +103,11 @@ class Chain:
         """The store that is filled."""
         return self.first.store
 
+    @property
+    def answering(self) -> Pipeline | None:
+        """The pipeline of the first model that answers, as far as is known; None while all rest."""
+        return next((link.pipeline for link in self._links if link.fault is None), None)
+
     def faults(self) -> dict[str, str]:
         """Return why models rest, by their names."""
         return {link.pipeline.model: link.fault for link in self._links if link.fault is not None}

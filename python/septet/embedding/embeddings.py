@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
@@ -185,19 +185,32 @@ class Embeddings:
         log_report(report, self._store.path)
         return report
 
-    def run_ahead(self, stopped: Callable[[], bool]) -> Tally | None:
-        """Embed what is staged, where texts are embedded automatically; None where they are not.
+    def run_ahead(self, stopped: Callable[[], bool], *, wait_s: float, skip: Collection[str] = ()) -> Tally | None:
+        """Embed what is staged, where texts are embedded automatically, by the first model that answers.
+
+        Args:
+            stopped: called before each batch; True ends it.
+            wait_s: how long to wait until the texts of entries have been embedded.
+            skip: texts by hash to leave out.
+
+        Returns:
+            None where texts are not embedded automatically, those of entries still are, or no model answers.
 
         Raises:
             StoreError: the store cannot be read or written.
         """
-        if self._automatic is None or not self._options.automatic:
+        pipeline = None if self._automatic is None else self._runs.answering
+        if self._automatic is None or pipeline is None or not self._options.automatic:
             return None
         # Loaded only when chunks are made anew.
         from septet.embedding.ahead import embed_staged
 
-        with self._automatic.lock:
-            return embed_staged(self._pipeline, stopped=stopped)
+        if not self._automatic.lock.acquire(timeout=wait_s):
+            return None
+        try:
+            return embed_staged(pipeline, stopped=stopped, skip=skip)
+        finally:
+            self._automatic.lock.release()
 
     def _run_batch_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
         from septet.embedding.batch.jobs import batch_jobs_of

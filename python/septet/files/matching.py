@@ -1,4 +1,4 @@
-"""Which files of a vault the files on the disk are: those that were renamed, and those that came with an import."""
+"""Which files of a vault the files on the disk are: changed, gone, renamed, or of an import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,43 @@ from septet.storage.tables import files
 from septet.storage.tables.files import FileRow
 
 if TYPE_CHECKING:
-    from septet.files.sources import Found
+    from septet.files.sources import Found, Skipped
     from septet.files.tracking import Followed
 
-__all__ = ["adopted", "device_at", "renamed", "surely_gone", "why_unknown"]
+__all__ = ["adopted", "compared", "device_at", "near", "renamed", "surely_gone", "why_unknown"]
+
+#: A file that changed so shortly before it was read may change again in the same tick of its file system's clock; a
+#: clock that shows whole seconds may be one of two. Such a file is compared by its hash at the next sync.
+NEAR_S, NEAR_COARSE_S = 0.05, 2.0
+
+
+def compared(
+    found: Iterable[Found], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, anew: bool
+) -> tuple[list[Task], list[FileRow], list[FileRow]]:
+    """Return the files to be read, those that are as the vault has them, and those that are gone.
+
+    Args:
+        rows: what the vault has.
+        anew: all are to be read, and made into chunks.
+    """
+    known = {row.path: row for row in rows}
+    tasks, same = [], []
+    for one in found:
+        row = known.pop(one.path, None)
+        if row is None or anew or row[5] != one.size or row[6] != one.mtime_ns or row.kind != one.kind or near(row):
+            tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
+        else:
+            same.append(row)
+    kept = [one.path for one in skipped if one.reason in ("unreadable", "vanished")]
+    below = tuple(f"{path}/" for path in kept)
+    gone = [row for path, row in known.items() if not (path in kept or path.startswith(below) or "" in kept)]
+    return tasks, same, gone
+
+
+def near(row: FileRow) -> bool:
+    """Say whether a file may have changed in the tick in which it was read."""
+    window = NEAR_S if row.mtime_ns % 1_000_000_000 else NEAR_COARSE_S
+    return bool(row.synced_at - window < row.mtime_ns / 1e9)
 
 
 def why_unknown(path: str, device: int | None) -> str | None:

@@ -15,7 +15,7 @@ from septet.storage.tables import entries, files
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.files import COMPARED, ChunkRow, FileRow, Mentioned
 
-__all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of"]
+__all__ = ["Draft", "Plan", "chunk_id", "file_id", "plan_of", "plan_rows", "rows_of_drafts"]
 
 _PLACE = {name: place for place, name in enumerate(COMPARED)}
 #: What is neither the caller's nor the text's: where it stands, and when it came.
@@ -23,6 +23,8 @@ _WHERE = ("path", "first_line", "last_line", "created_at", "updated_at")
 _SAID = itemgetter(*(place for name, place in _PLACE.items() if name not in (*_WHERE, "id", "grams")))
 _LINES = itemgetter(_PLACE["first_line"], _PLACE["last_line"])
 _PATH, _TEXT = _PLACE["path"], _PLACE["description"]
+#: Of a row whose id is still to be made.
+_NO_ID = "-"
 _CREATED, _UPDATED = _PLACE["created_at"], _PLACE["updated_at"]
 
 
@@ -105,12 +107,31 @@ def plan_of(
     Raises:
         EntryError: a field cannot be stored.
     """
+    rows = rows_of_drafts(drafts, given, after, mtime)
+    return plan_rows(before, after, stored, rows, [draft.mentions for draft in drafts], mtime=mtime, leading=leading)
+
+
+def plan_rows(
+    before: FileRow | None,
+    after: FileRow,
+    stored: Sequence[ChunkRow],
+    rows: Sequence[EntryRow],
+    named: Sequence[Sequence[Mentioned]],
+    *,
+    mtime: float,
+    leading: Sequence[ChunkRow] = (),
+) -> Plan:
+    """Return how the chunks of a file become rows, which get their ids here; as `plan_of`, which makes the rows too.
+
+    Args:
+        named: what each of them mentions.
+    """
     old: defaultdict[str, deque[ChunkRow]] = defaultdict(deque)
     for one in stored:
         old[str(one.columns[_TEXT])].append(one)
-    matched = [own.popleft() if (own := old.get(d.fields["description"])) else None for d in drafts]
-    ids = list(_ids(drafts, matched, leading, given["source"], after.path))
-    rows = _rows(drafts, ids, given, after, mtime)
+    matched = [own.popleft() if (own := old.get(row.description)) else None for row in rows]
+    source = str(rows[0].source) if rows else ""
+    ids = list(_ids([row.description for row in rows], matched, leading, source, after.path))
     gone = sorted(one.row for left in old.values() for one in left)
     every = [*(str(one.columns[0]) for one in leading), *ids]
     plan = Plan(before, after, every, [], [], [], gone, 0, False, None)
@@ -120,11 +141,12 @@ def plan_of(
             kept += 1
         else:
             plan.moves.append((after.path, *_LINES(one.columns), one.row))
-    for row, draft, chunk in zip(rows, drafts, matched):
+    for made, made_id, chunk in zip(rows, ids, matched):
+        row = made._replace(id=made_id)
         if chunk is None:
             plan.added.append(row)
             continue
-        if draft.fields.get("updated_at", mtime) == mtime:
+        if row.updated_at == mtime:
             row = row._replace(created_at=chunk.columns[_CREATED], updated_at=chunk.columns[_UPDATED])
         if row.updated_at != chunk.columns[_UPDATED] or _SAID(row) != _SAID(chunk.columns):
             plan.changed.append(row._replace(created_given=True))
@@ -132,19 +154,18 @@ def plan_of(
             plan.moves.append((after.path, *_LINES(row), chunk.row))
         else:
             kept += 1
-    mentions = [one._replace(chunk=own) for own, draft in zip(ids, drafts) for one in draft.mentions]
+    mentions = [one._replace(chunk=own) for own, its in zip(ids, named) for one in its]
     was = [one.columns[0] for one in (*leading, *stored)]
     fresh = every != was or (before is not None and before.size == files.UNREAD)
     return plan._replace(kept=kept, fresh=fresh, mentions=None if leading and not mentions else mentions)
 
 
 def _ids(
-    drafts: Sequence[Draft], matched: Sequence[ChunkRow | None], leading: Sequence[ChunkRow], root: str, path: str
+    texts: Sequence[str], matched: Sequence[ChunkRow | None], leading: Sequence[ChunkRow], root: str, path: str
 ) -> Iterator[str]:
     used = {str(chunk.columns[0]) for chunk in (*leading, *matched) if chunk is not None}
     seen = Counter(str(chunk.columns[_TEXT]) for chunk in leading)
-    for draft, chunk in zip(drafts, matched):
-        text = draft.fields["description"]
+    for text, chunk in zip(texts, matched):
         number = seen[text]
         seen[text] += 1
         if chunk is not None:
@@ -156,14 +177,17 @@ def _ids(
         yield made
 
 
-def _rows(
-    drafts: Sequence[Draft], ids: Sequence[str], given: Mapping[str, Any], file: FileRow, mtime: float
-) -> list[EntryRow]:
+def rows_of_drafts(drafts: Sequence[Draft], given: Mapping[str, Any], file: FileRow, mtime: float) -> list[EntryRow]:
+    """Return drafts as rows, whose ids are still to be made.
+
+    Raises:
+        EntryError: a field cannot be stored.
+    """
     items = []
-    for draft, own in zip(drafts, ids):
+    for draft in drafts:
         fields = {"created_at": mtime, "updated_at": mtime, **draft.fields, **given}
         span = file.path, fields.pop("first_line"), fields.pop("last_line")
-        fields |= {"id": own, "kind": files.CHUNK, "parent": file.id, "span": span}
+        fields |= {"id": _NO_ID, "kind": files.CHUNK, "parent": file.id, "span": span}
         items.append(fields)
     rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=_as_it_is)
     if rows is None:

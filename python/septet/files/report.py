@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["RootInfo", "SkippedFile", "SyncReport"]
+__all__ = ["RootInfo", "SkippedFile", "SyncReport", "Tally"]
 
 
 class SkippedFile(NamedTuple):
@@ -55,17 +55,19 @@ class SyncReport:
         roots: the names of the roots it looked at.
         files_seen: files that are there.
         files_added: those that the vault did not have.
-        files_changed: those whose bytes changed, or that are read in another way now.
+        files_changed: those whose bytes changed, or whose chunks were replaced by those made in another way.
         files_renamed: those that have another path, and the same bytes; they count as neither added nor removed.
         files_removed: those that are gone from the disk, and from the vault now.
         files_unchanged: those that the vault had as they are.
         files_left: those that were not reached in ``timeout_s``, or that another process brought in meanwhile.
+        files_staged: those read in another way, whose new chunks wait beside those that answer.
         chunks_added: chunks stored.
         chunks_changed: chunks whose text stayed, and whose heading, tags or other fields did not.
         chunks_kept: chunks of the files that were read which stayed as they were.
         chunks_moved: chunks of which only the lines or the path changed.
         chunks_removed: chunks erased.
         bytes: read.
+        reindexed: roots whose chunks were all made in another way, and took the place of those before at once.
         skipped: files left out, with the reason.
         problems: what else went wrong, in sentences: a root that is not there, a file that is not UTF-8.
         redacted: how many secrets were masked, by rule.
@@ -81,12 +83,14 @@ class SyncReport:
     files_removed: int = 0
     files_unchanged: int = 0
     files_left: int = 0
+    files_staged: int = 0
     chunks_added: int = 0
     chunks_changed: int = 0
     chunks_kept: int = 0
     chunks_moved: int = 0
     chunks_removed: int = 0
     bytes: int = 0
+    reindexed: tuple[str, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     problems: tuple[str, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
@@ -104,6 +108,9 @@ class SyncReport:
         parts += (f"{number} {name}" for name, number in counted if number)
         if self.chunks_added or self.chunks_removed:
             parts.append(f"{self.chunks_added} chunks in, {self.chunks_removed} out")
+        if self.files_staged:
+            parts.append(f"{self.files_staged} made anew")
+        parts += (f"{name} reindexed" for name in self.reindexed)
         if self.redacted:
             parts.append(f"{sum(self.redacted.values())} secrets masked")
         for name, many in (("skipped", self.skipped), ("problems", self.problems)):
@@ -119,7 +126,41 @@ class SyncReport:
         skipped = [one._asdict() for one in self.skipped]
         return values | {
             "roots": list(self.roots),
+            "reindexed": list(self.reindexed),
             "skipped": skipped,
             "problems": list(self.problems),
             "redacted": dict(self.redacted),
         }
+
+
+class Tally:
+    """Counts of a sync, by the names of `SyncReport`."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.skipped: dict[SkippedFile, None] = {}
+        self.problems: list[str] = []
+        self.reindexed: list[str] = []
+        self.redacted: dict[str, int] = {}
+        self.complete = True
+        #: What could not begin for want of room on the disk.
+        self.no_room: list[str] = []
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Count something."""
+        if number:
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    def add_redacted(self, redacted: Mapping[str, int]) -> None:
+        """Count secrets that were masked, by rule."""
+        for rule, number in redacted.items():
+            self.redacted[rule] = self.redacted.get(rule, 0) + number
+
+    def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
+        """Return everything as a report."""
+        known = {one.name for one in fields(SyncReport)}
+        assert known >= self.counts.keys()
+        return SyncReport(
+            roots=tuple(roots), skipped=tuple(self.skipped), problems=tuple(self.problems), redacted=self.redacted,
+            reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete, **self.counts,
+        )  # fmt: skip

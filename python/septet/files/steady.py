@@ -62,7 +62,7 @@ def read_steadily(path: str) -> ReadBytes | str:
     """Return what a file holds, or why that is not known: ``vanished``, ``unreadable``, ``changing``, or its size.
 
     Size and time of change are compared before and after. A change in the same tick of the file system's clock that
-    leaves the size is not seen here, but by the next sync (`syncing.NEAR_S`).
+    leaves the size is not seen here, but by the next sync (`matching.NEAR_S`).
     """
     for _ in range(ATTEMPTS):
         try:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, NamedTuple
 
+from septet.errors import StoreError
 from septet.files.lease import Lease
-from septet.files.matching import adopted, device_at, renamed, surely_gone, why_unknown
+from septet.files.matching import adopted, compared, device_at, near, renamed, surely_gone, why_unknown
 from septet.files.mentions import link_mentions, targets_of
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
-from septet.files.report import SkippedFile, SyncReport
+from septet.files.reindexing import EmbedAhead, Rebuild, clean
+from septet.files.report import SkippedFile, SyncReport, Tally
 from septet.files.storing import erase_files, store_plans
 from septet.files.tracking import Followed
 from septet.storage.store import Store, Writing
-from septet.storage.tables import files
+from septet.storage.tables import files, staged
 from septet.storage.tables.files import FileRow
 from septet.storage.tables.history import Keeping
 from septet.watch import log
@@ -36,9 +37,9 @@ __all__ = ["Asked", "near", "sync_roots"]
 MOST_CHUNKS = 5_000
 MOST_BYTES = 32 << 20
 MOST_S = 0.5
-#: A file that changed so shortly before it was read may change again in the same tick of its file system's clock; a
-#: clock that shows whole seconds may be one of two. Such a file is compared by its hash at the next sync.
-NEAR_S, NEAR_COARSE_S = 0.05, 2.0
+#: While files are read in another way, the disk is looked at again after so many seconds, and so many times as many as
+#: a look takes.
+LOOK_S, LOOK_SHARE = 5.0, 20.0
 
 
 class Asked(NamedTuple):
@@ -60,23 +61,29 @@ class Asked(NamedTuple):
 
 
 def sync_roots(
-    store: Store, asked: Asked, *, clock: Callable[[], float], written: Callable[[], None], versions: int = 0
+    store: Store,
+    asked: Asked,
+    *,
+    clock: Callable[[], float],
+    written: Callable[[], None],
+    embed_ahead: EmbedAhead | None = None,
 ) -> SyncReport:
     """Sync roots and return what was done; what is wrong with a file or a root is reported, not raised.
 
     Args:
         clock: epoch seconds, for the vault's own times.
         written: called after each transaction that stored chunks.
+        embed_ahead: embeds the texts of chunks that are made in another way, before they take the place of others.
 
     Raises:
-        StoreError: the vault cannot be written.
+        StoreError: the vault cannot be written, or, when all else is done, has no room to read a root in another way.
     """
     started = time.perf_counter()
     tally, lease = Tally(), Lease(store)
     if lease.take(asked.deadline):
         try:
             for one in asked.followed:
-                _Run(store, asked, one, tally, lease, clock, written).run()
+                _Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
         finally:
             lease.release()
     else:
@@ -84,6 +91,8 @@ def sync_roots(
         tally.problems.append("another process is syncing this vault: sync again when it is done")
     report = tally.report([one.name for one in asked.followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
+    if tally.no_room:
+        raise StoreError("; ".join(tally.no_room))
     return report
 
 
@@ -93,31 +102,6 @@ class _Seen(NamedTuple):
     found: Sequence[Found]
     skipped: Sequence[Skipped]
     why: str | None
-
-
-class Tally:
-    """Counts of a sync, by the names of `SyncReport`."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.skipped: list[SkippedFile] = []
-        self.problems: list[str] = []
-        self.redacted: dict[str, int] = {}
-        self.complete = True
-
-    def add(self, name: str, number: int = 1) -> None:
-        """Count something."""
-        if number:
-            self.counts[name] = self.counts.get(name, 0) + number
-
-    def report(self, roots: Sequence[str], took_s: float) -> SyncReport:
-        """Return everything as a report."""
-        known = {one.name for one in fields(SyncReport)}
-        assert known >= self.counts.keys()
-        return SyncReport(
-            roots=tuple(roots), skipped=tuple(self.skipped), problems=tuple(self.problems), redacted=self.redacted,
-            took_s=took_s, complete=self.complete, **self.counts,
-        )  # fmt: skip
 
 
 class _Run:
@@ -132,11 +116,17 @@ class _Run:
         lease: Lease,
         clock: Callable[[], float],
         written: Callable[[], None],
+        embed_ahead: EmbedAhead | None,
     ) -> None:
         self._store, self._asked, self._of, self._tally, self._lease = store, asked, followed, tally, lease
-        self._clock, self._written = clock, written
+        self._clock, self._written, self._embed_ahead = clock, written, embed_ahead
         self._prepare = Preparer(followed, clock())
         self._problems: list[str] = []
+        #: What makes the chunks in another way, if they are.
+        self._rebuild: Rebuild | None = None
+        #: Whether the disk was looked at before.
+        self._again = False
+        self._whole = True
         #: Files that other processes brought in, or that there was no time for.
         self._left = 0
         with store.reading() as read:
@@ -147,34 +137,96 @@ class _Run:
         of, wanted = self._of, None if self._asked.paths is None else self._asked.paths.get(self._of.number, ())
         if self._asked.paths is not None and not wanted:
             return
+        going_on = self._begin(wanted is None)
+        while True:
+            looked = time.monotonic()
+            seen = self._keep_in_step(wanted)
+            if seen.why:
+                self._problem(f"{of.root.path} {seen.why}: its {self._known_number()} files stay in the vault; "
+                              f"forget_root({of.name!r}) removes them")  # fmt: skip
+                self._tally.complete = self._whole = False
+                break
+            self._again = True
+            if not going_on or self._left or not self._read_otherwise(seen.found, time.monotonic() - looked):
+                break
+        self._tally.add("files_left", self._left)
+        self._tally.complete &= self._whole and not self._left
+        self._note(whole=self._whole and wanted is None and not self._left)
+
+    def _keep_in_step(self, wanted: Sequence[str] | None) -> _Seen:
+        """Store what differs from the disk, and return what was seen there."""
+        # What is read in another way is read anew beside this.
+        anew = self._asked.force and (self._rebuild is None or wanted is not None)
         seen = self._look(wanted)
         rows = [] if seen.why else self._known(seen.found, wanted)
-        tasks, same, gone = self._compared(seen, rows)
+        tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
         first, lost = seen, gone
         if lost:
             # What was moved while the folders were read may have been in neither of two: gone is what is gone twice.
             seen = self._look(wanted)
-            tasks, same, gone = self._compared(seen, rows)
+            tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
         for one in seen.skipped:
             self._say(one.path, one.reason)
         if seen.why:
-            self._problem(f"{of.root.path} {seen.why}: its {self._known_number()} files stay in the vault; "
-                          f"forget_root({of.name!r}) removes them")  # fmt: skip
-            self._tally.complete = False
-            self._note(whole=False)
-            return
+            return seen
         tasks, gone = renamed(tasks, gone)
         gone = surely_gone(gone, lost, first.found, seen.found) if gone else gone
-        self._tally.add("files_seen", len(seen.found))
-        self._tally.add("files_unchanged", len(same))
+        if not self._again:
+            self._tally.add("files_seen", len(seen.found))
+            self._tally.add("files_unchanged", len(same))
+            self._begin_identity()
         for row in same:
             if row.problem is not None:
                 self._say(row.path, row.problem)
         self._erase(gone)
         self._bring(tasks)
-        self._tally.add("files_left", self._left)
-        self._tally.complete &= not self._left
-        self._note(whole=wanted is None and not self._left)
+        return seen
+
+    def _begin_identity(self) -> None:
+        """Note what makes the chunks of a new root, before the first: the next sync may have other options."""
+        if not self._of.stored:
+            with self._store.bookkeeping() as write:
+                files.note_identity(write, self._of.number, self._of.identity)
+
+    # -- reading in another way ----------------------------------------------------------------------------------------
+
+    def _begin(self, whole: bool) -> bool:
+        """Prepare to read the root in another way, if it is, and say whether that can go on."""
+        of = self._of
+        if not of.is_read_otherwise:
+            with self._store.reading() as read:
+                leftovers = staged.target(read, of.number) is not None or staged.any_of(read)
+            if leftovers:
+                clean(self._store, of.number, self._lease)
+            return False
+        self._rebuild = Rebuild(
+            self._store, of, self._prepare, self._lease, self._tally, self._clock, self._store_batch, self._say,
+            self._embed_ahead,
+        )  # fmt: skip
+        if not whole:
+            return False
+        no_room = self._rebuild.begin(anew=self._asked.force)
+        if no_room is not None:
+            self._problem(no_room)
+            self._tally.no_room.append(no_room)
+            self._whole = False
+        return no_room is None
+
+    def _read_otherwise(self, found: Sequence[Found], look_s: float) -> bool:
+        """Go on with reading the root in another way for a while, and say whether to look at the disk again."""
+        assert self._rebuild is not None
+        until = time.monotonic() + max(LOOK_S, LOOK_SHARE * look_s)
+        if self._asked.deadline is not None:
+            until = min(until, self._asked.deadline)
+        progress = self._rebuild.step({one.path: one for one in found}, until, self._asked.progress)
+        if progress == "done":
+            self._written()
+            return False
+        if progress == "again" and not self._late():
+            return True
+        self._left += self._rebuild.left
+        self._whole = False
+        return False
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -204,22 +256,6 @@ class _Run:
                 return list(files.at(read, self._of.number, wanted).values())
             rows = files.of_root(read, self._of.number)
         return rows if rows or self._of.stored else adopted(self._store, self._of, found)
-
-    def _compared(self, seen: _Seen, rows: Iterable[FileRow]) -> tuple[list[Task], list[FileRow], list[FileRow]]:
-        """Return the files to be read, those that are as the vault has them, and those that are gone."""
-        known = {row.path: row for row in rows}
-        anew = self._asked.force or self._of.is_read_otherwise
-        tasks, same = [], []
-        for one in seen.found:
-            row = known.pop(one.path, None)
-            if row is None or anew or row[5] != one.size or row[6] != one.mtime_ns or row.kind != one.kind or near(row):
-                tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
-            else:
-                same.append(row)
-        kept = [one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")]
-        below = tuple(f"{path}/" for path in kept)
-        gone = [row for path, row in known.items() if not (path in kept or path.startswith(below) or "" in kept)]
-        return tasks, same, gone
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -266,12 +302,12 @@ class _Run:
             tally.add("bytes", one.size)
             for said in (*([one.reason] if one.reason else []), *one.problems):
                 self._say(one.task.found.path, said)
-            for rule, number in one.redacted.items():
-                tally.redacted[rule] = tally.redacted.get(rule, 0) + number
+            tally.add_redacted(one.redacted)
         touched = [one for one in ready if one.drafts is None]
         plans = self._plans([one for one in ready if one.drafts is not None])
         if touched:
-            tally.add("files_unchanged", len(touched))
+            if not self._again:
+                tally.add("files_unchanged", len(touched))
             with self._store.bookkeeping() as write:
                 rows = [one.after for one in touched if one.after is not None and one.after != one.task.before]
                 files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file) for row in rows])
@@ -312,6 +348,8 @@ class _Run:
             paths += [p.before.path for p, number in stored if number and p.before is not None]
             named = self._naming(write, paths) | files.mentions_of(write, [number for _, number in stored if number])
             link_mentions(write, self._of.number, sorted(named))
+            if self._rebuild is not None:
+                self._rebuild.mark(write, [p.after._replace(file=number) for p, number in stored if number])
             self._lease.renew(write)
         for plan, number in stored:
             if not number:
@@ -332,7 +370,7 @@ class _Run:
     # -- saying --------------------------------------------------------------------------------------------------------
 
     def _say(self, path: str, reason: str) -> None:
-        self._tally.skipped.append(SkippedFile(path, reason, self._of.name))
+        self._tally.skipped[SkippedFile(path, reason, self._of.name)] = None
 
     def _problem(self, said: str) -> None:
         self._problems.append(said)
@@ -357,9 +395,3 @@ class _Run:
 
 #: What a plan calls otherwise than a report.
 _COUNTED: Mapping[str, str] = {"moves": "moved", "gone": "removed"}
-
-
-def near(row: FileRow) -> bool:
-    """Say whether a file may have changed in the tick in which it was read."""
-    window = NEAR_S if row.mtime_ns % 1_000_000_000 else NEAR_COARSE_S
-    return bool(row.synced_at - window < row.mtime_ns / 1e9)

@@ -16,7 +16,7 @@ from septet.files.roots import Root, root_at
 from septet.files.sources import places
 from septet.files.storing import erase_files
 from septet.storage.store import Store, Writing
-from septet.storage.tables import files
+from septet.storage.tables import files, staged
 from septet.storage.tables.files import RootRow
 
 __all__ = ["Followed", "Redact", "by_root", "follow", "followed_of", "forget", "options_of"]
@@ -61,6 +61,8 @@ class Followed(NamedTuple):
         parts: dict[str, Any] = {"version": VERSION, "chunking": self.chunking.identity, "trust": self.trust}
         if self.redact:
             parts["redact"] = self.redactor().identity
+        if self.redact == "all":
+            parts["redacted"] = "all"
         return json.dumps(parts, sort_keys=True)
 
     @property
@@ -168,6 +170,7 @@ def forget(write: Writing, name: str) -> int:
         names = ", ".join(repr(one.name) for one in known) or "none"
         raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
     _, chunks = erase_files(write, files.of_root(write, row.root))
+    staged.end(write, row.root)
     files.remove_root(write, row.root)
     return chunks
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus
     from septet.embedding.options import EmbeddingOptions
     from septet.embedding.query.selection import SpaceStatus
-    from septet.embedding.report import EmbedReport
+    from septet.embedding.report import EmbedReport, Tally
 
 __all__ = ["Embedded"]
 
 #: The longest wait, in seconds: a year.
 MOST_WAIT_S = 366 * 86_400.0
+#: So long chunks made in another way wait until those of entries have been embedded, in seconds.
+AHEAD_WAIT_S = 5.0
 
 
 class Embedded:
@@ -110,3 +112,7 @@ class Embedded:
     def _written(self) -> None:
         if self._has_embeddings:
             self._embeddings.written()
+
+    def _embed_ahead(self, stopped: Callable[[], bool], skip: set[str]) -> Tally | None:
+        """Embed the texts of chunks that will take the place of others; None where nothing is embedded."""
+        return self._embeddings.run_ahead(stopped, wait_s=AHEAD_WAIT_S, skip=skip) if self._has_embeddings else None

@@ -13,6 +13,7 @@ from septet.errors import EntryError, ReadOnly
 from septet.storage.store import Store
 
 if TYPE_CHECKING:
+    from septet.embedding.report import Tally
     from septet.fields import Strings, Trust
     from septet.files.chunking import Chunking
     from septet.files.report import RootInfo, SyncReport
@@ -32,6 +33,7 @@ class Synced:
     _store: Store
     _clock: Callable[[], float]
     _written: Callable[[], None]
+    _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
 
     def sync(
         self,
@@ -65,6 +67,11 @@ class Synced:
         A chunk that is changed by `update` becomes what its file says when the file changes; one that is deleted comes
         back then. ``force=True`` does so at once.
 
+        With another ``chunking``, ``redact`` or ``trust``, or a version of Septet that cuts otherwise, the chunks of
+        all files are made anew beside those that answer, and their texts embedded; then one transaction puts them in
+        their place. Files that change meanwhile are brought in at once, in the new way. A sync that ends before that
+        leaves what it has made to the next one.
+
         Args:
             root: a folder, or one file; None for all that the vault follows.
             paths: only these files, absolute or seen from the working directory, of folders that the vault follows.
@@ -86,7 +93,8 @@ class Synced:
         Raises:
             EntryError: an option does not fit, there is no such folder, or no folder that the vault follows has a path.
             ReadOnly: the vault was opened for reading.
-            StoreError: the vault cannot be written. A file that cannot be read is no error, but in the report.
+            StoreError: the vault cannot be written, or its disk has too little room for chunks made anew: these are not
+                begun, and all else is done. A file that cannot be read is no error, but in the report.
         """
         from septet.files.syncing import Asked
         from septet.files.tracking import by_root
@@ -182,6 +190,6 @@ class Synced:
         def run() -> SyncReport:
             # While others synced, a root may have been forgotten, or made anew.
             now = asked._replace(followed=self._followed(root))
-            return sync_roots(self._store, now, clock=self._clock, written=self._written)
+            return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
 
         return in_turn(self._store, asked, run)

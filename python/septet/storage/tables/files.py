@@ -36,6 +36,7 @@ __all__ = [
     "mentions_of_chunks",
     "move_chunks",
     "named",
+    "note_identity",
     "note_root",
     "of_root",
     "others_with",
@@ -51,6 +52,7 @@ __all__ = [
     "set_options",
     "stem_of",
     "touch",
+    "unknown",
     "unlink",
 ]
 
@@ -160,6 +162,11 @@ def note_root(write: Writing, root: int, synced_at: float | None, identity: str 
     write.sql.execute(sql, (synced_at, identity, problem, root))
 
 
+def note_identity(write: Writing, root: int, identity: str) -> None:
+    """Note what makes the chunks of a root."""
+    write.sql.execute("UPDATE roots SET identity = ?1 WHERE root = ?2 AND identity <> ?1", (identity, root))
+
+
 def remove_root(write: Writing, root: int) -> None:
     """Remove a root whose files were removed."""
     write.sql.execute("DELETE FROM roots WHERE root = ?", (root,))
@@ -235,6 +242,11 @@ def put(write: Writing, row: FileRow) -> int:
 def touch(write: Writing, found: Iterable[tuple[int, int, float, int]]) -> None:
     """Note size, time of change in nanoseconds and time of sync of files, by number, whose bytes are the same."""
     write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ?", found)
+
+
+def unknown(write: Writing, files: Sequence[int]) -> None:
+    """Forget what is known of the bytes of files, so that they are read again when they can be."""
+    write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (json.dumps(list(files)),))
 
 
 def remove(write: Writing, files: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ Of each file there is a first row, with an empty ``text_hash``, about the file i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from septet.spaces import Space
@@ -75,19 +75,18 @@ def put(write: Writing, made: Sequence[Staged], hashes: Sequence[Sequence[str]])
     )
 
 
-def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str, int, int]]:
-    """Return the files of a root that are staged: hash of the bytes, path, size and time of change when read."""
+def files(read: Reading | Writing, root: int) -> dict[int, tuple[str, str]]:
+    """Return the files of a root that are staged, by number: the hash of their bytes and their path when read."""
     sql = (
-        "SELECT s.file, s.hash, json_extract(s.entry, '$.path'), json_extract(s.entry, '$.size'), "
-        "json_extract(s.entry, '$.mtime_ns') FROM staged s JOIN files f ON f.file = s.file "
+        "SELECT s.file, s.hash, json_extract(s.entry, '$.path') FROM staged s JOIN files f ON f.file = s.file "
         "WHERE f.root = ? AND s.text_hash = ''"
     )
     return {row[0]: row[1:] for row in read.sql.execute(sql, (root,))}
 
 
-def read(read: Reading | Writing, root: int) -> Iterator[Staged]:
-    """Yield what was made of each file of a root, file by file."""
-    for file in sorted(files(read, root)):
+def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
+    """Yield what was made of staged files."""
+    for file in files:
         sql = "SELECT hash, entry FROM staged WHERE file = ? ORDER BY row"
         (hash, facts), *chunks = read.sql.execute(sql, (file,)).fetchall()
         yield Staged(file, hash, facts, tuple(entry for _, entry in chunks))
@@ -100,20 +99,21 @@ def count(read: Reading | Writing, root: int) -> int:
 
 
 def texts_of(read: Reading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
-    """Return staged texts that lack a vector in a space, by hash, and the row of the last one looked at.
+    """Return staged texts that lack a vector in a space, by hash, and the row of the last one.
 
     Args:
+        space: None for one that does not exist yet: every text lacks its vector.
         after: only rows behind this one.
-        limit: so many rows are looked at.
+        limit: at most so many.
     """
     sql = (
         "SELECT s.row, s.text_hash, json_extract(s.entry, '$.title'), json_extract(s.entry, '$.description'), "
-        "json_extract(s.entry, '$.context'), EXISTS (SELECT 1 FROM vectors v WHERE v.key = s.text_hash AND v.space = ?)"
-        " FROM staged s WHERE s.row > ? ORDER BY s.row LIMIT ?"
+        "json_extract(s.entry, '$.context') FROM staged s WHERE s.row > ? AND s.text_hash <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = s.text_hash AND v.space = ?) ORDER BY s.row LIMIT ?"
     )
     number = -1 if space is None else space.space
-    rows = read.sql.execute(sql, (number, after, limit)).fetchall()
-    found = [(key, joined([part or "" for part in parts])) for _, key, *parts, there in rows if key and not there]
+    rows = read.sql.execute(sql, (after, number, limit)).fetchall()
+    found = [(key, joined([part or "" for part in parts])) for _, key, *parts in rows]
     return (rows[-1][0] if rows else after), found
 
 

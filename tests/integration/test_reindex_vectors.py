@@ -1,0 +1,151 @@
+"""Vectors of a root that is read in another way, and its chunks after edits, options and stops in any order."""
+
+import random
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from reindexed import (
+    ENTRIES,
+    LARGE,
+    SMALL,
+    STRESS_S,
+    Stopped,
+    fill,
+    fresh,
+    leftovers,
+    note,
+    picture,
+    sound,
+    stop_after,
+    write,
+)
+from septet import CallableEmbedder, Vault
+from septet.files import reindexing
+
+
+@pytest.fixture
+def notes(tmp_path):
+    return tmp_path / "notes"
+
+
+@pytest.fixture
+def vault(tmp_path):
+    with Vault(tmp_path / "v.septet") as made:
+        yield made
+
+
+@pytest.fixture
+def each_file_alone(monkeypatch):
+    monkeypatch.setattr(reindexing, "MOST_CHUNKS", 1)
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked():
+    return []
+
+
+@pytest.fixture
+def embedded(tmp_path, asked):
+    def embed(texts):
+        if "away" in asked:
+            raise OSError("away")
+        asked.extend(texts)
+        return [[1.0, float(len(text) % 97), float(text.count("e"))] for text in texts]
+
+    with Vault(tmp_path / "e.septet", embedder=CallableEmbedder(embed, model="test", dimensions=3)) as made:
+        yield made
+
+
+def hashes(vault):
+    return {f"{e.title}\n{e.description}" + (f"\n{e.context}" if e.context else "") for e in vault}
+
+
+def test_new_texts_have_their_vectors_before_the_switch_and_each_is_paid_once(embedded, asked, notes, monkeypatch):
+    fill(notes, 8)
+    write(notes, "short.md", "# Short\n\nA kingfisher dives.\n")
+    embedded.sync(notes)
+    assert embedded.wait_embedded(20)
+    old = hashes(embedded)
+    at_switch = []
+    switch = reindexing.Rebuild._switch
+    monkeypatch.setattr(reindexing.Rebuild, "_switch", lambda own: (at_switch.append(len(asked)), switch(own))[1])
+    assert embedded.sync(notes, chunking=SMALL).reindexed == ("notes",)
+    new = hashes(embedded)
+    assert at_switch == [len(old | new)] == [len(asked)] and sorted(asked) == sorted(old | new)
+    assert all(space.missing == 0 for space in embedded.spaces())
+    asked.clear()
+    assert embedded.sync(notes, chunking=LARGE).reindexed == ("notes",)
+    assert embedded.wait_embedded(20) and asked == []
+
+
+def test_a_provider_that_is_away_does_not_keep_the_switch(embedded, asked, notes):
+    fill(notes, 8)
+    embedded.sync(notes)
+    assert embedded.wait_embedded(20)
+    asked.append("away")
+    assert embedded.sync(notes, chunking=SMALL).reindexed == ("notes",)
+    assert picture(embedded) == fresh(notes, SMALL)
+    asked.clear()
+    embedded.embed()
+    assert all(space.missing == 0 for space in embedded.spaces())
+
+
+def test_searches_of_another_process_find_the_new_chunks_by_their_vectors(embedded, notes, tmp_path):
+    fill(notes, 8)
+    embedded.sync(notes)
+    assert embedded.wait_embedded(20)
+    probe = np.array([1.0, 12.0, 40.0], dtype=np.float32)
+    with Vault(tmp_path / "e.septet", clock=lambda: 2e9) as other:
+        assert other.search("heron", query_vector=probe, limit=5).hits
+        embedded.sync(notes, chunking=SMALL)
+        found = other.search("heron", query_vector=probe, limit=20).hits
+    with Vault(tmp_path / "e.septet", read_only=True, clock=lambda: 2e9) as new:
+        again = new.search("heron", query_vector=probe, limit=20).hits
+        assert sound(embedded)
+    assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in again]
+    assert {hit.id for hit in found} <= {entry.id for entry in embedded}
+
+
+# -- any order ---------------------------------------------------------------------------------------------------------
+
+
+def act(rng, vault, folder, wanted):
+    """Do something to the folder, the vault or a rebuild; return the chunking that is wanted then."""
+    names = sorted(path.name for path in folder.iterdir())
+    what = rng.choice(["edit", "edit", "add", "remove", "rename", "paths", "other", "stop", "stop", "sync"])
+    if what == "edit" and names:
+        write(folder, rng.choice(names), note(rng.randrange(9), f"does {rng.randrange(99)} things"))
+    elif what == "add":
+        write(folder, f"note{rng.randrange(30)}.md", note(rng.randrange(9)))
+    elif what == "remove" and names:
+        (folder / rng.choice(names)).unlink()
+    elif what == "rename" and names:
+        (folder / rng.choice(names)).rename(folder / f"renamed{rng.randrange(30)}.md")
+    elif what == "paths" and names:
+        vault.sync(paths=[folder / name for name in rng.sample(names, min(3, len(names)))])
+    elif what in ("other", "stop"):
+        wanted = rng.choice([SMALL, LARGE, ENTRIES]) if what == "other" else wanted
+        with suppress(Stopped):
+            vault.sync(folder, chunking=wanted, progress=stop_after(rng.randrange(1, 12)))
+    elif what == "sync":
+        vault.sync()
+    return wanted
+
+
+@pytest.mark.parametrize("seed", range(4 + int(STRESS_S * 2)))
+def test_after_edits_options_and_stops_in_any_order_a_sync_makes_what_a_fresh_one_would(
+    tmp_path, seed, each_file_alone
+):
+    rng, folder, wanted = random.Random(seed), tmp_path / "notes", LARGE
+    fill(folder, 8)
+    with Vault(tmp_path / "v.septet") as vault:
+        vault.sync(folder, chunking=wanted)
+        for _ in range(20):
+            wanted = act(rng, vault, folder, wanted)
+        assert vault.sync(folder, chunking=wanted).complete
+        assert picture(vault) == fresh(folder, wanted) and leftovers(vault) == (0, 0) and sound(vault)
