@@ -181,7 +181,7 @@ class Cuts(Checked):
         likeness: what tells how much results are like each other: ``vectors``, and words where there are none, beside
             scores as parts of the best; or ``words`` alone, beside scores from the lowest, 0, to the highest, 1.
         ties: what puts equal scores in order: ``found``, how the legs ranked them; or ``path``, path, lines and id of
-            each, which stay the same when a vault is made anew.
+            each, which stay the same when a vault is made anew, as long as all equal ones are candidates.
     """
 
     limit: AtLeastOne = 10
