@@ -1,10 +1,13 @@
 """Transcripts in a vault: read on from where they were, masked before anything sees them, gone when they are."""
 
 import json
+import os
+from types import SimpleNamespace
 
 import pytest
 
 from septet import Vault
+from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
 
 TOKEN = "ghp_" + "Zq7x" * 9
 
@@ -106,3 +109,147 @@ def test_secrets_of_a_transcript_are_masked_unless_that_is_turned_off(tmp_path, 
         # Turned on again, it is read again.
         vault.sync(folder, redact=True)
         assert TOKEN not in next(iter(vault)).description
+
+
+def state_of(vault):
+    with vault._store.reading() as read:
+        return read.sql.execute("SELECT state FROM files").fetchone()[0]
+
+
+@pytest.mark.parametrize("messages", [0, 1, 2, 25, 49, 50, 51, 100])
+def test_new_messages_are_worth_a_reading_from_fifty_on(tmp_path, folder, messages):
+    path = folder / "s.jsonl"
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        for state in (None, state_of(vault)):
+            with path.open("a" if state else "w", encoding="utf-8") as file:
+                file.writelines(line("user", f"m{n}") for n in range(messages))
+            pending = pending_of(SimpleNamespace(path="s.jsonl", real=str(path)), state)
+            assert pending.messages == messages
+            assert is_due(pending) == (messages >= DELTA_MESSAGES)
+            path.write_text(talk(0, 40), encoding="utf-8")
+
+
+@pytest.mark.parametrize("size", [0, 1, 50_000, 99_999, 100_000, 100_001, 1_000_000])
+def test_new_bytes_are_worth_a_reading_from_a_hundred_thousand_on(tmp_path, folder, size):
+    path = folder / "s.jsonl"
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        with path.open("a", encoding="utf-8") as file:
+            file.write("x" * size)
+        pending = pending_of(SimpleNamespace(path="s.jsonl", real=path), state_of(vault))
+        assert pending == (size, 0)
+        assert is_due(pending) == (size >= DELTA_BYTES)
+        # What was cut is new from its beginning.
+        os.truncate(path, 60)
+        assert pending_of(SimpleNamespace(path="s.jsonl", real=path), state_of(vault)) == (60, 0)
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_a_transcript_that_is_set_aside_keeps_its_chunks_and_the_new_one_has_its_own(tmp_path, folder, grown):
+    path = folder / "s.jsonl"
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        before = {entry.id for entry in vault}
+        if grown:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(talk(40, 60))
+        path.rename(folder / "s.jsonl.reset.2026-09-01T10-00-00.000Z")
+        path.write_text(talk(100, 130), encoding="utf-8")
+        report = vault.sync()
+        assert (report.files_renamed, report.files_added, report.files_removed) == (1, 1, 0)
+        assert len(before - {entry.id for entry in vault}) <= grown
+        assert sorted(content(vault)) == anew(folder)
+        assert vault.sync().count == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.97, 0.999])
+def test_a_transcript_that_is_cut_and_grows_again_is_as_if_read_anew(tmp_path, folder, share):
+    path = folder / "s.jsonl"
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        os.truncate(path, int(path.stat().st_size * share))
+        vault.sync()
+        assert sorted(content(vault)) == anew(folder)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(talk(200, 240))
+        vault.sync()
+        assert sorted(content(vault)) == anew(folder)
+
+
+def test_a_line_that_is_half_written_is_read_when_it_is_whole(tmp_path, folder):
+    path = folder / "s.jsonl"
+    last = line("user", "the loon dives 😀 at dawn").encode()
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        whole = path.read_bytes()
+        for end in range(0, len(last) - 1, 7):
+            path.write_bytes(whole + last[:end])
+            report = vault.sync()
+            assert not report.skipped and "loon" not in str([entry.description for entry in vault])
+        path.write_bytes(whole + last + line("user", "and an owl").encode()[:20])
+        vault.sync()
+        assert [e for e in vault if "User: the loon dives 😀 at dawn" in e.description]
+        assert not [e for e in vault if "owl" in e.description]
+        assert sorted(content(vault)) == anew(folder)
+
+
+def test_what_is_taken_out_of_the_middle_of_a_transcript_is_gone_from_the_vault(tmp_path, folder):
+    path = folder / "s.jsonl"
+    text = path.read_text(encoding="utf-8")
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder)
+        before = {entry.id for entry in vault}
+        path.write_text(text.replace("message 20: the heron", "message 20: XXX XXXXX"), encoding="utf-8")
+        os.utime(path, (2e9, 2e9))
+        assert vault.sync().files_changed == 1
+        assert sorted(content(vault)) == anew(folder)
+        assert len(before & {entry.id for entry in vault}) >= len(before) - 2
+
+
+def test_a_line_of_any_length_costs_no_other(tmp_path, folder):
+    path = folder / "s.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line("toolResult", "output " * 1_500_000))
+        file.write(line("user", "long " * 400_000))
+        file.write("[" * 200_000 + "\n")
+        file.write('{"type":"message","message":{"role":["user"],"content":"a list"}}\n')
+    with path.open("ab") as file:
+        file.write(b"\0" * 70 * 2**20 + b"\n" + line("user", "the last loon").encode())
+    with Vault(tmp_path / "v.db") as vault:
+        report = vault.sync(folder)
+        said = [one.reason for one in report.skipped]
+        assert "is no JSON (is nested too deeply)" in said[0] and "has more than 64 MB" in said[1] and len(said) == 2
+        assert not [e for e in vault if "output" in e.description]
+        assert [e.span.first_line for e in vault if "the last loon" in e.description] != []
+        assert vault.search("last loon").hits and sum(e.description.count("long") for e in vault) >= 400_000
+
+
+def test_a_deleted_transcript_is_gone_from_every_index_and_from_every_byte(tmp_path, folder):
+    secret = "zqxjkvbrunnenkresse"
+    (folder / "t.jsonl").write_text("".join(line("user", f"{secret} number {n} " * 9) for n in range(300)))
+    (folder / "note.md").write_text(f"# Note\n\n{secret} of the note, see [[other]].\n", encoding="utf-8")
+    with Vault(tmp_path / "v.db") as vault:
+        mine = vault.add(title="mine")
+        vault.sync(folder)
+        found = vault.search(secret, limit=50).ids
+        for one in found:
+            vault.link(mine, one)
+            vault.feedback("herons", one, "accepted")
+        for path in (folder / "t.jsonl", folder / "note.md"):
+            path.unlink()
+        vault.sync()
+        assert not vault.search(secret).hits and not vault.links(mine)
+        assert not any(one in vault for one in found) and not any(vault.history(one) for one in found)
+        assert sorted(content_of_chunks(vault)) == anew(folder)
+        with vault._store.reading() as read:
+            assert read.sql.execute("SELECT count(*) FROM mentions").fetchone()[0] == 0
+            assert read.sql.execute("SELECT count(*) FROM files").fetchone()[0] == 1
+        vault.purge()
+        vault.optimize()
+    left = [path for path in tmp_path.rglob("v.db*") if path.is_file() and secret.encode() in path.read_bytes()]
+    assert left == []
+
+
+def content_of_chunks(vault):
+    return content([entry for entry in vault if entry.kind == "chunk"])

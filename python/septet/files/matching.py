@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from septet.files.pending import inode_of
 from septet.files.preparing import Task
 from septet.files.steady import print_of, read_steadily
 from septet.storage.store import Store
@@ -84,13 +85,17 @@ def device_at(path: str) -> int | None:
         return None
 
 
-def renamed(tasks: Iterable[Task], gone: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
-    """Give files that appeared the rows of files that vanished, where their bytes are the same."""
+def renamed(tasks: Sequence[Task], gone: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
+    """Give files that appeared the rows of files that vanished, where their bytes are the same; those come first.
+
+    A transcript that was set aside under another name, and has one that is new in its place, takes its row too.
+    """
     sizes = {row.size for row in gone if row.size}
     by_hash: dict[tuple[str, str | None], list[FileRow]] = {}
     for row in gone:
         by_hash.setdefault((row.kind, row.hash), []).append(row)
-    made: list[Task] = []
+    moved: list[Task] = []
+    others: list[Task] = []
     taken: set[int] = set()
     for task in tasks:
         if task.before is None and task.found.size in sizes:
@@ -104,9 +109,38 @@ def renamed(tasks: Iterable[Task], gone: Sequence[FileRow]) -> tuple[list[Task],
                 row = min(rows, key=lambda one: (one.path.rpartition("/")[2] != name, one.path))
                 rows.remove(row)
                 taken.add(row.file)
-                task = task._replace(before=row)
-        made.append(task)
-    return made, [row for row in gone if row.file not in taken]
+                moved.append(task._replace(before=row))
+                continue
+        others.append(task)
+    aside = _set_aside(others, [row for row in gone if row.file not in taken])
+    taken.update(row.file for row in aside.values())
+    moved += (task._replace(before=aside[task.found.path]) for task in others if task.found.path in aside)
+    rest = [
+        task._replace(before=None) if task.before is not None and task.before.file in taken else task
+        for task in others
+        if task.found.path not in aside
+    ]
+    return moved + rest, [row for row in gone if row.file not in taken]
+
+
+def _set_aside(tasks: Sequence[Task], gone: Sequence[FileRow]) -> dict[str, FileRow]:
+    """Return by path the files that transcripts were before they were set aside: the same on the disk, or grown."""
+    new = [task.found for task in tasks if task.before is None and task.found.kind == "session"]
+    rows = [*gone, *(task.before for task in tasks if task.before is not None)]
+    if not new or not rows:
+        return {}
+    from septet.files.sessions import goes_on
+
+    states = {inode: row for row in rows if row.kind == "session" and (inode := inode_of(row.state)) is not None}
+    found: dict[str, FileRow] = {}
+    for one in new:
+        try:
+            inode = os.stat(one.real).st_ino
+            if inode in states and goes_on(one.real, states[inode].state):
+                found[one.path] = states.pop(inode)
+        except OSError:
+            continue
+    return found
 
 
 def surely_gone(

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from septet.files.steady import open_file
 
-__all__ = ["SessionDelta", "SessionFile", "SessionPending", "is_due", "pending_of"]
+__all__ = ["SessionDelta", "SessionFile", "SessionPending", "inode_of", "is_due", "pending_of"]
 
 #: What must be new before a session is read without being asked for.
 DELTA_BYTES = 100_000
@@ -96,10 +96,20 @@ class SessionDelta:
         self.pending = SessionPending(0, 0)
 
 
+def inode_of(state: str | None) -> int | None:
+    """Return the inode of a session when it was read; None if that is not known."""
+    inode = _stated(state, "inode")
+    return inode or None
+
+
 def _offset(state: str | None) -> int:
     """Return how far a session was read."""
+    return _stated(state, "offset")
+
+
+def _stated(state: str | None, name: str) -> int:
     try:
-        offset = json.loads(state or "{}").get("offset", 0)
+        value = json.loads(state or "{}").get(name, 0)
     except (AttributeError, ValueError):
         return 0
-    return offset if isinstance(offset, int) else 0
+    return value if isinstance(value, int) else 0

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from septet.files.chunking import Chunk, Chunking
     from septet.files.documents import ChunkDraft
 
-__all__ = ["SessionDraft", "session_of"]
+__all__ = ["SessionDraft", "goes_on", "session_of"]
 
 #: The type of the chunks of a session.
 SESSION = "session"
 #: Raised when the same lines become other text.
-_VERSION = 1
+_VERSION = 2
 #: Bytes of a line; a longer one is left out.
 MOST_LINE_BYTES = 64 * 2**20
 #: So many bytes at its beginning, and before the place where reading goes on, tell a file from another one.
@@ -121,6 +121,19 @@ def session_of(
     drafts = [_draft(chunk, lines, file.path) for chunk in chunks]
     stored = before.stored if before else None
     return SessionDraft(drafts, keep, stored, after, reading.redacted, tuple(reading.problems), reading.size)
+
+
+def goes_on(path: str, state: str) -> bool:
+    """Say whether a file is the one that a state was made of, unchanged as far as it was read.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    before = _loaded(state)
+    if before is None:
+        return False
+    with open_file(path, -1) as opened:
+        return _usable(opened, state, before.made_by) is not None
 
 
 class _Reading:

@@ -69,14 +69,18 @@ def _as_planned(write: Writing, plans: Sequence[Plan]) -> list[Plan]:
         return []
     there = files.rows_of(write, (plan.before.file for plan in plans if plan.before is not None))
     taken = files.at(write, plans[0].after.root, [plan.after.path for plan in plans])
-    ready = []
+    ready: list[Plan] = []
+    # Files whose path a new one takes stand before it.
+    left: set[int] = set()
     for plan in plans:
         at = taken.get(plan.after.path)
         if plan.before is None:
-            if at is None:
+            if at is None or at.file in left:
                 ready.append(plan)
         elif there.get(plan.before.file) == plan.before and (at is None or at.file == plan.before.file):
             ready.append(plan)
+            if plan.before.path != plan.after.path:
+                left.add(plan.before.file)
     return ready
 
 
