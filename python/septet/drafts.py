@@ -18,6 +18,7 @@ __all__ = [
     "MOST_DEPTH",
     "MOST_TAGS",
     "Draft",
+    "attrs_text",
     "checked_attrs",
     "checked_patch",
     "checked_span",
@@ -242,6 +243,31 @@ def checked_attrs(value: object) -> dict[str, Any]:
         return dict(json.loads(text))
     except (TypeError, ValueError, RecursionError) as fault:
         raise EntryError(f"attrs cannot be stored as JSON: {fault}; make it text, or leave it out") from None
+
+
+def attrs_text(value: object) -> str:
+    """Return attrs as the text of a JSON object without blanks, the same as that of `checked_attrs`.
+
+    Raises:
+        EntryError: as there.
+    """
+    # Plain values of plain keys need no second look: JSON gives them back as they are.
+    plain = type(value) is dict and all(type(key) is str and _is_plain(one) for key, one in value.items())
+    try:
+        text = _AS_STORED(value if plain else checked_attrs(value))
+        text.encode("utf-8")
+    except ValueError:
+        checked_attrs(value)
+        raise
+    return text
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) in _PLAIN or (type(value) is list and all(type(one) in _PLAIN for one in value))
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_AS_STORED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def _check_keys(attrs: dict[Any, Any]) -> None:

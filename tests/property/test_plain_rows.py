@@ -3,6 +3,7 @@
 import math
 from collections import OrderedDict
 from datetime import datetime, timezone
+from enum import Enum
 from hashlib import blake2b
 
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from septet import EntryError, _core
-from septet.drafts import draft
+from septet.drafts import attrs_text, checked_attrs, draft
 from septet.entry import FIELDS
+from septet.ranking.pool import json_text
 from septet.storage.tables.entries import checked_row, row_of
 
 steady = settings(derandomize=True, deadline=None, max_examples=300)
@@ -132,3 +134,50 @@ def test_digests_are_blake2b_of_lengths_and_texts(texts):
     raw = [text.encode("utf-8") for text in texts]
     wanted = blake2b(b"".join(len(r).to_bytes(8, "little") + r for r in raw), digest_size=16).hexdigest()
     assert _core.text_hash(*texts) == wanted
+
+
+class Word(str, Enum):
+    """Members of it are equal to texts, and have another hash."""
+
+    A = "a"
+
+
+leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.just(10**20),
+    st.floats(),
+    words,
+    st.just("\ud800"),
+    st.just(Word.A),
+)
+keys = st.one_of(words, st.sampled_from(["a", Word.A, Text("a"), 1, None, "\ud800"]))
+attrs = st.dictionaries(
+    keys,
+    st.one_of(
+        leaves,
+        st.lists(leaves, max_size=3),
+        st.lists(leaves, max_size=3).map(tuple),
+        st.dictionaries(keys, st.lists(leaves, max_size=2), max_size=2),
+        st.just({1}),
+    ),
+    max_size=3,
+)
+
+
+@steady
+@example({"a": 1, Word.A: 2})
+@example({"a": [math.nan]})
+@example(OrderedDict(a=1))
+@example([])
+@example(None)
+@given(attrs)
+def test_the_text_of_attrs_is_that_of_checked_attrs(value):
+    def told(work):
+        try:
+            return work(value)
+        except EntryError as fault:
+            return str(fault)
+
+    assert told(attrs_text) == told(lambda given: json_text(checked_attrs(given)))

@@ -8,9 +8,8 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from septet.drafts import checked_attrs
+from septet.drafts import attrs_text
 from septet.entry import Span
-from septet.ranking.pool import json_text
 from septet.storage.tables import entries, files
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.files import COMPARED, ChunkRow, FileRow, Mentioned
@@ -203,7 +202,7 @@ class _AttrsJson:
 
     def __call__(self, attrs: object) -> str:
         if attrs != self._last[0]:
-            self._last = attrs, json_text(checked_attrs(attrs))
+            self._last = attrs, attrs_text(attrs)
         return self._last[1]
 
 

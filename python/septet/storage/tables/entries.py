@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from septet._core import grams, plain_row
 from septet.arguments import utf8
-from septet.drafts import Draft, checked_attrs, checked_span, draft
+from septet.drafts import Draft, attrs_text, checked_span, draft
 from septet.entry import Entry, tags_of
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate, json_text, searched_text
@@ -130,7 +130,7 @@ def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
     Raises:
         EntryError: as `draft`.
     """
-    row = plain_row(fields, now, _attrs_json, _span_columns)
+    row = plain_row(fields, now, attrs_text, _span_columns)
     return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
 
 
@@ -147,7 +147,7 @@ def plain_rows(
         attrs_json: makes the column of what stands as ``attrs``, where the caller knows that it is sound.
         span_columns: makes the columns of what stands as ``span``.
     """
-    attrs_json, span_columns = attrs_json or _attrs_json, span_columns or _span_columns
+    attrs_json, span_columns = attrs_json or attrs_text, span_columns or _span_columns
     rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
     # No function of Python is called for each row.
     made: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
@@ -367,10 +367,6 @@ def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
             "it was changed by another program than Septet; open the vault again"
         )
     return found
-
-
-def _attrs_json(value: object) -> str:
-    return json_text(checked_attrs(value))
 
 
 def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
