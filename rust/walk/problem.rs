@@ -56,10 +56,19 @@ fn collect(folder: &Path, fault: &Error, at: &Path, found: &mut Vec<Problem>) {
         }
         Error::WithPath { path, err } => return collect(folder, err, path, found),
         Error::WithDepth { err, .. } => return collect(folder, err, at, found),
-        Error::Io(fault) if fault.kind() == ErrorKind::NotFound => (Reason::Vanished, fault.to_string()),
-        Error::Io(fault) => (Reason::Unreadable, fault.to_string()),
+        Error::Io(fault) if fault.kind() == ErrorKind::NotFound => (Reason::Vanished, said(fault, at)),
+        Error::Io(fault) => (Reason::Unreadable, said(fault, at)),
         other => (Reason::BadRule, other.to_string()),
     };
     let path = at.strip_prefix(folder).unwrap_or(at).to_owned();
     found.push(Problem { path, reason, detail });
+}
+
+/// What the system says, without the path, which the walk puts before it.
+fn said(fault: &std::io::Error, at: &Path) -> String {
+    let text = fault.to_string();
+    match text.rsplit_once(&format!("{}: ", at.display())) {
+        Some((_, said)) => said.to_owned(),
+        None => text,
+    }
 }

@@ -125,6 +125,7 @@ fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
     let walked = walk(Path::new("/no/such/folder"), texts());
     assert_eq!(walked.problems.len(), 1);
     assert_eq!(walked.problems[0].reason, Reason::Vanished);
+    assert!(walked.problems[0].detail.starts_with("No such file"), "{}", walked.problems[0].detail);
     assert!(walked.files.is_empty());
 }
 
