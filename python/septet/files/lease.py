@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from septet.storage.store import Store, Writing
+from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims
 
-__all__ = ["Lease"]
+__all__ = ["Lease", "is_running"]
 
 #: A process that has not written for so long is not waited for.
 LEASE_S = 10.0
@@ -24,17 +25,16 @@ class Lease:
         self._store = store
         self._owner = "" if store.in_memory else claims.new_owner()
 
-    def take(self, deadline: float | None) -> bool:
-        """Wait for the lease; False when the deadline (`time.monotonic`) comes first."""
+    def take(self, late: Callable[[], bool]) -> bool:
+        """Wait for the lease; False when it is too late first."""
         while self._owner:
             with self._store.bookkeeping() as write:
                 claims.drop_dead(write)
                 if self._claimed(write):
                     return True
-            left = LOOK_S if deadline is None else min(LOOK_S, deadline - time.monotonic())
-            if left <= 0:
+            if late():
                 return False
-            time.sleep(left)
+            time.sleep(LOOK_S)
         return True
 
     def renew(self, write: Writing) -> None:
@@ -51,3 +51,8 @@ class Lease:
     def _claimed(self, write: Writing) -> bool:
         now = time.time()
         return bool(claims.claim(write, _WHAT, self._owner, _KEYS, now, now + LEASE_S))
+
+
+def is_running(read: Reading) -> bool:
+    """Say whether a process syncs the vault, or did until it was killed some seconds ago."""
+    return bool(claims.claimed(read, _WHAT, "", _KEYS, time.time()))

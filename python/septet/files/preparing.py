@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -146,11 +145,11 @@ def drafts_of(chunks: Iterable[Any], path: str) -> list[Draft]:
     return made
 
 
-def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], deadline: float | None) -> Iterator[Prepared]:
-    """Yield files as they were prepared, in order, until a deadline; a thread reads ahead of the caller."""
+def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], late: Callable[[], bool]) -> Iterator[Prepared]:
+    """Yield files as they were prepared, in order, until it is late; a thread reads ahead of the caller."""
     if len(tasks) <= FEW:
         for task in tasks:
-            if deadline is not None and time.monotonic() >= deadline:
+            if late():
                 return
             yield prepare(task)
         return
@@ -160,7 +159,7 @@ def ahead(prepare: Callable[[Task], Prepared], tasks: Sequence[Task], deadline: 
     def work() -> None:
         try:
             for task in tasks:
-                if stop.is_set() or (deadline is not None and time.monotonic() >= deadline):
+                if stop.is_set() or late():
                     break
                 room.wait(task.found.size, stop)
                 done.put(prepare(task))

@@ -115,17 +115,17 @@ class Rebuild:
             staged.put(write, made, [()] * len(made))
 
     def step(
-        self, found: Mapping[str, Found], until: float, progress: Callable[[int, int | None], object] | None
+        self, found: Mapping[str, Found], late: Callable[[], bool], progress: Callable[[int, int | None], object] | None
     ) -> Progress:
         """Stage files, embed their texts, and switch when nothing is left.
 
         Args:
             found: the files that are there, by path.
-            until: when to return, by `time.monotonic`, unless the switch is under way.
+            late: says that it is time to return, unless the switch is under way.
             progress: called with the number of files staged and that of all.
         """
         try:
-            if not self._stage(found, until, progress) or not self._embed(until):
+            if not self._stage(found, late, progress) or not self._embed(late):
                 return "again"
             return "done" if self._switch() else "again"
         except Unused:
@@ -134,7 +134,7 @@ class Rebuild:
     # -- staging -------------------------------------------------------------------------------------------------------
 
     def _stage(
-        self, found: Mapping[str, Found], until: float, progress: Callable[[int, int | None], object] | None
+        self, found: Mapping[str, Found], late: Callable[[], bool], progress: Callable[[int, int | None], object] | None
     ) -> bool:
         """Stage files until all are, and say whether they are."""
         with self._store.reading() as read:
@@ -143,7 +143,7 @@ class Rebuild:
         tasks = [Task(found[row.path], row, True) for row in lacking if row.path in found]
         batch: list[Prepared] = []
         chunks, since, done = 0, time.monotonic(), 0
-        for one in ahead(self._prepare, tasks, until):
+        for one in ahead(self._prepare, tasks, late):
             batch.append(one)
             chunks += len(one.drafts or ())
             if chunks >= MOST_CHUNKS or time.monotonic() - since >= MOST_S:
@@ -201,7 +201,7 @@ class Rebuild:
 
     # -- embedding -----------------------------------------------------------------------------------------------------
 
-    def _embed(self, until: float) -> bool:
+    def _embed(self, late: Callable[[], bool]) -> bool:
         """Have staged texts embedded, and say whether all are that can be."""
         if self._embed_ahead is None:
             return True
@@ -211,7 +211,7 @@ class Rebuild:
             nonlocal ended
             with self._store.bookkeeping() as write:
                 self._lease.renew(write)
-            ended = time.monotonic() >= until
+            ended = late()
             return ended
 
         tally = self._embed_ahead(stopped, self._refused)

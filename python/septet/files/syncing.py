@@ -21,6 +21,7 @@ from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SkippedFile, SyncReport, Tally
 from septet.files.storing import erase_files, store_plans
 from septet.files.tracking import Followed
+from septet.files.turns import Asked
 from septet.storage.store import Store, Writing
 from septet.storage.tables import files, staged
 from septet.storage.tables.files import FileRow
@@ -30,7 +31,7 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
 
-__all__ = ["Asked", "near", "sync_roots"]
+__all__ = ["near", "sync_roots"]
 
 #: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
 #: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
@@ -40,24 +41,6 @@ MOST_S = 0.5
 #: While files are read in another way, the disk is looked at again after so many seconds, and so many times as many as
 #: a look takes.
 LOOK_S, LOOK_SHARE = 5.0, 20.0
-
-
-class Asked(NamedTuple):
-    """What a caller wants synced.
-
-    Attributes:
-        followed: the roots.
-        paths: by root number, only these files, below the root; None for all of every root.
-        force: read every file again, and make its chunks anew.
-        deadline: when to stop, by `time.monotonic`.
-        progress: called with the files done so far and their number, of one root.
-    """
-
-    followed: Sequence[Followed]
-    paths: Mapping[int, Sequence[str]] | None
-    force: bool
-    deadline: float | None
-    progress: Callable[[int, int | None], object] | None
 
 
 def sync_roots(
@@ -80,7 +63,7 @@ def sync_roots(
     """
     started = time.perf_counter()
     tally, lease = Tally(), Lease(store)
-    if lease.take(asked.deadline):
+    if lease.take(asked.late):
         try:
             for one in asked.followed:
                 _Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
@@ -88,7 +71,11 @@ def sync_roots(
             lease.release()
     else:
         tally.complete = False
-        tally.problems.append("another process is syncing this vault: sync again when it is done")
+        tally.problems.append(
+            "the vault is being closed"
+            if asked.ending()
+            else "another process is syncing this vault: sync again when it is done"
+        )
     report = tally.report([one.name for one in asked.followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
     if tally.no_room:
@@ -216,13 +203,15 @@ class _Run:
         """Go on with reading the root in another way for a while, and say whether to look at the disk again."""
         assert self._rebuild is not None
         until = time.monotonic() + max(LOOK_S, LOOK_SHARE * look_s)
-        if self._asked.deadline is not None:
-            until = min(until, self._asked.deadline)
-        progress = self._rebuild.step({one.path: one for one in found}, until, self._asked.progress)
+
+        def late() -> bool:
+            return time.monotonic() >= until or self._asked.late()
+
+        progress = self._rebuild.step({one.path: one for one in found}, late, self._asked.progress)
         if progress == "done":
             self._written()
             return False
-        if progress == "again" and not self._late():
+        if progress == "again" and not self._asked.late():
             return True
         self._left += self._rebuild.left
         self._whole = False
@@ -262,7 +251,7 @@ class _Run:
     def _erase(self, gone: Sequence[FileRow]) -> None:
         """Take files that are gone out of the vault, some hundreds in each transaction."""
         for start in range(0, len(gone), 500):
-            if self._late():
+            if self._asked.late():
                 self._left += len(gone) - start
                 return
             with self._store.writing() as write:
@@ -279,7 +268,7 @@ class _Run:
         batch: list[Prepared] = []
         chunks = size = done = 0
         since = time.monotonic()
-        for one in ahead(prepare, tasks, self._asked.deadline):
+        for one in ahead(prepare, tasks, self._asked.late):
             done += 1
             batch.append(one)
             chunks += len(one.drafts or ())
@@ -290,6 +279,8 @@ class _Run:
                 if self._asked.progress is not None:
                     self._asked.progress(done, len(tasks))
                 since = time.monotonic()
+                if self._asked.ending():
+                    break
         if batch:
             self._store_batch(batch)
             if self._asked.progress is not None:
@@ -388,9 +379,6 @@ class _Run:
             files.note_root(write, self._of.number, self._clock() if whole else None, identity, problem)
             if whole and (device := device_at(self._of.root.path)) not in (None, self._device):
                 files.set_device(write, self._of.number, device)
-
-    def _late(self) -> bool:
-        return self._asked.deadline is not None and time.monotonic() >= self._asked.deadline
 
 
 #: What a plan calls otherwise than a report.

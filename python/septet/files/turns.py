@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from septet._core import Lock
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
-    from septet.files.syncing import Asked
+    from septet.files.tracking import Followed
     from septet.storage.store import Store
 
-__all__ = ["in_turn"]
+__all__ = ["Asked", "end_turns", "in_turn"]
+
+Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
+
+
+class Asked(NamedTuple):
+    """What a caller wants synced.
+
+    Attributes:
+        followed: the roots.
+        paths: by root number, only these files, below the root; None for all of every root.
+        force: read every file again, and make its chunks anew.
+        deadline: when to stop, by `time.monotonic`.
+        progress: called with the files done so far and their number, of one root.
+        ending: says that the vault is about to be closed.
+    """
+
+    followed: Sequence[Followed]
+    paths: Mapping[int, Sequence[str]] | None
+    force: bool
+    deadline: float | None
+    progress: Callable[[int, int | None], object] | None
+    ending: Callable[[], bool] = lambda: False
+
+    def late(self) -> bool:
+        """Say whether it is time to stop."""
+        return self.ending() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
 
 class _Done(NamedTuple):
@@ -32,15 +58,20 @@ class _Turns:
     def __init__(self) -> None:
         self.lock = Lock()
         self.last: _Done | None = None
+        #: The store is about to be closed.
+        self.ending = False
 
 
 _TURNS: WeakKeyDictionary[Store, _Turns] = WeakKeyDictionary()
 
 
-def in_turn(store: Store, asked: Asked, run: Callable[[], SyncReport]) -> SyncReport:
+def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
     """Return the report of a sync that began after this call, once no other runs; callers who ask the same share it.
 
     A sync that ran before may have passed a file that changed since, so its report is not taken.
+
+    Args:
+        run: syncs; it gets what says that it should come to an end.
     """
     arrived = time.monotonic()
     turns = _TURNS.setdefault(store, _Turns())
@@ -58,6 +89,16 @@ def in_turn(store: Store, asked: Asked, run: Callable[[], SyncReport]) -> SyncRe
         if last is not None and last.asked == key and last.began >= arrived and last.report.complete:
             return last.report
         began = time.monotonic()
-        report = run()
+        report = run(lambda: turns.ending)
         turns.last = _Done(key, began, report)
         return report
+
+
+def end_turns(store: Store, wait_s: float) -> None:
+    """Have the sync of a store that runs end before its next file, and wait for that; later ones do nothing.
+
+    One that is interrupted instead would leave its lease to the next, who waits until it is over.
+    """
+    if (turns := _TURNS.get(store)) is not None:
+        turns.ending = True
+        turns.lock.hold(wait_s)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from septet.files.chunking import Chunking
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
-    from septet.files.syncing import Asked
     from septet.files.tracking import Followed, Redact
+    from septet.files.turns import Asked
 
 __all__ = ["Synced"]
 
@@ -34,6 +34,8 @@ class Synced:
     _clock: Callable[[], float]
     _written: Callable[[], None]
     _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
+    #: Whether it was synced by this object, and so may have a sync to come to an end.
+    _has_synced = False
 
     def sync(
         self,
@@ -96,8 +98,8 @@ class Synced:
             StoreError: the vault cannot be written, or its disk has too little room for chunks made anew: these are not
                 begun, and all else is done. A file that cannot be read is no error, but in the report.
         """
-        from septet.files.syncing import Asked
         from septet.files.tracking import by_root
+        from septet.files.turns import Asked
 
         flag(force, "force", EntryError)
         limit = None if timeout_s is None else real(timeout_s, "timeout_s", EntryError, 0, MOST_WAIT_S)
@@ -187,9 +189,10 @@ class Synced:
         from septet.files.syncing import sync_roots
         from septet.files.turns import in_turn
 
-        def run() -> SyncReport:
+        def run(ending: Callable[[], bool]) -> SyncReport:
             # While others synced, a root may have been forgotten, or made anew.
-            now = asked._replace(followed=self._followed(root))
+            now = asked._replace(followed=self._followed(root), ending=ending)
             return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
 
+        self._has_synced = True
         return in_turn(self._store, asked, run)
