@@ -46,6 +46,7 @@ SECTIONS = {
     "files": 2,
     "arranging": 1,
     "chunks": 1,
+    "following": 1,
     "embedding": 1,
 }
 #: Read by numpy and others when they are loaded.
