@@ -19,6 +19,7 @@ from septet.checked import Checked
 from septet.embedding.providers.embedders import Fields
 from septet.entry import FIELDS
 from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
+from septet.files.watching import FolderWatcher
 
 #: Everything that the package and its two rooms for callers name.
 PUBLIC = {
@@ -103,6 +104,14 @@ class World:
         return septet.evaluate(self.vault, {"1": "ducks"}, {"1": ["a"]})
 
     @property
+    def watcher(self) -> septet.Watcher:
+        """One that is closed, so that nobody waits for it."""
+        options: dict[str, Any] = {"debounce_s": 1, "session_debounce_s": 1, "interval_s": None, "on_sync": None}
+        made = FolderWatcher(self.vault._store, self.vault.sync, events=lambda *_, stop_event: (), **options)
+        made.close()
+        return made
+
+    @property
     def tuning(self) -> septet.Tuning:
         return septet.tune(self.vault, {"1": "ducks"}, {"1": ["a"]})
 
@@ -145,6 +154,8 @@ class World:
             return repr((read.generation, kept))
 
     def of(self, name: str) -> object:
+        if name == "Watcher":
+            return self.watcher
         return {
             "Vault": self.vault,
             "Federation": self.federation,
@@ -341,5 +352,7 @@ def used(made: Any) -> None:
     elif isinstance(made, septet.Vault):
         with made:
             made.search("ducks")
+    elif isinstance(made, septet.Watcher):
+        made.close()
     elif hasattr(made, "__next__"):
         list(made)

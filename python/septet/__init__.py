@@ -91,9 +91,16 @@ if TYPE_CHECKING:
     )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.federation import Federation as Federation
-    from septet.files.report import RootInfo as RootInfo, SkippedFile as SkippedFile, SyncReport as SyncReport
+    from septet.files.report import (
+        PendingFile as PendingFile,
+        RootInfo as RootInfo,
+        SkippedFile as SkippedFile,
+        SyncReport as SyncReport,
+    )
     from septet.files.roots import Layout as Layout
+    from septet.files.status import RootStatus as RootStatus, SyncStatus as SyncStatus
     from septet.files.tracking import Redact as Redact
+    from septet.files.watching import Watcher as Watcher
     from septet.fields import (
         Action as Action,
         BulkChanges as BulkChanges,
@@ -199,9 +206,11 @@ else:
         "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
         "federation": "Federation",
-        "files.report": "RootInfo SkippedFile SyncReport",
+        "files.report": "PendingFile RootInfo SkippedFile SyncReport",
         "files.roots": "Layout",
+        "files.status": "RootStatus SyncStatus",
         "files.tracking": "Redact",
+        "files.watching": "Watcher",
         "fields": (
             "Action BulkChanges EntryChanges EntryFields EntryItem EntryOverrides FrameLike MemoryFields OnSimilar "
             "Severity Span SpanFields Split Strings Time Trust VectorLike"

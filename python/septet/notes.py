@@ -18,6 +18,7 @@ Codes, with what each means:
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
+``index_behind``            files on the disk are not as they are indexed, or a folder is not there
 ``index_building``          full text is not in memory yet; FTS5 ranks it, without comparing the spelling of words
 ``index_mismatch``          full text in memory disagrees with FTS5; FTS5 answers, more slowly
 ``job_failed``              a batch job brought no vector
@@ -72,6 +73,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_unavailable",
     "gave_up",
     "in_jobs",
+    "index_behind",
     "index_building",
     "index_mismatch",
     "job_failed",
@@ -108,6 +110,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "deadline",
         "embedding_refused",
         "embedding_unavailable",
+        "index_behind",
         "no_embedder",
         "no_vectors",
         "other_model",

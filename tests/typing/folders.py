@@ -9,13 +9,17 @@ import septet
 from septet import (
     Chunk,
     Chunking,
+    PendingFile,
     Redacted,
     RedactionRule,
     Redactor,
     RootInfo,
+    RootStatus,
     SkippedFile,
     SyncReport,
+    SyncStatus,
     Vault,
+    Watcher,
     chunk_markdown,
     flush_limits,
     flush_prompt,
@@ -43,6 +47,14 @@ def folders(folder: Path) -> None:
         report: SyncReport = vault.sync(notes, exclude=["drafts"], redact=True, trust="unverified")
         left_out: list[SkippedFile] = list(report.skipped)
         followed: list[RootInfo] = vault.roots()
+        status: SyncStatus = vault.sync_status()
+        first: RootStatus = status.roots[0]
+        waiting: list[PendingFile] = list(first.pending)
+        assert sum(one.bytes + one.messages for one in waiting) == first.pending_bytes == first.pending_messages == 0
+        assert status.in_step and first.drift == 0 and first.bytes["text"] > 0
+        with vault.watch_files(interval_s=None, on_sync=lambda report: print(report)) as watcher:
+            running: Watcher = watcher
+            assert not running.closed and running.last_error is None
         removed: int = vault.forget_root("notes")
         assert report.files_added == 2 and left_out[0].reason == "binary" and followed[0].chunks == removed == 1
 

@@ -185,6 +185,8 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     sync = mirrored(Federation.sync)
     roots = mirrored(Federation.roots)
     forget_root = mirrored(Federation.forget_root)
+    sync_status = mirrored(Federation.sync_status)
+    watch_files = mirrored(Federation.watch_files)
 
 
 def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:

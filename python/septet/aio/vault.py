@@ -66,6 +66,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
         mapped: bool = True,
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        sync_on_search: bool | float = False,
+        sync_on_open: bool = False,
         telemetry: bool | None = None,
         max_workers: int | None = None,
     ) -> None:
@@ -86,6 +88,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
             mapped=mapped,
             on_search=on_search,
             on_write=on_write,
+            sync_on_search=sync_on_search,
+            sync_on_open=sync_on_open,
             telemetry=telemetry,
         )
 
@@ -221,6 +225,8 @@ class AsyncVault(Mirror[Vault], of=Vault):
     sync = mirrored(Vault.sync)
     roots = mirrored(Vault.roots)
     forget_root = mirrored(Vault.forget_root)
+    sync_status = mirrored(Vault.sync_status)
+    watch_files = mirrored(Vault.watch_files)
 
     # -- embedding and copies ------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from septet.cli.options import AsJson, Embedding, VaultPath, search_options, tak
 from septet.cli.places import existing, writable
 from septet.cli.syncing import forget_root, print_roots, sync
 from septet.cli.terminal import guarded, print_json, say
+from septet.cli.watching import status, watch
 from septet.errors import (
     EmbeddingConfigError,
     EmbeddingError,
@@ -69,7 +70,7 @@ app = typer.Typer(
 )
 
 
-for command in (embed, models, doctor, sync, forget_root):
+for command in (embed, models, doctor, sync, forget_root, status, watch):
     app.command()(command)
 app.command("import")(import_)
 app.command("eval")(evaluate)

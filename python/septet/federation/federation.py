@@ -13,9 +13,9 @@ from septet.arguments import called, real, shown, utf8
 from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
+from septet.federation.following import FollowingTiers
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
-from septet.federation.synced import SyncedTiers
 from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
@@ -35,7 +35,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, SyncedTiers):
+class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -115,6 +115,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Sync
             raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
         self._vaults = {**self._vaults, name: (vault, place)}
+        if vault._on_search is not None:
+            self._look_first()
 
     def disconnect(self, name: str) -> bool:
         """Remove a tier and return whether it existed; its vault stays open.

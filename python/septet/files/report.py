@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["RootInfo", "SkippedFile", "SyncReport", "Tally"]
+__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally"]
 
 
 class SkippedFile(NamedTuple):
@@ -22,6 +22,20 @@ class SkippedFile(NamedTuple):
     path: str
     reason: str
     root: str = ""
+
+
+class PendingFile(NamedTuple):
+    """A transcript of which too little is new to be read without being asked for.
+
+    Attributes:
+        path: below the root.
+        bytes: so many are new.
+        messages: so many lines are.
+    """
+
+    path: str
+    bytes: int
+    messages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

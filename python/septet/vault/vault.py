@@ -20,11 +20,11 @@ from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
 from septet.vault.copies import Copied
 from septet.vault.embedded import Embedded
+from septet.vault.following import Following
 from septet.vault.listed import Listed
 from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.similar import Similar
-from septet.vault.synced import Synced
 from septet.vault.vectors import Vectors
 from septet.watch.hooks import watch_of
 from septet.watch.watched import watched
@@ -42,7 +42,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Synced):
+class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -65,6 +65,10 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Syn
             done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
         on_write: called with a `WriteEvent` after each call that writes. What hooks raise is logged, and harms nothing.
+        sync_on_search: before each search, look at the folders that the vault follows (`sync`), and bring in what
+            changed, for so many seconds at most, 0 to 3,600; True for 0.25. What is not done by then goes on in the
+            background, and the results have a note ``index_behind``. Tools that search often should rather watch.
+        sync_on_open: begin to do so when the vault is opened, in the background.
         telemetry: make spans of OpenTelemetry; None makes them if the program has set a tracer provider before.
 
     Raises:
@@ -90,10 +94,12 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Syn
         mapped: bool = True,
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
+        sync_on_search: bool | float = False,
+        sync_on_open: bool = False,
         telemetry: bool | None = None,
     ) -> None:
         file = file_path(path, "path", StoreError)
-        flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped}, StoreError)
+        flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
         self._watch = watch_of(on_search, on_write, telemetry, StoreError, file)
         self._profile = resolve(profile)
@@ -108,6 +114,8 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Syn
             if any(given is not None for given in self._embedding):
                 # A malformed configuration is reported here, not by the first search.
                 self.__dict__["_embeddings"] = self._make_embeddings()
+            if sync_on_search is not False or sync_on_open:
+                self._follow_by_itself(sync_on_search, sync_on_open)
         except BaseException:
             self._store.close()
             raise
@@ -131,6 +139,7 @@ class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Syn
 
         Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
         """
+        self._stop_following()
         if self._has_embeddings:
             self._embeddings.close()
         self._store.close()

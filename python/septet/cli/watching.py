@@ -1,0 +1,115 @@
+"""`septet watch` and `septet status`: a vault that follows its folders, and how far it is in step with them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.places import existing, writable
+from septet.cli.terminal import flat, print_json, say
+
+if TYPE_CHECKING:
+    from septet.files.report import SyncReport
+    from septet.files.status import RootStatus
+
+__all__ = ["status", "watch"]
+
+#: So many paths of a sort are named.
+SHOWN = 10
+
+
+def watch(
+    root: Annotated[Path | None, typer.Argument(metavar="DIR", help="A folder to follow, beside those before.")] = None,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", help="Compare everything so often.")
+    ] = 60.0,
+    debounce: Annotated[
+        float, typer.Option("--debounce", metavar="SECONDS", help="Wait until a file rests so long.")
+    ] = 1.5,
+    embedding: Embedding = None,
+    vault: VaultPath = None,
+) -> None:
+    """Keep a vault in step with its folders; a line for each sync; ends at Ctrl-C.
+
+    Needs the package watchfiles: pip install 'septet[watch]'.
+    """
+    from septet.cli import settings
+
+    with writable(vault, **settings.find(embedding).embedder) as opened:
+        if root is not None:
+            _told(opened.sync(root))
+        with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_told) as watcher:
+            folders = ", ".join(one.path for one in opened.roots()) or "no folder yet: `septet sync DIR` names one"
+            say(f"watching {folders}")
+            fault = None
+            try:
+                while not watcher.wait(1.0):
+                    if watcher.last_error != fault:
+                        fault = watcher.last_error
+                        say(f"problem: {fault}" if fault else "all is well again")
+            except KeyboardInterrupt:
+                say("stopped")
+
+
+def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
+    """Say how far a vault is in step with the folders it follows."""
+    with existing(vault) as opened:
+        found = opened.sync_status()
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if not found.roots:
+        print("follows no folder: `septet sync DIR` begins to")
+    for root in found.roots:
+        _print_root(root)
+    if found.running:
+        print("a sync is running")
+
+
+def _told(report: SyncReport) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {', '.join(map(flat, report.roots))}: {flat(str(report))}", flush=True)
+
+
+def _print_root(root: RootStatus) -> None:
+    when = "not yet synced as a whole" if root.age_s is None else f"synced {_span(root.age_s)} ago"
+    sizes = ", ".join(f"{_size(size)} of {kind}s" for kind, size in sorted(root.bytes.items())) or "nothing"
+    print(f"{flat(root.name)}: {flat(root.path)}")
+    print(f"  {root.files:,} files, {root.chunks:,} chunks, {sizes}; {when}")
+    if root.missing:
+        print(f"  {flat(root.missing)}; what was read of it stays")
+    if root.rebuilding:
+        print("  is to be read anew: its options, or this program's way to cut texts, changed")
+    if not (root.drift or root.missing or root.rebuilding):
+        print("  in step with the disk")
+    for word in ("new", "changed", "gone"):
+        paths = getattr(root, word)
+        if paths:
+            more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+            print(f"  {len(paths):,} {word}: {', '.join(map(flat, paths[:SHOWN]))}{more}")
+    if root.pending:
+        news = f"{_size(root.pending_bytes)}, {root.pending_messages:,} messages"
+        print(f"  {len(root.pending):,} transcripts with little news ({news}): `septet sync` reads them")
+    for one in (*root.problems, *root.skipped)[:SHOWN]:
+        print(f"  left out: {flat(one.path or root.path)} ({flat(one.reason)})")
+    if (rest := len(root.problems) + len(root.skipped) - SHOWN) > 0:
+        print(f"  left out: {rest:,} more")
+    if root.problem:
+        print(f"  problem: {flat(root.problem)}")
+
+
+def _size(size: int) -> str:
+    for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _span(seconds: float) -> str:
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
