@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims
@@ -16,6 +17,8 @@ LEASE_S = 10.0
 LOOK_S = 0.05
 #: What is claimed, in the table of claims, whose other rows name models with a slash.
 _WHAT, _KEYS = "files", ("sync",)
+#: The leases of this process, by owner. What an interrupt left claimed belongs to none of them.
+_OWN: WeakValueDictionary[str, Lease] = WeakValueDictionary()
 
 
 class Lease:
@@ -27,12 +30,16 @@ class Lease:
 
     def take(self, late: Callable[[], bool]) -> bool:
         """Wait for the lease; False when it is too late first."""
+        if self._owner:
+            _OWN[self._owner] = self
         while self._owner:
             with self._store.bookkeeping() as write:
                 claims.drop_dead(write)
+                claims.drop_own(write, _WHAT, set(_OWN))
                 if self._claimed(write):
                     return True
             if late():
+                _OWN.pop(self._owner, None)
                 return False
             time.sleep(LOOK_S)
         return True
@@ -44,7 +51,7 @@ class Lease:
 
     def release(self) -> None:
         """Let others sync."""
-        if self._owner:
+        if _OWN.pop(self._owner, None) is not None:
             with self._store.bookkeeping() as write:
                 claims.release(write, self._owner)
 

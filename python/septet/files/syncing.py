@@ -63,19 +63,19 @@ def sync_roots(
     """
     started = time.perf_counter()
     tally, lease = Tally(), Lease(store)
-    if lease.take(asked.late):
-        try:
+    try:
+        if lease.take(asked.late):
             for one in asked.followed:
                 _Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
-        finally:
-            lease.release()
-    else:
-        tally.complete = False
-        tally.problems.append(
-            "the vault is being closed"
-            if asked.ending()
-            else "another process is syncing this vault: sync again when it is done"
-        )
+        else:
+            tally.complete = False
+            tally.problems.append(
+                "the vault is being closed"
+                if asked.ending()
+                else "another process is syncing this vault: sync again when it is done"
+            )
+    finally:
+        lease.release()
     report = tally.report([one.name for one in asked.followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
     if tally.no_room:

@@ -6,14 +6,14 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from itertools import count
 from pathlib import Path
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["claim", "claimed", "drop_dead", "is_dead", "new_owner", "release", "settle"]
+__all__ = ["claim", "claimed", "drop_dead", "drop_own", "is_dead", "new_owner", "release", "settle"]
 
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 _numbers = count(1)
@@ -21,7 +21,7 @@ _numbers = count(1)
 
 def new_owner() -> str:
     """Return a name that is unique, here and on other machines, under which this process claims texts."""
-    return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())} {next(_numbers)}"
+    return f"{_process()} {next(_numbers)}"
 
 
 def claimed(read: Reading, model: str, owner: str, keys: Sequence[str], now: float) -> set[str]:
@@ -63,6 +63,14 @@ def drop_dead(write: Writing) -> int:
     return write.sql.executemany("DELETE FROM claims WHERE owner = ?", dead).rowcount if dead else 0
 
 
+def drop_own(write: Writing, model: str, living: Container[str]) -> None:
+    """Remove the claims that this process made for owners which it does not know any more."""
+    owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims WHERE model = ?", (model,))]
+    for owner in owners:
+        if owner.rpartition(" ")[0] == _process() and owner not in living:
+            release(write, owner)
+
+
 def is_dead(owner: str) -> bool:
     """Say whether an owner was a process of this machine that has ended."""
     machine, pid, started, _ = owner.rsplit(" ", 3)
@@ -77,6 +85,11 @@ def is_dead(owner: str) -> bool:
         return False
     # The number may belong to another process by now.
     return _started(int(pid)) != started
+
+
+def _process() -> str:
+    """Return what is the same in the names of all owners of this process."""
+    return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())}"
 
 
 @cache
