@@ -188,40 +188,6 @@ def test_a_folder_that_is_not_there_is_said_and_its_files_answer(vault, notes):
     assert not codes(again)
 
 
-def test_short_news_of_a_transcript_waits_until_it_is_asked_for(vault, notes):
-    log = notes / "s.jsonl"
-    log.write_text(message("numbat"), encoding="utf-8")
-    assert not vault.search("numbat")
-    assert vault.sync_status().roots[0].pending == (("s.jsonl", log.stat().st_size, 1),)
-    assert vault.sync_status().in_step
-    with log.open("a", encoding="utf-8") as file:
-        file.writelines(message(f"line {i}") for i in range(60))
-    assert vault.search("numbat")
-    assert not vault.sync_status().roots[0].pending
-
-
-@pytest.mark.parametrize("lines", [1, 30, 70])
-def test_a_transcript_that_is_renamed_keeps_its_chunks_however_short_it_is(vault, notes, lines):
-    log = notes / "s.jsonl"
-    log.write_text("".join(message(f"numbat {i}") for i in range(lines)), encoding="utf-8")
-    vault.sync()
-    before = vault.search("numbat").ids
-    assert before
-    log.rename(notes / "s.jsonl.reset.2026")
-    after = vault.search("numbat")
-    assert after.ids == before
-    assert set(paths_of(after)) == {"s.jsonl.reset.2026"}
-
-
-def test_a_transcript_that_became_shorter_is_read_at_once(vault, notes):
-    log = notes / "s.jsonl"
-    log.write_text(message("numbat") + message("quokka"), encoding="utf-8")
-    vault.sync()
-    log.write_text(message("quokka"), encoding="utf-8")
-    assert not vault.search("numbat")
-    assert vault.search("quokka")
-
-
 def test_chunks_that_are_made_in_another_way_now_are_made_anew_by_itself(vault, notes):
     from septet import Chunking
 

@@ -11,8 +11,9 @@ import pytest
 
 from integration.test_files import as_nobody, needs_root
 from septet import EntryError
+from septet._core import shown_path
 from septet.files.roots import CURATED, LAYOUTS, Root, root_at
-from septet.files.sources import ENDINGS, REASONS, Found, Skipped, found_at, places, scan
+from septet.files.sources import ENDINGS, REASONS, Found, Skipped, found_at, path_in, places, scan
 
 NAMES = (
     "a.md",
@@ -52,6 +53,8 @@ def agrees(root: Root) -> None:
     for file in listed.values():
         assert found_at(root, file.path) == file
         assert found_at(root, file.real) == file
+        if not root.follow_symlinks:
+            assert shown_path(path_in(root, file.real))[0] == file.path
     base = Path(root.path)
     for folder, _, names in os.walk(base if base.is_dir() else base.parent):
         for name in names:

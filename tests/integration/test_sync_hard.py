@@ -262,5 +262,10 @@ def test_a_file_that_becomes_a_link_or_a_pipe_after_the_look_is_not_followed_and
     os.mkfifo(notes / "pipe.md")
     for name in ("link.md", "pipe.md"):
         assert read_steadily(str(notes / name)) == print_of(str(notes / name)) == "unreadable"
+    # A folder above it may become a link as well.
+    (notes / "swapped").symlink_to(tmp_path, target_is_directory=True)
+    for path in ("swapped/secret", "swapped/notes/herons.md"):
+        assert (notes / path).is_file()
+        assert read_steadily(str(notes / path)) == print_of(str(notes / path)) == "unreadable"
     assert read_steadily(str(notes / "herons.md")).data.startswith(b"# Herons")
     assert read_steadily(str(notes / "none.md")) == print_of(str(notes / "none.md")) == "vanished"

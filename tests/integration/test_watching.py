@@ -8,13 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from integration.test_following import LONG, WORDS, made, message, paths_of, until
 from septet import Closed, EntryError, Vault
-from septet.files.watching import MOST_PATHS, FolderWatcher
+from septet.files.watching import FolderWatcher
 
 SOON = {"debounce_s": 0.02, "session_debounce_s": 0.02}
 
@@ -99,31 +98,6 @@ def test_what_changed_before_it_began_is_found_at_once(vault, notes):
     write(notes / "fresh.md", "numbat\n")
     with watcher_of(vault, silent):
         until(lambda: vault.search("numbat"))
-
-
-@pytest.mark.parametrize("count", [1, 2, 60, MOST_PATHS + 50])
-def test_any_number_of_events_is_dealt_with(vault, notes, count):
-    events = Told()
-    with watcher_of(vault, events) as watcher:
-        until(lambda: watcher._watched)
-        paths = [notes / f"many{i}.md" for i in range(count)]
-        for path in paths:
-            write(path, "numbat\n")
-        events.tell(*paths)
-        until(lambda: len(vault.search("numbat", limit=1_000)) == count)
-
-
-@pytest.mark.parametrize("name", ["gone.md", ".git/index", "elsewhere", ".septetignore", "note0.md", "sub"])
-def test_an_event_of_anything_does_no_harm(vault, notes, name):
-    events = Told()
-    reports = []
-    with watcher_of(vault, events, on_sync=reports.append) as watcher:
-        events.tell(notes / name, Path("/no/such/place"), notes)
-        write(notes / "fresh.md", "numbat\n")
-        events.tell(notes / "fresh.md")
-        until(lambda: vault.search("numbat"))
-        assert watcher.last_error is None
-    assert all(report.complete for report in reports)
 
 
 def test_rules_that_change_are_followed(vault, notes):
@@ -230,14 +204,6 @@ def test_closing_does_not_wait_for_another_process_that_syncs(tmp_path, notes):
         assert not any(thread.is_alive() for thread in watcher._threads)
         assert [report.complete for report in reports] in ([], [False])
         other_lease.release()
-
-
-def test_comparing_takes_a_small_part_of_the_time_however_short_the_interval_is(vault, notes, monkeypatch):
-    with watcher_of(vault, silent, interval_s=0.01) as watcher:
-        until(lambda: watcher._took > 0)
-        for took in (0.0, 0.0001, 0.1, 10.0, 1e6):
-            watcher._took = took
-            assert watcher._pause() == min(max(0.01, 20 * took), 86_400.0)
 
 
 def test_a_function_that_raises_is_an_error_and_watching_goes_on(vault, notes):

@@ -10,12 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
+from septet.files.paths import below, can_be, resolved, unescaped
 from septet.files.roots import CURATED, MEMORIES, Root, is_memory_path
 from septet.files.steady import mtime_ns_of
 
 Kind = Literal["text", "session"]
 
-__all__ = ["ENDINGS", "REASONS", "Found", "Scan", "Skipped", "found_at", "is_session", "places", "scan", "unknown_at"]
+__all__ = [
+    "ENDINGS",
+    "REASONS",
+    "Found",
+    "Scan",
+    "Skipped",
+    "found_at",
+    "is_session",
+    "path_in",
+    "places",
+    "scan",
+    "unknown_at",
+]
 
 #: Endings of texts, whatever their case, and of those in the layout ``memory``, as they are.
 ENDINGS = (".md", ".markdown", ".mdx", ".txt", ".rst")
@@ -35,7 +48,6 @@ REASONS = {
     "bad_rule": "a line of an ignore file that is no glob; its other lines hold",
 }
 _MAGIC = re.compile(r"[*?\[]")
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 _TEXTS: Mapping[str, Any] = {"endings": ENDINGS, "any_case": True, "hidden": False}
 _MEMORIES: Mapping[str, Any] = {"endings": MEMORY_ENDINGS, "any_case": False, "hidden": True}
 #: What counts in a tree, as keywords of the walk: the folder of a root, by layout; a folder that a link in ``memory/``
@@ -160,24 +172,24 @@ def unknown_at(root: Root, path: str) -> Skipped | None:
     """
     found, skipped = _look_at(root, path)
     unknown = (one for one in skipped if one.reason in ("unreadable", "vanished"))
-    return None if found is not None else next((one for one in unknown if _below(path, one.path) or not one.path), None)
+    return None if found is not None else next((one for one in unknown if below(path, one.path) or not one.path), None)
 
 
 def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
     """Return a file of a root, and what was left out on the way to it."""
-    if "\0" in path or not _can_be(path):
+    if "\0" in path or not can_be(path):
         return None, []
     is_folder = os.path.isdir(root.path)
     base = root.path if is_folder else os.path.dirname(root.path)
     # An escape may be one, or part of the name.
-    reals = dict.fromkeys(_resolved(os.path.join(base, given)) for given in (path, _unescaped(path)))
+    reals = dict.fromkeys(resolved(os.path.join(base, given)) for given in (path, unescaped(path)))
     if root.follow_symlinks:
         seen = scan(root)
         return next((one for one in seen.found if one.path == path or one.real in reals), None), seen.skipped
     skipped: list[Skipped] = []
     for real in reals:
         search = _Search(root, real)
-        if is_folder and _below(real, root.path):
+        if is_folder and below(real, root.path):
             search.look(_whole(root))
         elif real == root.path:
             search.file(Place(os.path.basename(real), real, "folder"))
@@ -193,6 +205,20 @@ def _look_at(root: Root, path: str) -> tuple[Found | None, list[Skipped]]:
 def places(root: Root) -> list[str]:
     """Return the folders and files, absolute, that all files of a root are in, but for what links lead to."""
     return list(dict.fromkeys((root.path, *(_place_of(root, given).real for given in root.paths))))
+
+
+def path_in(root: Root, path: str) -> str | None:
+    """Return an absolute path, links above it resolved, as files of a root have theirs; None if it is in no place."""
+    if path == root.path:
+        return os.path.basename(path)
+    if below(path, root.path):
+        return path[len(root.path.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+    for given in root.paths:
+        place = _place_of(root, given)
+        if below(path, place.real):
+            inside = path[len(place.real) :].strip(os.sep).replace(os.sep, "/")
+            return _naming(root, place)(inside)
+    return None
 
 
 class _Search:
@@ -229,26 +255,26 @@ class _Search:
         if place.tree == "memory":
             # Curated files come first.
             files.sort(key=lambda file: TOPS.index(file[0].partition("/")[0]))
-        shown, below = _naming(root, place), place.real.rstrip(os.sep) + os.sep
+        shown, ahead = _naming(root, place), place.real.rstrip(os.sep) + os.sep
         if self._seen or self._only is not None or root.paths or root.follow_symlinks or any(f[1] for f in files):
             for path, raw, size, mtime_ns, session in files:
-                self._take(Found(shown(path), below + (raw or path), size, mtime_ns, _KINDS[session]))
+                self._take(Found(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
             # Nothing can be the same file by another path.
             self.found += [
-                Found(path, below + path, size, mtime_ns, _KINDS[session]) for path, _, size, mtime_ns, session in files
+                Found(path, ahead + path, size, mtime_ns, _KINDS[session]) for path, _, size, mtime_ns, session in files
             ]
         self.skipped += [Skipped(shown(path), *why) for path, *why in problems]
         if root.follow_symlinks:
-            self._read.update(below + (raw or path) if path else place.real for path, raw in folders)
+            self._read.update(ahead + (raw or path) if path else place.real for path, raw in folders)
         for path, raw in links:
-            self._link(shown(path), below + (raw or path), "memories" if place.tree == "memory" else place.tree)
+            self._link(shown(path), ahead + (raw or path), "memories" if place.tree == "memory" else place.tree)
         return len(files) + len(links)
 
     def extra(self, given: str) -> None:
         """Take what one of ``paths`` names: a file, a folder or a glob."""
         place = _place_of(self._root, given)
-        if self._only is not None and not _below(self._only, place.real):
+        if self._only is not None and not below(self._only, place.real):
             return
         try:
             about = os.lstat(place.real)
@@ -305,7 +331,7 @@ class _Search:
                 self.skipped.append(Skipped(shown, "ending"))
         elif not stat.S_ISDIR(about.st_mode):
             self.skipped.append(Skipped(shown, "not_a_file"))
-        elif _below(os.path.realpath(os.path.dirname(path)), real):
+        elif below(os.path.realpath(os.path.dirname(path)), real):
             self.skipped.append(Skipped(shown, "symlink_cycle", shown_path(real)[0]))
         elif real in self._read:
             self.skipped.append(Skipped(shown, "duplicate", shown_path(real)[0]))
@@ -339,12 +365,12 @@ def _place_of(root: Root, given: str) -> Place:
         path, pattern = os.sep.join(parts[:fixed]) or os.sep, "/" + "/".join(parts[fixed:])
     shown = os.path.relpath(path, base).replace(os.sep, "/")
     tree = "folder" if root.layout == "folder" else "extra"
-    return Place("" if shown == "." else shown, _resolved(path), tree, pattern)
+    return Place("" if shown == "." else shown, resolved(path), tree, pattern)
 
 
 def _naming(root: Root, place: Place) -> Callable[[str], str]:
     """Return what makes paths below the root of those below a folder."""
-    if place.real != root.path and _below(root.path, place.real):
+    if place.real != root.path and below(root.path, place.real):
         # The folder holds the root: what is in the root has its own path.
         inside = os.path.relpath(root.path, place.real).replace(os.sep, "/") + "/"
         ahead = place.shown + "/"
@@ -352,31 +378,6 @@ def _naming(root: Root, place: Place) -> Callable[[str], str]:
     if place.shown:
         return lambda path: f"{place.shown}/{path}" if path else place.shown
     return lambda path: path
-
-
-def _resolved(path: str) -> str:
-    """Return a path with the links above it resolved, but not itself."""
-    folder, name = os.path.split(os.path.normpath(path))
-    return os.path.join(os.path.realpath(folder), name) if name else folder
-
-
-def _below(path: str, folder: str) -> bool:
-    """Say whether an absolute path is a folder or below it."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _can_be(path: str) -> bool:
-    """Say whether the system's names can hold a text."""
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _unescaped(path: str) -> str:
-    """Return the path that `Found.path` shows with escapes."""
-    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(path)))
 
 
 def _ends(name: str, endings: Sequence[str], *, any_case: bool) -> bool:

@@ -36,21 +36,41 @@ _MARKS = (
 _MOST_NS = 2**63 - 1
 
 
+#: Opens a folder only to go on from it.
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
 def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
     """Open a file by its real path for reading.
 
-    Between a look at a folder and this, the file may have become a link, which is not followed, or a pipe, which is not
-    waited for.
+    Between a look at a folder and this, the file, or a folder above it, may have become a link, which is not followed,
+    or the file a pipe, which is not waited for.
 
     Raises:
         OSError: it is no regular file, or cannot be read.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file: Any = open(os.open(path, flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
+    file: Any = open(_opened(os.fspath(path), flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(f"{path} is no regular file")
     return cast(BinaryIO, file)
+
+
+def _opened(path: str, flags: int) -> int:
+    """Return the descriptor of a file, opened step by step, so that no part of its path is a link."""
+    if os.open not in os.supports_dir_fd or not path.startswith("/"):
+        return os.open(path, flags)
+    *above, name = path.split("/")[1:]
+    folder = os.open("/", _STEP)
+    try:
+        for part in above:
+            below = os.open(part, _STEP, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        return os.open(name, flags, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def mtime_ns_of(about: os.stat_result) -> int:

@@ -13,7 +13,7 @@ from septet.entry import TRUSTS
 from septet.errors import EntryError
 from septet.files.chunking import Chunking
 from septet.files.roots import Root, root_at
-from septet.files.sources import places
+from septet.files.sources import path_in
 from septet.files.storing import erase_files
 from septet.storage.store import Store, Writing
 from septet.storage.tables import files, staged
@@ -72,13 +72,7 @@ class Followed(NamedTuple):
 
     def below(self, path: str) -> str | None:
         """Return an absolute path as files of the root have theirs; None if it is in no place of the root."""
-        own = self.root.path.rstrip(os.sep)
-        if path == self.root.path:
-            return os.path.basename(path)
-        if path.startswith(own + os.sep):
-            return path[len(own) + 1 :].replace(os.sep, "/")
-        inside = (path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in places(self.root))
-        return os.path.relpath(path, own).replace(os.sep, "/") if any(inside) else None
+        return path_in(self.root, path)
 
     def redactor(self) -> Any:
         """Return what masks secrets."""

@@ -14,9 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from septet._core import shown_path
 from septet.arguments import called, real, shown
 from septet.errors import Closed, EntryError, SeptetError
 from septet.files.drift import CatchUp
+from septet.files.events import events_of_system
 from septet.files.sources import IGNORE_FILES, is_session, places
 from septet.files.tracking import Followed, followed_of
 from septet.storage.store import Store
@@ -34,10 +36,6 @@ __all__ = ["MOST_WAIT_S", "FolderWatcher", "Watcher"]
 MOST_WAIT_S = 86_400.0
 #: A file that never rests is looked at after so many times the debounce.
 PATIENCE = 10
-#: How often the system's list of changes is fetched, and how long it may grow, in milliseconds.
-STEP_MS, GROUP_MS = 250, 1_000
-#: It says so often that events can come, in milliseconds.
-FIRST_MS = 2_000
 #: How often to look whether a folder that went away is back, and whether events can be had again, in seconds.
 RETURN_S, RETRY_S = 1.0, 30.0
 #: Without events everything is compared so often, in seconds.
@@ -121,7 +119,7 @@ class FolderWatcher(Watcher):
         least, most = 0.01, MOST_WAIT_S
         self._interval = None if interval_s is None else real(interval_s, "interval_s", EntryError, least, most)
         self._on_sync = called(on_sync, "on_sync", EntryError)
-        self._events = _events_of_system() if events is None else events
+        self._events = events_of_system() if events is None else events
         self._catch_up = CatchUp(store, sync)
         self._sync_fault: str | None = None
         self._event_fault: str | None = None
@@ -131,8 +129,8 @@ class FolderWatcher(Watcher):
         self._hints: dict[str, tuple[float, float]] = {}
         #: Everything is to be compared at this time.
         self._look_at = time.monotonic()
-        #: How long that took.
-        self._took = 0.0
+        #: When that was done last, and how long it took.
+        self._looked_at, self._took = -math.inf, 0.0
         #: A root is not there, and this is when to see whether it is back.
         self._peek_at = math.inf
         #: What is watched, with the numbers that the system has for it; set anew when they change.
@@ -195,17 +193,22 @@ class FolderWatcher(Watcher):
             if not there:
                 self._renew.wait()
                 continue
-            first = True
+            first, heard = True, False
             try:
                 for changes in self._events(*there, stop_event=self._renew):
                     if first:
-                        self._event_fault = None
+                        self._event_fault, heard = None, True
                         # What happened before events came is seen by a look.
                         self._soon(0)
                         first = False
                     if changes:
                         self._hint(path for _, path in changes)
-            except Exception as fault:  # noqa: BLE001 - the system may refuse in many ways; the interval goes on
+            except Exception as fault:  # noqa: BLE001 - the system may refuse in many ways
+                if heard:
+                    # Such as a name that is no UTF-8: what happened meanwhile is seen by the look that comes first.
+                    log.say("sync", log.INFO, "%s: events are lost: %s", self._store.path, fault)
+                    self._renew.wait(RETURN_S)
+                    continue
                 said = f"no events come, so everything is compared again and again: {type(fault).__name__}: {fault}"
                 if said != self._event_fault:
                     log.say("sync", log.WARNING, "%s: %s", self._store.path, said)
@@ -282,10 +285,16 @@ class FolderWatcher(Watcher):
         missing = [one.root.path for one in followed if self._watched[one.root.path] is None]
         # One that cannot be read, or is not mounted, is seen by a whole look alone.
         unknown = len(self._catch_up.unknown) > len(missing)
-        if everything or back or unknown or any(self._is_much(path, followed) for path in due):
-            began = time.monotonic()
+        began = time.monotonic()
+        much = any(self._is_much(path, followed) for path in due)
+        if much and not (everything or back or unknown) and began < (rests := self._looked_at + SHARE * self._took):
+            # The others wait with it: one of them may be what is gone, under its new name.
+            self._soon(rests - began)
+            due = []
+        elif everything or back or unknown or much:
             drifts = self._catch_up.look()
-            self._took = time.monotonic() - began
+            self._looked_at = time.monotonic()
+            self._took = self._looked_at - began
             for report in self._catch_up.bring(drifts):
                 self._told(report)
         elif wanted := [path for path in due if self._is_ours(path, followed)]:
@@ -309,17 +318,20 @@ class FolderWatcher(Watcher):
         return True
 
     def _is_much(self, path: str, followed: list[Followed]) -> bool:
-        """Say whether a path stands for several files: a folder, rules for others, or what is gone.
+        """Say whether a path stands for several files: a folder, rules for others, or what was one or the other.
 
-        What is gone may have been a folder, and if it was a file it may have another name now.
+        A file that is gone may have another name now.
         """
         if os.path.basename(path) in IGNORE_FILES:
             return True
         below = [(one, inside) for one in followed if (inside := one.below(path)) is not None]
         if not below or all(_is_hidden(one, inside) for one, inside in below):
             return False
-        if os.path.isdir(path) or not os.path.lexists(path):
+        if os.path.isdir(path):
             return True
+        if not os.path.lexists(path):
+            with self._store.reading() as read:
+                return any(files.of_root(read, one.number, shown_path(inside)[0]) for one, inside in below)
         return any(one.root.follow_symlinks for one, _ in below)
 
     def _is_ours(self, path: str, followed: list[Followed]) -> bool:
@@ -357,39 +369,3 @@ def _number(path: str) -> tuple[int, int] | None:
 def _is_hidden(followed: Followed, path: str) -> bool:
     """Say whether a path is in a hidden folder, where the layout does not look."""
     return followed.root.layout == "folder" and any(part.startswith(".") and part != ".." for part in path.split("/"))
-
-
-def _events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
-    """Return what tells of changes.
-
-    Raises:
-        EntryError: the package for it is not installed.
-    """
-    try:
-        from watchfiles import watch
-    except ImportError as fault:
-        raise EntryError(
-            f"watching needs the package watchfiles ({fault}): pip install 'septet[watch]', or sync() from time to time"
-        ) from None
-
-    def events(*paths: str, stop_event: threading.Event) -> Iterable[Iterable[tuple[Any, str]]]:
-        def those(blind: bool) -> Iterable[Iterable[tuple[Any, str]]]:
-            return watch(
-                *paths,
-                watch_filter=None,
-                debounce=GROUP_MS,
-                step=STEP_MS,
-                stop_event=stop_event,
-                rust_timeout=FIRST_MS,
-                yield_on_timeout=True,
-                raise_interrupt=False,
-                ignore_permission_denied=blind,
-            )
-
-        try:
-            yield from those(blind=False)
-        except PermissionError:
-            # Then it also says nothing of other folders that it cannot watch: not before it must.
-            yield from those(blind=True)
-
-    return events

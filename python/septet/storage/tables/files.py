@@ -191,9 +191,10 @@ def _device_key(root: int) -> str:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def of_root(read: Reading | Writing, root: int) -> list[FileRow]:
-    """Return the files of a root, in the order of their paths."""
-    return list(map(FileRow._make, read.sql.execute(f"{_FILE} WHERE root = ? ORDER BY path", (root,))))
+def of_root(read: Reading | Writing, root: int, below: str = "") -> list[FileRow]:
+    """Return the files of a root in the order of their paths, or only those at a path and below it."""
+    where, given = ("AND (path = ? OR path > ? AND path < ?)", (below, f"{below}/", f"{below}0")) if below else ("", ())
+    return list(map(FileRow._make, read.sql.execute(f"{_FILE} WHERE root = ? {where} ORDER BY path", (root, *given))))
 
 
 def at(read: Reading | Writing, root: int, paths: Sequence[str]) -> dict[str, FileRow]:
