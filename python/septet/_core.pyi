@@ -961,6 +961,9 @@ class Redactions:
     def redact(self, text: str) -> tuple[str, list[int]]:
         """Return the text with its secrets masked, and how many each rule found; in linear time."""
 
+    def spans(self, text: str) -> tuple[list[tuple[int, int, int]], list[int]]:
+        """Return start, end and rule of each secret in a text, ascending, apart; and how many each rule found."""
+
     def redact_all(self, texts: Sequence[str]) -> list[tuple[int, str, list[int]]]:
         """Return of those texts that hold secrets the position, the masked text, and how many each rule found."""
 

@@ -47,6 +47,22 @@ impl Redactions {
         })
     }
 
+    /// Return where in a text secrets are (characters, ascending, apart) with the rule of each, and the counts by rule.
+    fn spans(&self, py: Python<'_>, text: PyBackedStr) -> (Vec<(usize, usize, usize)>, Vec<usize>) {
+        py.detach(|| {
+            let mut counts = vec![0; self.0.len()];
+            let (mut at, mut chars) = (0, 0);
+            let mut place = |byte: usize| {
+                // Python counts characters.
+                chars += text[at..byte].chars().count();
+                at = byte;
+                chars
+            };
+            let found = self.0.spans(&text, &mut counts);
+            (found.iter().map(|one| (place(one.start), place(one.end), one.rule)).collect(), counts)
+        })
+    }
+
     /// Return of those texts that hold secrets the position, the masked text, and how many each rule found.
     fn redact_all(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> Vec<(usize, String, Vec<usize>)> {
         py.detach(|| {

@@ -19,7 +19,7 @@ pub use breaks::{Break, Strength, WORD, breaks};
 pub use chunks::{Budget, Chunk, Variant, chunks, split_bytes};
 pub use outline::{Heading, Mention, Outline, markdown};
 pub use pack::{Window, pack};
-pub use redact::{Check, MASKED, Mask, Redactor};
+pub use redact::{Check, MASKED, Mask, Masked, Redactor};
 pub use underlined::restructured;
 
 /// Cut a text into windows of at most so many words (at least 1) that cover it.

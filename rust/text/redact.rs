@@ -167,19 +167,102 @@ impl Redactor {
     pub fn redact<'t>(&self, text: &'t str, counts: &mut [usize]) -> Cow<'t, str> {
         let mut held = Cow::Borrowed(text);
         for (rule, count) in self.rules.iter().zip(counts) {
-            if let Some(changed) = rule.redact(&held, count) {
-                held = Cow::Owned(changed);
+            let edits = rule.edits(&held);
+            if !edits.is_empty() {
+                *count += edits.len();
+                held = Cow::Owned(edited(&held, &edits));
             }
         }
         held
     }
+
+    /// Return where in a text (bytes, ascending, apart) `redact` puts something else, and the rule that did so last.
+    pub fn spans(&self, text: &str, counts: &mut [usize]) -> Vec<Masked> {
+        let mut held = Cow::Borrowed(text);
+        let mut found: Vec<Masked> = Vec::new();
+        for ((number, rule), count) in self.rules.iter().enumerate().zip(counts) {
+            let edits = rule.edits(&held);
+            if edits.is_empty() {
+                continue;
+            }
+            *count += edits.len();
+            found = joined(&found, &edits, number);
+            held = Cow::Owned(edited(&held, &edits));
+        }
+        found
+    }
+}
+
+/// A part of a text that something else stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Masked {
+    /// Where it begins in the text as it was, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// The rule that masked it last.
+    pub rule: usize,
+    /// How many bytes stand for it now.
+    pub now: usize,
+}
+
+/// Something to put in place of a part of a text, in bytes.
+struct Edit {
+    start: usize,
+    end: usize,
+    put: String,
+}
+
+fn edited(text: &str, edits: &[Edit]) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut done = 0;
+    for edit in edits {
+        made.push_str(&text[done..edit.start]);
+        made.push_str(&edit.put);
+        done = edit.end;
+    }
+    made.push_str(&text[done..]);
+    made
+}
+
+/// What is masked after edits of a text in which something was masked before.
+fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Masked> {
+    let mut made: Vec<Masked> = Vec::with_capacity(before.len() + edits.len());
+    let mut parts = before.iter().copied().peekable();
+    // Bytes of the parts in front of where we are: what they were, and what stands for them.
+    let (mut was, mut is) = (0, 0);
+    // Where the last edit ends, with the parts that it touches.
+    let mut last = 0;
+    for edit in edits {
+        while let Some(part) = parts.next_if(|part| part.start + is + part.now <= edit.start + was) {
+            (was, is) = (was + part.end - part.start, is + part.now);
+            made.push(part);
+        }
+        let (mut start, mut from, mut to) = (edit.start + was - is, edit.start, edit.end.max(last));
+        while let Some(part) = parts.next_if(|part| part.start + is < edit.end + was) {
+            let at = part.start + is - was;
+            (start, from, to) = (start.min(part.start), from.min(at), to.max(at + part.now));
+            (was, is) = (was + part.end - part.start, is + part.now);
+        }
+        let mut now = edit.start - from + edit.put.len() + to - edit.end;
+        if edit.start < last
+            && let Some(touched) = made.pop()
+        {
+            // Both edits touch what was masked before.
+            start = touched.start;
+            now = now + touched.now + edit.start - last;
+        }
+        made.push(Masked { start, end: to + was - is, rule, now });
+        last = to;
+    }
+    made.extend(parts);
+    made
 }
 
 impl Rule {
-    /// Return the text with its secrets masked; `None` if there are none.
-    fn redact(&self, text: &str, count: &mut usize) -> Option<String> {
-        let mut made = String::new();
-        let mut done = 0;
+    /// Return what is to be put in place of the secrets of a text.
+    fn edits(&self, text: &str) -> Vec<Edit> {
+        let mut edits = Vec::new();
         for found in self.pattern.captures_iter(text) {
             let Some(whole) = found.get(0) else { continue };
             let (start, end) = secret(&found).unwrap_or((whole.start(), whole.end()));
@@ -187,31 +270,20 @@ impl Rule {
             if !self.is_secret(said) {
                 continue;
             }
-            *count += 1;
-            match self.mask {
+            edits.push(match self.mask {
                 Mask::Hidden => {
-                    made.push_str(&text[done..start]);
-                    made.push_str(MASKED);
-                    made.extend(said.chars().filter(|&c| c == '\n'));
-                    done = end;
+                    let breaks = said.chars().filter(|&c| c == '\n');
+                    Edit { start, end, put: MASKED.chars().chain(breaks).collect() }
                 }
-                Mask::Block => {
-                    made.push_str(&text[done..whole.start()]);
-                    made.push_str(&block(whole.as_str()));
-                    done = whole.end();
-                }
+                Mask::Block => Edit { start: whole.start(), end: whole.end(), put: block(whole.as_str()) },
                 Mask::Documented => {
                     // As documented, where the secret's text is first in the match, which may be in front of it.
-                    made.push_str(&text[done..whole.start()]);
-                    made.push_str(&whole.as_str().replacen(said, &documented(said), 1));
-                    done = whole.end();
+                    let put = whole.as_str().replacen(said, &documented(said), 1);
+                    Edit { start: whole.start(), end: whole.end(), put }
                 }
-            }
+            });
         }
-        (done > 0).then(|| {
-            made.push_str(&text[done..]);
-            made
-        })
+        edits
     }
 
     fn is_secret(&self, said: &str) -> bool {

@@ -211,3 +211,34 @@ fn a_caller_that_knows_headings_has_them_taken_first() {
     assert_eq!(cut_at(None), text.find("six").unwrap_or(0));
     assert_eq!(cut_at(text.find('#')), text.find('#').unwrap_or(0));
 }
+
+/// Texts in which rules find things, also in what others put there.
+fn secrets() -> impl Strategy<Value = String> {
+    let piece =
+        prop_oneof!["[ab*]{0,4}", Just("k=".to_owned()), "[é ]{1,2}", Just("xx".to_owned()), Just("\n".to_owned())];
+    proptest::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(crate::seeded(2000))]
+
+    #[test]
+    fn spans_are_where_something_else_stands(text in secrets(), masks in proptest::collection::vec(0usize..3, 5)) {
+        let patterns = ["xx", "k=([ab]+)", r"b(\*+a?)", r"[a*]\*", "(?:k=)(.+)"];
+        let masks = masks.iter().map(|&one| [Mask::Hidden, Mask::Documented, Mask::Block][one]);
+        let redactor = Redactor::new(patterns.into_iter().zip(masks).map(|(p, m)| (p, m, Check::Any))).unwrap();
+        let (mut counts, mut others) = (vec![0; 5], vec![0; 5]);
+        let made = redactor.redact(&text, &mut counts).into_owned();
+        let spans = redactor.spans(&text, &mut others);
+        prop_assert_eq!(&counts, &others);
+        let (mut at, mut there) = (0, 0);
+        for span in &spans {
+            prop_assert!(at <= span.start && span.start < span.end);
+            let kept = &text[at..span.start];
+            prop_assert_eq!(&made[there..there + kept.len()], kept);
+            (at, there) = (span.end, there + kept.len() + span.now);
+        }
+        prop_assert_eq!(&made[there..], &text[at..]);
+        prop_assert_eq!(spans.is_empty(), counts.iter().all(|&count| count == 0));
+    }
+}
