@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.federation import Federation as Federation
+    from septet.files.redact_report import RedactReport as RedactReport, SecretLeft as SecretLeft
     from septet.files.report import (
         PendingFile as PendingFile,
         RootInfo as RootInfo,
@@ -206,6 +207,7 @@ else:
         "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
         "federation": "Federation",
+        "files.redact_report": "RedactReport SecretLeft",
         "files.report": "PendingFile RootInfo SkippedFile SyncReport",
         "files.roots": "Layout",
         "files.status": "RootStatus SyncStatus",

@@ -13,8 +13,10 @@ from septet import (
     Redacted,
     RedactionRule,
     Redactor,
+    RedactReport,
     RootInfo,
     RootStatus,
+    SecretLeft,
     SkippedFile,
     SyncReport,
     SyncStatus,
@@ -66,11 +68,20 @@ def hide() -> None:
     assert len(redactor.identity) == 16 and redactor.settings["without"] == ["telegram"]
 
 
+def clean(folder: Path) -> None:
+    with Vault(folder / "cleaned.db") as vault:
+        vault.add(id="a", title="the door", description="PASSWORD=open7sesame")
+        report: RedactReport = vault.redact(where={"id": "a"}, dry_run=False)
+        left: tuple[SecretLeft, ...] = report.left
+        assert report.complete and not left and report.redacted == {"env_assignment": 1}
+
+
 def main(folder: Path) -> None:
     cut()
     flush()
     hide()
     folders(folder)
+    clean(folder)
     print(septet.__version__)
 
 

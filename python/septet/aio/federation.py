@@ -187,6 +187,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     forget_root = mirrored(Federation.forget_root)
     sync_status = mirrored(Federation.sync_status)
     watch_files = mirrored(Federation.watch_files)
+    redact = mirrored(Federation.redact)
 
 
 def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:

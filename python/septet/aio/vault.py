@@ -227,6 +227,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
     forget_root = mirrored(Vault.forget_root)
     sync_status = mirrored(Vault.sync_status)
     watch_files = mirrored(Vault.watch_files)
+    redact = mirrored(Vault.redact)
 
     # -- embedding and copies ------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock, WriteTransaction
-from septet.arguments import file_path, real, shown, utf8, whole
+from septet.arguments import file_path, listed, real, shown, utf8, whole
 from septet.embedding.embedder import MOST_SECONDS, Kind, Pooling, checked_texts
 from septet.errors import EmbeddingConfigError, StoreError
 from septet.results import Note
@@ -59,6 +59,8 @@ _PUT = (
 )
 _USE = "UPDATE vectors SET used = ? WHERE row = ?"
 _DROP_OLDEST = "DELETE FROM vectors WHERE row IN (SELECT row FROM vectors ORDER BY used, row LIMIT ?)"
+_FORGET = "DELETE FROM vectors WHERE text = ?"
+_SECURE = "PRAGMA secure_delete = ON"
 _MODE = "PRAGMA journal_mode"
 _SWITCH = "PRAGMA journal_mode = WAL"
 _SYNC = "PRAGMA synchronous = NORMAL"
@@ -168,6 +170,24 @@ class EmbeddingCache:
         ]
         self._write(_PUT, rows)
 
+    def forget(self, texts: Sequence[str], poolings: Iterable[Pooling] = ()) -> int:
+        """Remove the vectors of texts, whichever model made them, and return how many.
+
+        Args:
+            poolings: how vectors of long texts may have been made.
+
+        Raises:
+            EmbeddingConfigError: no list of texts, or of ways of pooling.
+        """
+        known = listed(poolings, "poolings", EmbeddingConfigError, "ways of pooling")
+        if not all(isinstance(way, Pooling) for way in known):
+            raise EmbeddingConfigError(f"poolings is {shown(poolings)}: wanted ways of pooling")
+        ways = [CacheNamespace("", "", "document", way) for way in (None, *known)]
+        digests = {way.digest(text) for text in checked_texts(texts) for way in ways}
+        before = len(self)
+        self._write(_FORGET, [(digest,) for digest in sorted(digests)])
+        return max(0, before - len(self))
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock.hold():
@@ -231,6 +251,7 @@ class EmbeddingCache:
             if connection.execute(_MODE).fetchone() != ("wal",):
                 connection.execute(_SWITCH)
             connection.execute(_SYNC)
+            connection.execute(_SECURE)
             _create(connection)
             connection.register(self._file)
         except BaseException:

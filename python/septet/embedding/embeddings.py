@@ -13,7 +13,7 @@ from septet.arguments import listed, shown
 from septet.embedding.automatic import Activity, Automatic
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.chain import Chain
-from septet.embedding.embedder import Embedder, check_embedder, space_name
+from septet.embedding.embedder import Embedder, check_embedder, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
@@ -143,6 +143,15 @@ class Embeddings:
         self.affects_searches = bool(self.query_embedders or self._faults)
         #: By what was available, for one state of the store.
         self._selected: tuple[tuple[int, str], dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
+
+    def forget(self, texts: Sequence[str]) -> int:
+        """Remove texts' vectors from the cache, and what is remembered of queries; return how many the cache had."""
+        for one in self.query_embedders.values():
+            one.forget()
+        if self.cache is None or not texts:
+            return 0
+        ways = [pooling_of(one.embedder) for one in self.query_embedders.values()]
+        return self.cache.forget(texts, [way for way in ways if way is not None])
 
     def close(self) -> None:
         """End automatic embedding, within bounds, and close the embedder and the cache if they were created here."""

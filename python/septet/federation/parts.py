@@ -71,3 +71,14 @@ class Parts:
         if not self._vaults:
             raise TierError("the federation has no tier: connect a vault first")
         return self._by_priority()[0]
+
+    def _meant(self, tier: str | None) -> Vault:
+        """Return the vault of a tier that must be named.
+
+        Raises:
+            TierError: it is not, or there is no such tier.
+        """
+        if tier is None:
+            known = ", ".join(map(shown, self._vaults)) or "none"
+            raise TierError(f"what concerns many entries wants the tier that it is for: give tier=, one of {known}")
+        return self._named(tier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from septet.federation.parts import Parts
@@ -12,6 +12,8 @@ from septet.vault.vault import Vault
 if TYPE_CHECKING:
     from septet.fields import Strings, Trust
     from septet.files.chunking import Chunking
+    from septet.files.redact_report import RedactReport
+    from septet.files.redaction import Redactor
     from septet.files.report import RootInfo, SyncReport
     from septet.files.roots import Layout
     from septet.files.tracking import Redact
@@ -70,6 +72,23 @@ class SyncedTiers(Parts):
             SeptetError: as that method.
         """
         return self._synced_one(tier).forget_root(name)
+
+    def redact(
+        self,
+        *,
+        redactor: Redactor | None = None,
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int | None], object] | None = None,
+        tier: str | None = None,
+    ) -> RedactReport:
+        """Mask the secrets in everything that a tier holds; see `Vault.redact`.
+
+        Raises:
+            TierError: no tier is named, or there is no such tier.
+            SeptetError: as that method.
+        """
+        return self._meant(tier).redact(redactor=redactor, where=where, dry_run=dry_run, progress=progress)
 
     def _synced_one(self, tier: str | None) -> Vault:
         return self._first() if tier is None else self._named(tier)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from septet.arguments import flag, shown, utf8
-from septet.errors import EntryError, EntryNotFound, TierError
+from septet.errors import EntryError, EntryNotFound
 from septet.federation.parts import Parts
 from septet.storage.tables import feedback
 from septet.storage.tables.links import Link
@@ -356,17 +356,6 @@ class WritableTiers(Parts):
 
     def _into(self, tier: str | None) -> Vault:
         return self._first() if tier is None else self._named(tier)
-
-    def _meant(self, tier: str | None) -> Vault:
-        """Return the vault of a tier that must be named.
-
-        Raises:
-            TierError: it is not, or there is no such tier.
-        """
-        if tier is None:
-            known = ", ".join(map(shown, self._vaults)) or "none"
-            raise TierError(f"what concerns many entries wants the tier that it is for: give tier=, one of {known}")
-        return self._named(tier)
 
     def _delete_each(self, ids: list[str], dry_run: bool, *, memories: bool = False) -> int:
         """Delete entries, or memories alone, each from the highest tier that has it; return how many."""

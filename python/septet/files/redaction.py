@@ -13,7 +13,7 @@ from septet.arguments import listed, shown
 from septet.errors import EntryError
 from septet.files.secrets import RULES, RedactionRule
 
-__all__ = ["Redacted", "RedactionRule", "Redactor", "encodable"]
+__all__ = ["Redacted", "RedactionRule", "Redactor", "encodable", "joined"]
 
 #: Raised when a check changes what the same rules find.
 _VERSION = 1
@@ -120,6 +120,17 @@ class Redactor:
         found = self._native.redact_all([encodable(text) for text in given])
         return [(at, Redacted(made, self._named(counts))) for at, made, counts in found]
 
+    def spans(self, text: str) -> tuple[list[tuple[int, int]], dict[str, int]]:
+        """Return where in a text secrets are, each its start and end, ascending, and how many each rule found.
+
+        Raises:
+            EntryError: it is no text.
+        """
+        if not isinstance(text, str):
+            raise EntryError(f"text is {shown(text)}: wanted text")
+        spans, found = self._native.spans(encodable(text))
+        return [(start, end) for start, end, _ in spans], self._named(found)
+
     def _named(self, found: Sequence[int]) -> dict[str, int]:
         """Return counts by the names of the rules; several rules may share one."""
         counts: dict[str, int] = {}
@@ -127,6 +138,17 @@ class Redactor:
             if count:
                 counts[rule.name] = counts.get(rule.name, 0) + count
         return counts
+
+
+def joined(redactor: Redactor, settings: Mapping[str, Any] | None) -> Redactor:
+    """Return a redactor that masks what one does, and what one of other settings (None: of no) would."""
+    if settings is None:
+        return redactor
+    mine, theirs = redactor.settings, {"rules": "default", "add": [], "without": [], **settings}
+    rules = mine["rules"] if mine["rules"] == theirs["rules"] else "default"
+    more = [rule for rule in theirs["add"] if rule not in mine["add"]]
+    off = [set(given["without"]) for given in (mine, theirs) if given["rules"] == rules]
+    return Redactor(rules, add=[*mine["add"], *more], without=sorted(set.intersection(*off)))
 
 
 def encodable(text: str) -> str:

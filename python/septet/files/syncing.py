@@ -20,7 +20,7 @@ from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SkippedFile, SyncReport, Tally
 from septet.files.storing import erase_files, store_plans
-from septet.files.tracking import Followed
+from septet.files.tracking import Followed, followed_now
 from septet.files.turns import Asked
 from septet.storage.store import Store, Writing
 from septet.storage.tables import files, staged
@@ -65,7 +65,8 @@ def sync_roots(
     tally, lease = Tally(), Lease(store)
     try:
         if lease.take(asked.late):
-            for one in asked.followed:
+            # While others held the lease, how a root is read may have changed.
+            for one in followed_now(store, asked.followed):
                 _Run(store, asked, one, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False

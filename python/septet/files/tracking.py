@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from septet.arguments import exact, file_path, listed, shown
 from septet.drafts import draft
@@ -19,7 +19,20 @@ from septet.storage.store import Store, Writing
 from septet.storage.tables import files, staged
 from septet.storage.tables.files import RootRow
 
-__all__ = ["Followed", "Redact", "by_root", "follow", "followed_of", "forget", "options_of"]
+if TYPE_CHECKING:
+    from septet.files.redaction import Redactor
+
+__all__ = [
+    "Followed",
+    "Redact",
+    "by_root",
+    "follow",
+    "followed_now",
+    "followed_of",
+    "forget",
+    "options_of",
+    "redact_from_now",
+]
 
 Redact: TypeAlias = "bool | Literal['all']"
 
@@ -36,6 +49,7 @@ class Followed(NamedTuple):
         number: of its row.
         stored: the identity with which its chunks were made.
         redact: whether secrets are masked in transcripts, or in ``all`` files.
+        rules: settings of the `Redactor` that does so; None for the rules of every root.
     """
 
     number: int
@@ -44,6 +58,7 @@ class Followed(NamedTuple):
     redact: Redact
     trust: str | None
     stored: str
+    rules: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -78,7 +93,7 @@ class Followed(NamedTuple):
         """Return what masks secrets."""
         from septet.files.redaction import Redactor
 
-        return Redactor()
+        return Redactor(**(self.rules or {}))
 
 
 def followed_of(row: RootRow) -> Followed:
@@ -86,7 +101,39 @@ def followed_of(row: RootRow) -> Followed:
     options = json.loads(row.options)
     root = Root.from_json(row.path, row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
-    return Followed(row.root, root, chunking, options.get("redact", True), options.get("trust"), row.identity)
+    redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
+    return Followed(row.root, root, chunking, redact, trust, row.identity, rules)
+
+
+def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:
+    """Return those of some roots that the vault still follows, as they are read now."""
+    with store.reading() as read:
+        now = {row.root: followed_of(row) for row in files.roots(read)}
+    return [now[one.number] for one in before if one.number in now]
+
+
+def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Redactor) -> list[str]:
+    """Have secrets masked in files of roots from now on, as a vault was redacted; return the names of those roots.
+
+    Args:
+        kinds: by root number, of what kind the files with secrets are: ``text`` or ``session``.
+    """
+    from septet.files.redaction import Redactor, joined
+
+    names = []
+    for row in files.roots(write):
+        if row.root not in kinds:
+            continue
+        options = json.loads(row.options)
+        made = {**options, "redact": "all" if "text" in kinds[row.root] else options.get("redact", True) or True}
+        # What was masked in it before stays masked.
+        rules = joined(redactor, options.get("redactor", {}) if options.get("redact", True) else None)
+        if rules.identity != Redactor().identity:
+            made["redactor"] = rules.settings
+        if made != options:
+            files.set_options(write, row.root, json.dumps(made, ensure_ascii=False, sort_keys=True))
+            names.append(row.name)
+    return names
 
 
 def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: object, trust: object) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from septet.files.tracking import Followed
     from septet.storage.store import Store
 
-__all__ = ["Asked", "end_turns", "in_turn"]
+__all__ = ["Asked", "alone", "end_turns", "in_turn"]
 
 Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
 
@@ -63,6 +63,12 @@ class _Turns:
 
 
 _TURNS: WeakKeyDictionary[Store, _Turns] = WeakKeyDictionary()
+
+
+def alone(store: Store) -> AbstractContextManager[object]:
+    """Wait until no sync of a vault runs in this process, and keep others from beginning until the end of a block."""
+    held: AbstractContextManager[object] = _TURNS.setdefault(store, _Turns()).lock.hold()
+    return held
 
 
 def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:

@@ -14,6 +14,7 @@ from septet.snapshot.postings import PostingsBuffers
 from septet.snapshot.sidecar import Sidecar, Stamp
 from septet.snapshot.snapshot import Snapshot
 from septet.storage.store import Store, store_id
+from septet.storage.tables.entries import purged_at
 from septet.watch import log
 
 __all__ = ["Build", "Save", "Verify", "save"]
@@ -122,6 +123,9 @@ def save(store: Store, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool =
 
     def needed() -> bool:
         with store.reading() as read:
+            if purged_at(read) > snapshot.generation:
+                # Nobody could use it, and it would hold what was erased since.
+                return False
             found = sidecar.latest(read)
         return found is None or not checkpoint.is_in(*found)
 

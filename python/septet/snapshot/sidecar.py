@@ -201,6 +201,18 @@ class Sidecar:
         with suppress(OSError):
             self._clean(SUFFIX)
 
+    def erase(self) -> None:
+        """Remove every sidecar and what is left of half-written ones, when no other process is writing one.
+
+        Raises:
+            OSError: one of them cannot be removed.
+        """
+        if not self.folder.is_dir():
+            return
+        with self._locked(wait=True):
+            for ending in (PART, SUFFIX):
+                self._clean(ending)
+
     def _open(self, name: str) -> _core.ArrayFile:
         if self._local is None:
             from septet.filesystem import is_local

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -200,6 +200,19 @@ class Store:
     def bookkeeping(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         return self._transaction(self._same_generation, _nothing)
+
+    @contextmanager
+    def maintaining(self) -> Iterator[sqlite3.Connection]:
+        """Borrow the connection that writes, outside a transaction, for what SQLite does in none; others wait.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading.
+        """
+        with self._turn.hold():
+            sql = self._writable()
+            self.identity.check(sql, sql.execute(_STATE).fetchone())
+            yield sql
 
     def _transaction(
         self, begun: Callable[[sqlite3.Connection], Writing], committed: Callable[[], None]

@@ -19,11 +19,11 @@ from septet.storage.tables import feedback
 from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
 from septet.vault.copies import Copied
-from septet.vault.embedded import Embedded
 from septet.vault.following import Following
 from septet.vault.listed import Listed
 from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
+from septet.vault.redacted import Redactable
 from septet.vault.similar import Similar
 from septet.vault.vectors import Vectors
 from septet.watch.hooks import watch_of
@@ -42,7 +42,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Following):
+class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:

@@ -19,7 +19,7 @@ SEARCHES = frozenset({"recall", "search_many", "similar", "explain"})
 WRITES = frozenset(
     (
         "add add_many update update_many rename_tag merge_domains supersede reinstate remember forget delete purge "
-        "link link_many unlink feedback reset_feedback import_ sync forget_root"
+        "link link_many unlink feedback reset_feedback import_ sync forget_root redact"
     ).split()
 )
 

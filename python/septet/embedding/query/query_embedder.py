@@ -71,6 +71,11 @@ class QueryEmbedder:
         self._lock = Lock()
         renew_in_children(self)
 
+    def forget(self) -> None:
+        """Forget every query."""
+        with self._lock.hold():
+            self._remembered.clear()
+
     @property
     def model(self) -> str:
         """The space that the vectors belong to."""

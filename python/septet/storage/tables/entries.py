@@ -25,6 +25,7 @@ __all__ = [
     "EntryRow",
     "MissingRows",
     "any_searchable",
+    "begin_anew",
     "checked_row",
     "count",
     "count_searchable",
@@ -122,6 +123,8 @@ ON CONFLICT (id) DO UPDATE SET
     created_at = CASE WHEN ?{_GIVEN} OR NOT entries.live THEN excluded.created_at
                       ELSE min(entries.created_at, excluded.updated_at) END
 """
+
+_REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
 
 
 def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
@@ -325,10 +328,14 @@ def purge(write: Writing) -> int:
     if latest is None:
         return 0
     # A missing row does not say that it was deleted: snapshots from before the delete must be rebuilt.
-    sql = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
-    write.sql.execute(sql, (latest,))
+    write.sql.execute(_REBUILD, (latest,))
     links.purge(write)
     return write.sql.execute("DELETE FROM entries WHERE NOT live").rowcount
+
+
+def begin_anew(write: Writing) -> None:
+    """Have all snapshots from before this transaction be rebuilt: they may hold words of texts that must be gone."""
+    write.sql.execute(_REBUILD, (write.generation,))
 
 
 def purged_at(read: Reading) -> int:
