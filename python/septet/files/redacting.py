@@ -89,8 +89,8 @@ def redact_store(store: Store, wanted: Wanted, erase_arrays: Callable[[], None])
             lease = Lease(store)
             held.enter_context(alone(store))
             # A sync would bring texts in as it read them before.
-            lease.take(lambda: False)
             held.callback(lease.release)
+            lease.take(lambda: False)
             run.lease = lease
             run.mask()
         run.finish(erase_arrays)
