@@ -49,7 +49,8 @@ bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside othe
 	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
 
-eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on a collection with judgements
+eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on real documents, and on Cranfield if it is there
+	$(BIN)/python benches/real_documents.py
 	$(BIN)/python benches/evaluate.py
 
 # What must not change unnoticed: fusion, formulas, exact vectors, BM25 and array files.

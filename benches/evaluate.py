@@ -58,7 +58,8 @@ def main() -> None:
     default = Path(os.environ.get("SEPTET_DATA", Path(__file__).parents[2] / "shared")) / "data" / "cranfield"
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     if not folder.is_dir():
-        sys.exit(f"no collection in {folder}: name its folder, or set SEPTET_DATA")
+        missing = f"no collection in {folder}: name its folder, or set SEPTET_DATA"
+        sys.exit(missing if len(sys.argv) > 1 else print(missing))
     collection = load(folder)
     print(f"{folder.name}: {len(collection.docs)} documents, {len(collection.queries)} queries")
     print(f"{'':36} {'nDCG@10':>8} {'R@100':>8}")
