@@ -11,12 +11,9 @@ from septet.storage.store import Writing
 from septet.storage.tables import changing, entries, files, links, vectors
 from septet.storage.tables.files import FileRow
 from septet.storage.tables.history import Keeping
-from septet.storage.tables.links import Link
+from septet.storage.tables.links import NEXT, Link
 
-__all__ = ["NEXT", "Stored", "erase_files", "store_plans"]
-
-#: The type of the links from each chunk to the one behind it.
-NEXT = "next"
+__all__ = ["Stored", "erase_files", "store_plans"]
 
 
 class Stored(NamedTuple):

@@ -32,7 +32,7 @@ MAPPED_BYTES = 32 << 20
 TERMS_COVERED = "terms.counted"
 
 #: The columns of `Links`, as a sidecar names them.
-LINKS = ("links.rows", "links.ends", "links.lists")
+LINKS = ("walked.rows", "walked.ends", "walked.lists")
 
 
 class Checkpoint(NamedTuple):

@@ -15,7 +15,7 @@ from septet.storage.tables import changing, entries, indexing, links, parts
 from septet.storage.tables import vectors as stored_vectors
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.history import Keeping
-from septet.storage.tables.links import Link
+from septet.storage.tables.links import NEXT, Link
 from septet.storage.tables.vectors import GivenVectors
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ BATCH_BYTES = 32 << 20
 MOST_IDS = 2_000_000
 #: Words of a part with ``split="auto"``; a text of as many stays whole.
 PART_WORDS = 150
-#: The type of the links from each part to the next.
-NEXT = "next"
 
 
 class Batch:

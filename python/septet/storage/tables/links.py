@@ -12,6 +12,7 @@ from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
 __all__ = [
+    "NEXT",
     "Link",
     "all_links",
     "any_links",
@@ -28,6 +29,11 @@ __all__ = [
     "row_links",
 ]
 
+#: The type of the links from each part of a text, or chunk of a file, to the one behind it.
+NEXT = "next"
+#: Links ``l`` from ``s`` to ``t`` that make neighbours near. Those from chunk to chunk of a file do not: all have them,
+#: so that they tell only that several chunks of a file match.
+_WALKED = f"(l.type <> '{NEXT}' OR s.kind <> 'chunk' OR t.kind <> 'chunk' OR t.parent IS NOT s.parent)"
 #: Characters of a link's note.
 MOST_NOTE_CHARS = 1_000_000
 
@@ -114,19 +120,20 @@ def purge(write: Writing) -> None:
 
 
 def row_links(read: Reading) -> list[tuple[int, int, int]]:
-    """Return every link as row, row and the generation that stored it, 0 where that is unknown."""
+    """Return every link that is walked as row, row and the generation that stored it, 0 where that is unknown."""
     sql = (
         "SELECT s.row, t.row, coalesce(c.generation, 0) FROM links l CROSS JOIN entries s ON s.id = l.source "
-        "CROSS JOIN entries t ON t.id = l.target LEFT JOIN link_changes c ON c.source = s.row AND c.target = t.row"
+        "CROSS JOIN entries t ON t.id = l.target LEFT JOIN link_changes c ON c.source = s.row AND c.target = t.row "
+        f"WHERE {_WALKED}"
     )
     return read.sql.execute(sql).fetchall()
 
 
 def changed_row_links(read: Reading, since: int) -> list[tuple[int, int, int, int]]:
-    """Return the links stored or removed after a generation: row, row, generation, and 1 for those that are there."""
+    """Return the links stored or removed after a generation: row, row, generation, and 1 for those that are walked."""
     sql = (
         "SELECT c.source, c.target, c.generation, EXISTS (SELECT 1 FROM links l WHERE l.source = s.id "
-        "AND l.target = t.id) FROM link_changes c CROSS JOIN entries s ON s.row = c.source "
+        f"AND l.target = t.id AND {_WALKED}) FROM link_changes c CROSS JOIN entries s ON s.row = c.source "
         "CROSS JOIN entries t ON t.row = c.target WHERE c.generation > ?"
     )
     return read.sql.execute(sql, (since,)).fetchall()
