@@ -44,6 +44,10 @@ def each_file_alone(monkeypatch):
 # -- vectors -----------------------------------------------------------------------------------------------------------
 
 
+def numbers(texts):
+    return [[1.0, float(len(text) % 97), float(text.count("e"))] for text in texts]
+
+
 @pytest.fixture
 def asked():
     return []
@@ -55,7 +59,7 @@ def embedded(tmp_path, asked):
         if "away" in asked:
             raise OSError("away")
         asked.extend(texts)
-        return [[1.0, float(len(text) % 97), float(text.count("e"))] for text in texts]
+        return numbers(texts)
 
     with Vault(tmp_path / "e.septet", embedder=CallableEmbedder(embed, model="test", dimensions=3)) as made:
         yield made
@@ -109,6 +113,55 @@ def test_searches_of_another_process_find_the_new_chunks_by_their_vectors(embedd
         assert sound(embedded)
     assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in again]
     assert {hit.id for hit in found} <= {entry.id for entry in embedded}
+
+
+@pytest.mark.parametrize("others", [0, 3, 60])
+def test_everything_else_in_the_vault_is_found_as_before(tmp_path, notes, others):
+    fill(notes, 8)
+    with Vault(tmp_path / "v.septet", clock=lambda: 2e9) as vault:
+        vault.sync(notes)
+        vault.add_many({"title": f"Avocet {n}", "description": f"said {n} naïve 数据库"} for n in range(others))
+        vault.remember("Bob feeds the avocet", "every day")
+        vault.delete(vault.add(title="An avocet that is gone"))
+        assert vault.sync(notes, chunking=SMALL).reindexed == ("notes",) and sound(vault)
+        found = [(hit.id, hit.score) for hit in vault.search("avocet", limit=100).hits]
+        assert len(found) == others and len(vault.recall("avocet").hits) == 1
+        with Vault(":memory:", clock=lambda: 2e9) as other:
+            exported = tmp_path / "e.jsonl"
+            vault.export(exported)
+            other.import_(exported)
+            for query in ("avocet", "naive", "数据库", "heron sentence", "links"):
+                wanted = sorted(
+                    (hit.score, hit.id) for hit in other.search(query, limit=200, include_memories=True).hits
+                )
+                assert wanted == sorted(
+                    (hit.score, hit.id) for hit in vault.search(query, limit=200, include_memories=True).hits
+                )
+
+
+def test_a_sidecar_that_was_made_before_gives_the_answers_of_after(tmp_path, notes):
+    fill(notes, 8)
+    file, probe = tmp_path / "v.septet", [1.0, 0.5, 0.25]
+
+    def answers(**options):
+        with Vault(file, clock=lambda: 2e9, **options) as vault:
+            return [
+                [(hit.id, hit.score) for hit in vault.search(query, limit=50, **more).hits]
+                for query in ("heron sentence", "links", "fish")
+                for more in ({}, {"profile": "seven-signals"}, {"query_vector": probe}, {"profile": "markdown-memory"})
+            ]
+
+    embedder = CallableEmbedder(numbers, model="test", dimensions=3)
+    with Vault(file, embedder=embedder, clock=lambda: 2e9) as vault:
+        vault.sync(notes)
+        assert vault.wait_embedded(20) and vault.optimize().entries == len(vault)
+        before = answers()
+        vault.sync(notes, chunking=SMALL)
+    after = answers(sidecar=False)
+    assert answers() == after != before
+    with Vault(file, clock=lambda: 2e9) as vault:
+        vault.optimize()
+    assert answers() == after
 
 
 # -- any order ---------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from weakref import WeakValueDictionary
 
+from septet.errors import StoreBusy
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import claims
 
@@ -15,6 +16,8 @@ __all__ = ["Lease", "is_running"]
 LEASE_S = 10.0
 #: How often a process that waits looks again.
 LOOK_S = 0.05
+#: How often it waits in vain for who writes, ten seconds each unless the vault says otherwise.
+MOST_BUSY = 12
 #: What is claimed, in the table of claims, whose other rows name models with a slash.
 _WHAT, _KEYS = "files", ("sync",)
 #: The leases of this process, by owner. What an interrupt left claimed belongs to none of them.
@@ -32,12 +35,19 @@ class Lease:
         """Wait for the lease; False when it is too late first."""
         if self._owner:
             _OWN[self._owner] = self
+        busy = 0
         while self._owner:
-            with self._store.bookkeeping() as write:
-                claims.drop_dead(write)
-                claims.drop_own(write, _WHAT, set(_OWN))
-                if self._claimed(write):
-                    return True
+            try:
+                with self._store.bookkeeping() as write:
+                    claims.drop_dead(write)
+                    claims.drop_own(write, _WHAT, set(_OWN))
+                    if self._claimed(write):
+                        return True
+            except StoreBusy:
+                # The one transaction that puts chunks made in another way in their place may take so long.
+                busy += 1
+                if busy > MOST_BUSY:
+                    raise
             if late():
                 _OWN.pop(self._owner, None)
                 return False

@@ -24,7 +24,7 @@ from septet.files.report import Tally
 from septet.files.storing import store_plans
 from septet.files.tracking import Followed
 from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import files, staged
+from septet.storage.tables import entries, files, indexing, staged, vectors
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.files import FileRow, Mentioned
 from septet.storage.tables.history import Keeping
@@ -43,8 +43,9 @@ MOST_S = 0.5
 SWITCHED_CHUNKS = 5_000
 #: A file that is another one each time it is read stays as it is after so many attempts.
 MOST_ATTEMPTS = 3
-#: So many bytes are needed for each byte of the files: for the staged copy, and for the switch with its log.
-STAGED_BYTES, SWITCHED_BYTES = 4, 20
+#: So many bytes are needed for each byte of the files: for the staged copy, and for the switch with its log; and so
+#: many times the vectors, which are in the log too.
+STAGED_BYTES, SWITCHED_BYTES, VECTORS = 3, 12, 2
 #: While the chunks of a root are of more than one identity, because files changed during a rebuild: none equals it.
 MIXED = "mixed"
 
@@ -227,6 +228,7 @@ class Rebuild:
     def _switch(self) -> bool:
         """Put what is staged in the place of what answers, in one transaction; False if there is more to stage."""
         of, counts = self._of, _Counts()
+        many = self._many_leave()
         with self._store.writing() as write:
             if not self._is_current(write):
                 raise Unused
@@ -235,12 +237,16 @@ class Rebuild:
             rows, there = files.of_root(write, of.number), staged.files(write, of.number)
             fits = {row.file for row in rows if there.get(row.file) == (row.hash, row.path)}
             keeping = Keeping("sync", self._clock(), 0)
+            if many:
+                write = indexing.emptied(write)
             for plans in _batches(_plans(write, sorted(fits))):
                 for plan, number in store_plans(write, plans, of.name, keeping):
                     assert number
                     counts.add(plan)
             for some in _slices(sorted(files.mentions_of(write, (row.file for row in rows))), SWITCHED_CHUNKS):
                 link_mentions(write, of.number, some)
+            if many:
+                indexing.fill(write)
             # Those that could not be read now are read when they can be.
             files.unknown(write, [row.file for row in rows if row.file not in fits])
             files.note_identity(write, of.number, of.identity)
@@ -250,6 +256,14 @@ class Rebuild:
         self._tally.reindexed.append(of.name)
         clean(self._store, of.number, self._lease)
         return True
+
+    def _many_leave(self) -> bool:
+        """Say whether more texts leave the vault than stay, as far as new ones tell."""
+        with self._store.reading() as read:
+            new, made = staged.count_new(read, self._of.number), staged.count(read, self._of.number)
+            own, every = files.count_chunks(read, self._of.number), entries.count(read)
+        gone = own * new // max(1, made)
+        return gone > every - gone
 
     def _is_current(self, write: Writing) -> bool:
         """Say whether what is being made is still what another process, or another call, wants made."""
@@ -265,7 +279,9 @@ class Rebuild:
         with self._store.reading() as read:
             lacking = sum(row.size for row in self._lacking(read))
             every = sum(row.size for row in files.of_root(read, self._of.number))
-        wanted = STAGED_BYTES * lacking + SWITCHED_BYTES * every
+            each = sum(4 * space.dimensions for space in vectors.all_spaces(read))
+            wanted = STAGED_BYTES * lacking + SWITCHED_BYTES * every
+            wanted += VECTORS * each * files.count_chunks(read, self._of.number)
         try:
             free = shutil.disk_usage(os.path.dirname(self._store.file)).free
         except OSError:

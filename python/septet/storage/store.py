@@ -45,10 +45,15 @@ class Reading(NamedTuple):
 
 
 class Writing(NamedTuple):
-    """A write transaction; rows written carry its generation."""
+    """A write transaction; rows written carry its generation.
+
+    Attributes:
+        indexes: whether each change of entries changes the full-text tables; else they are filled anew at the end.
+    """
 
     sql: sqlite3.Connection
     generation: int
+    indexes: bool = True
 
 
 class Store:

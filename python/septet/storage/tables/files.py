@@ -379,7 +379,8 @@ def mentions_of_chunks(read: Reading | Writing, chunks: Sequence[str]) -> dict[s
 def named(read: Reading | Writing, root: int, name: str, *, stem: bool) -> list[tuple[str, str]]:
     """Return path and id of the files of a root with a folded name, or a folded stem, by path."""
     column = "stem" if stem else "name"
-    sql = f"SELECT path, id FROM files WHERE {column} = ? AND root = ? ORDER BY path"
+    # The plus keeps SQLite from reading all files of the root in the order of their paths.
+    sql = f"SELECT path, id FROM files WHERE {column} = ? AND +root = ? ORDER BY path"
     return read.sql.execute(sql, (name, root)).fetchall()
 
 

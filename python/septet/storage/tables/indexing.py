@@ -16,7 +16,19 @@ from typing import Literal, NamedTuple
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 
-__all__ = ["IndexedTexts", "Totals", "index", "indexed_texts", "last_row", "merge", "rows_of", "totals", "unindex"]
+__all__ = [
+    "IndexedTexts",
+    "Totals",
+    "emptied",
+    "fill",
+    "index",
+    "indexed_texts",
+    "last_row",
+    "merge",
+    "rows_of",
+    "totals",
+    "unindex",
+]
 
 #: FTS5's buffers: room for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20
@@ -63,7 +75,7 @@ def last_row(write: Writing) -> int:
 
 def unindex(write: Writing, rows: Sequence[int]) -> None:
     """Remove rows from the full-text tables; call it before their text changes."""
-    if not rows:
+    if not (rows and write.indexes):
         return
     wanted = json.dumps(rows)
     for t in _TABLES:
@@ -82,6 +94,8 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
         after: what `last_row` was before; every row with a higher number is new.
         expected: about how many new rows there are.
     """
+    if not write.indexes:
+        return
     if expected >= MANY:
         _widen(write)
     wanted = json.dumps(rows)
@@ -91,6 +105,21 @@ def index(write: Writing, rows: Sequence[int], *, after: int, expected: int) -> 
             write.sql.execute(f"{into} json_each(?) j JOIN entries e ON e.row = j.value WHERE {t.condition}", (wanted,))
         # In the order of rows: FTS5 flushes its buffers when a row's number is lower than the one before.
         write.sql.execute(f"{into} entries e WHERE e.row > ? AND {t.condition} ORDER BY e.row", (after,))
+
+
+def emptied(write: Writing) -> Writing:
+    """Empty the full-text tables and return the transaction as one that leaves them so, until `fill`.
+
+    To remove a row costs as much as to add one: where more rows leave than stay, this is quicker.
+    """
+    for t in _TABLES:
+        write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
+    return write._replace(indexes=False)
+
+
+def fill(write: Writing) -> None:
+    """Add all rows to the full-text tables, which were emptied."""
+    index(write._replace(indexes=True), [], after=-1, expected=MANY)
 
 
 def merge(write: Writing) -> None:

@@ -13,7 +13,21 @@ from septet.spaces import Space
 from septet.storage.store import Reading, Writing
 from septet.storage.tables.texts import joined
 
-__all__ = ["Staged", "Target", "any_of", "begin", "count", "drop", "end", "files", "put", "read", "target", "texts_of"]
+__all__ = [
+    "Staged",
+    "Target",
+    "any_of",
+    "begin",
+    "count",
+    "count_new",
+    "drop",
+    "end",
+    "files",
+    "put",
+    "read",
+    "target",
+    "texts_of",
+]
 
 #: So many rows are removed in one transaction, so that no other writer waits long.
 DROPPED_ROWS = 2_000
@@ -90,6 +104,15 @@ def read(read: Reading | Writing, files: Iterable[int]) -> Iterator[Staged]:
         sql = "SELECT hash, entry FROM staged WHERE file = ? ORDER BY row"
         (hash, facts), *chunks = read.sql.execute(sql, (file,)).fetchall()
         yield Staged(file, hash, facts, tuple(entry for _, entry in chunks))
+
+
+def count_new(read: Reading | Writing, root: int) -> int:
+    """Return how many staged chunks of a root have texts that no entry has."""
+    sql = (
+        "SELECT count(*) FROM staged s JOIN files f ON f.file = s.file WHERE f.root = ? AND s.text_hash <> '' "
+        "AND s.text_hash NOT IN (SELECT text_hash FROM entries WHERE live)"
+    )
+    return int(read.sql.execute(sql, (root,)).fetchone()[0])
 
 
 def count(read: Reading | Writing, root: int) -> int:
