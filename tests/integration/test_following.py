@@ -237,6 +237,17 @@ def test_closing_a_vault_ends_a_sync_between_two_files_and_the_next_one_need_not
         assert again.sync_status().roots[0].files == 30
 
 
+def test_a_hook_that_searches_when_it_is_told_of_what_came_in_waits_for_nothing(tmp_path, notes):
+    found = []
+    with Vault(
+        tmp_path / "v.db", sync_on_search=LONG, on_write=lambda event: found.append(vault.search("numbat"))
+    ) as vault:
+        vault.sync(notes)
+        (notes / "fresh.md").write_text("numbat\n", encoding="utf-8")
+        assert vault.search("numbat")
+    assert len(found[-1]) == 1
+
+
 def test_a_vault_without_folders_searches_as_ever(tmp_path):
     with Vault(tmp_path / "v.db", sync_on_search=True, sync_on_open=True) as vault:
         vault.add(title="numbat")

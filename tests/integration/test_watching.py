@@ -294,6 +294,18 @@ def test_the_command_prints_a_line_a_sync_and_ends_at_ctrl_c(tmp_path, notes, de
         assert vault.search("numbat")
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_the_command_without_a_folder_to_follow_says_what_to_do(tmp_path, there):
+    pytest.importorskip("typer")
+    if there:
+        Vault(tmp_path / "v.db").close()
+    command = [sys.executable, "-m", "septet", "watch", "--vault", str(tmp_path / "v.db")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode not in (0, 1)
+    assert ("`septet watch DIR`" if there else "there is no vault") in done.stderr
+    assert (tmp_path / "v.db").exists() == there
+
+
 def test_the_command_says_how_far_a_vault_is_in_step(tmp_path, vault, notes):
     pytest.importorskip("typer")
     write(notes / "fresh.md", "numbat\n")

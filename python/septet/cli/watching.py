@@ -11,10 +11,12 @@ import typer
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
 from septet.cli.terminal import flat, print_json, say
+from septet.errors import EntryError
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
     from septet.files.status import RootStatus
+    from septet.files.watching import Watcher
 
 __all__ = ["status", "watch"]
 
@@ -39,20 +41,18 @@ def watch(
     """
     from septet.cli import settings
 
-    with writable(vault, **settings.find(embedding).embedder) as opened:
-        if root is not None:
-            _told(opened.sync(root))
-        with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_told) as watcher:
-            folders = ", ".join(one.path for one in opened.roots()) or "no folder yet: `septet sync DIR` names one"
-            say(f"watching {folders}")
-            fault = None
-            try:
-                while not watcher.wait(1.0):
-                    if watcher.last_error != fault:
-                        fault = watcher.last_error
-                        say(f"problem: {fault}" if fault else "all is well again")
-            except KeyboardInterrupt:
-                say("stopped")
+    made = settings.find(embedding).embedder
+    with existing(vault, read_only=False, **made) if root is None else writable(vault, **made) as opened:
+        try:
+            if root is not None:
+                _told(opened.sync(root))
+            if not (folders := [one.path for one in opened.roots()]):
+                raise EntryError(f"{opened.path} follows no folder: `septet watch DIR` begins to")
+            with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_told) as watcher:
+                say(f"watching {', '.join(folders)}")
+                _wait(watcher)
+        except KeyboardInterrupt:
+            say("stopped")
 
 
 def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
@@ -68,6 +68,15 @@ def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
         _print_root(root)
     if found.running:
         print("a sync is running")
+
+
+def _wait(watcher: Watcher) -> None:
+    """Say what goes wrong, and that it is over, until Ctrl-C."""
+    fault = None
+    while not watcher.wait(1.0):
+        if watcher.last_error != fault:
+            fault = watcher.last_error
+            say(f"problem: {fault}" if fault else "all is well again")
 
 
 def _told(report: SyncReport) -> None:

@@ -61,6 +61,8 @@ class OnSearch:
         #: The look that will begin next; what the thread does now began before.
         self._next: Look | None = None
         self._process, self._works = os.getpid(), False
+        #: The thread that looks, while it does.
+        self._thread: int | None = None
         #: Why the last look failed, or what it brought in is not complete; None if all is well.
         self.last_error: str | None = None
 
@@ -70,6 +72,9 @@ class OnSearch:
 
     def notes_of(self, look: Look, budget_s: float) -> tuple[Note, ...]:
         """Wait for the end of a look, or of the budget, and say what is missing."""
+        if threading.get_ident() == self._thread:
+            # A hook that searches, told of what was brought in: it would wait for itself.
+            return ()
         if not look.done.wait(budget_s):
             return (self._behind(),)
         if look.fault is not None:
@@ -85,7 +90,7 @@ class OnSearch:
         with self._lock.hold():
             if self._process != os.getpid():
                 # The thread stayed behind.
-                self._process, self._works, self._next = os.getpid(), False, None
+                self._process, self._works, self._next, self._thread = os.getpid(), False, None, None
             if self._next is None:
                 self._next = Look()
             look = self._next
@@ -101,11 +106,12 @@ class OnSearch:
         return look
 
     def _work(self) -> None:
+        self._thread = threading.get_ident()
         while True:
             with self._lock.hold():
                 look, self._next = self._next, None
                 if look is None:
-                    self._works = False
+                    self._works, self._thread = False, None
                     return
             try:
                 reports = self._catch_up.run()
