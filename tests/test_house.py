@@ -63,7 +63,7 @@ FLOORS = (
     {"search", "searchable", "similar"},
     {"files"},
     {"exchange", "vault", "stats", "federation", "index", "tfidf"},
-    {"aio", "evaluation"},
+    {"aio", "evaluation", "external"},
     {"__init__"},
     {"cli", "__main__"},
 )

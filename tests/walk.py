@@ -167,6 +167,7 @@ class World:
             "Evaluation": self.evaluation,
             "Tuning": self.tuning,
             "Redactor": septet.Redactor(),
+            "ExternalFirst": septet.ExternalFirst(lambda query, limit: [{"title": query}], self.vault),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
         }[name]
@@ -236,6 +237,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "VectorIndex.open.path": lambda w: w.folder / "index.npy",
     "top_k.query": lambda w: [1.0, 0.0, 0.0],
     "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},
+    "ask": lambda w: lambda query, limit: [{"title": query}],
     "resolve.profile": lambda w: "septet",
     "RedactionRule.name": lambda w: "badge",
     "RedactionRule.pattern": lambda w: "B-[0-9]+",

@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         Rest as Rest,
     )
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
+    from septet.external import ExternalFirst as ExternalFirst
     from septet.federation import Federation as Federation
     from septet.files.redact_report import RedactReport as RedactReport, SecretLeft as SecretLeft
     from septet.files.report import (
@@ -206,6 +207,7 @@ else:
         "evaluation.tuning": "Tuning tune undo_tuning",
         "exchange.imported": "Format ImportFault Imported OnError Rest",
         "explanation": "Explanation LegReport",
+        "external": "ExternalFirst",
         "federation": "Federation",
         "files.redact_report": "RedactReport SecretLeft",
         "files.report": "PendingFile RootInfo SkippedFile SyncReport",

@@ -16,6 +16,7 @@ Codes, with what each means:
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
+``external_failed``         the memory of another program failed, or cannot follow an option; the vault answered
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
 ``index_behind``            files on the disk are not as they are indexed, or a folder is not there
@@ -71,6 +72,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_refused",
     "embedding_stopped",
     "embedding_unavailable",
+    "external_failed",
     "gave_up",
     "in_jobs",
     "index_behind",
@@ -110,6 +112,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "deadline",
         "embedding_refused",
         "embedding_unavailable",
+        "external_failed",
         "index_behind",
         "no_embedder",
         "no_vectors",

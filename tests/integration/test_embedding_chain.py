@@ -47,6 +47,20 @@ def test_a_search_goes_on_with_the_next_model_and_says_so(tmp_path, fault):
         assert str(fault) in status.models[0].fault and status.models[1].fault is None
 
 
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_after_a_query_that_failed_a_run_fills_the_next_space_though_the_first_one_is_complete(tmp_path, fault):
+    first, second = models()
+    with opened(tmp_path / "v.db", first, second) as vault:
+        fill(vault)
+        vault.embed()
+        first.fault = fault
+        assert "vector" not in vault.search("title 1").weights or not vault.search("title 1").weights["vector"]
+        assert vault.embed().model == "test/second" and held(vault) == {"test/first": ALL, "test/second": ALL}
+        assert answering(vault, "title 2") == "test/second"
+        first.fault = None
+        assert vault.embed().model == "test/first" and answering(vault, "title 3") == "test/first"
+
+
 def test_a_query_is_only_ever_compared_with_vectors_of_its_own_model(tmp_path):
     first, second = models()
     with opened(tmp_path / "v.db", first, second) as vault:

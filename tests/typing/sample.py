@@ -35,6 +35,7 @@ from septet import (
     EntryItem,
     Evaluation,
     Explanation,
+    ExternalFirst,
     Facets,
     Federation,
     Feedback,
@@ -270,6 +271,8 @@ def together(agent: Vault, folder: Path) -> None:
         team.add(title="On-call handover", description="Hand over open incidents and JWT rotations")
         with Federation({"agent": agent, "team": team}, {"team": 0.7}, profile=mine) as everything:
             priorities: dict[str, float] = everything.tiers()
+            first = ExternalFirst(lambda query, limit: [{"title": query}][:limit], everything, name="wiki")
+            assert first.search("jwt", limit=3).ids and first.fault is None
             hits = everything.search("jwt", min_score=0.1, include_memories=True)
             entries: list[Entry] = everything.load(hits.ids)
             everything.feedback("jwt", entries[0].id, "modified")

@@ -46,11 +46,13 @@ def with_query_vectors(
     for name, one in asked.items():
         selection, answer = one.selection, one.answer
         trouble = tiers[name].trouble if selection.notes else ()
-        notes += [replace(n, tier=name) for n in (*_told(one), *trouble)]
+        several = len(tiers[name].chain) > 1
+        notes += [replace(n, tier=name) for n in (*_told(one, several), *trouble)]
         if selection.space is None or answer is None:
             continue
         if isinstance(answer, Note):
-            refusals.append(answer)
+            if not (several and selection.space.model in one.failed):
+                refusals.append(answer)
             continue
         space = selection.space
         if answer.scan.size != space.dimensions:
@@ -107,16 +109,23 @@ def _asked(
     return found
 
 
-def _told(one: _Asked) -> list[Note]:
-    """Return what is said of a tier's choice: which models failed, and what answers in their place."""
-    failed, notes = list(one.failed.values()), list(one.selection.notes)
-    if not failed or isinstance(one.answer, Note):
-        # The answer of the last one is told for all tiers together.
-        return [note for note in failed if note != one.answer] + notes
+def _told(one: _Asked, several: bool) -> list[Note]:
+    """Return what is said of a tier's choice: which models failed, and what answers in their place.
+
+    Args:
+        several: whether its chain has several models, so that each reason says whose it is.
+    """
+    notes = list(one.selection.notes)
+    if not one.failed:
+        return notes
+    failed = [replace(note, cause=f"{model}: {note.cause}") if several else note for model, note in one.failed.items()]
+    if isinstance(one.answer, Note):
+        # Of a single model it is told once for all tiers.
+        return [*failed, *notes] if several else notes
     if one.selection.space is None:
         return [*failed, *(note for note in notes if note.code not in ("other_model", "no_vectors"))]
     model = one.selection.space.model
-    reasons = "; ".join(f"{name}: {note.cause.removesuffix(WITHOUT)}" for name, note in one.failed.items())
+    reasons = "; ".join(note.cause.removesuffix(WITHOUT) for note in failed)
     cause = f"{reasons}; searched by {model}"
     return [Note("embedding_fallback", cause, "it is tried again automatically"), *notes]
 

@@ -15,7 +15,7 @@ from septet._core import Lock
 from septet.embedding.embedder import fault_in
 from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
-from septet.errors import EmbeddingError, EmbeddingRefused
+from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.store import Store
@@ -38,16 +38,17 @@ class _Link:
     Attributes:
         fault: why it rests; None while it answers, as far as is known.
         temporary: whether that may pass by itself.
+        doubted: a query has failed since the model last answered, which may pass by itself.
         refused: texts that it has refused, by hash; only explicit runs try them again.
         used: whether it has embedded in this process.
     """
 
-    __slots__ = ("fault", "pipeline", "refused", "rest_s", "retry_at", "temporary", "used")
+    __slots__ = ("doubted", "fault", "pipeline", "refused", "rest_s", "retry_at", "temporary", "used")
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
         self.fault: str | None = None
-        self.temporary = False
+        self.temporary = self.doubted = False
         self.rest_s = 0.0
         self.retry_at = 0.0
         self.refused: set[str] = set()
@@ -122,12 +123,14 @@ class Chain:
             link.pipeline.release(owner)
 
     def failed(self, model: str, fault: EmbeddingError) -> None:
-        """Let a model rest that has refused a query for good."""
+        """Let a model rest that has refused a query for good; any other is asked by the next explicit run."""
         link = self._link(model)
         if link is None or len(self._links) < 2:
             return
         if isinstance(fault, EmbeddingRefused) and fault.status not in TEXT_STATUSES:
             self._rest(link, str(fault), temporary=False)
+        else:
+            link.doubted = isinstance(fault, EmbeddingUnavailable)
 
     def answered(self, model: str) -> bool:
         """Note that a model answers, and say whether another one has embedded in its place, so that it may go on."""
@@ -135,7 +138,7 @@ class Chain:
         if link is None:
             return False
         with self._lock.hold():
-            link.fault, link.rest_s = None, 0.0
+            link.fault, link.rest_s, link.doubted = None, 0.0, False
         return any(later.used for later in self._links[self._links.index(link) + 1 :])
 
     def due(self) -> bool:
@@ -266,7 +269,9 @@ class Chain:
 
     def _may_embed(self, link: _Link, asked: bool) -> bool:
         """Say whether a model answers, as far as is known; after its rest, or where somebody waits, it is asked."""
-        return link.fault is None or ((asked or self._is_due(link)) and self._probe(link))
+        if link.fault is None and not (asked and link.doubted):
+            return True
+        return (asked or self._is_due(link)) and self._probe(link)
 
     def _before(self, number: int, faults: Mapping[int, Sequence[str]]) -> list[_Link]:
         """Return the models before another one to which a run goes back."""
@@ -289,6 +294,6 @@ class Chain:
             return False
         # How long it rests is forgotten by a whole run alone: it may answer this text and refuse a batch.
         with self._lock.hold():
-            link.fault = None
+            link.fault, link.doubted = None, False
         self._on_answer(link.pipeline.model)
         return True
