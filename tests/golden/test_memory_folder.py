@@ -169,6 +169,11 @@ def test_words_and_vectors_find_the_recorded_chunks(
     recorded = [(key_of(hit), first * near[hit.id] + words * (hit.id in held)) for hit in found]
     assert close_to([one for one in recorded if one[1] >= 0], case["minScore0"])
     assert len(held) == len(case["keywordLeg"])
+    for hit in found:
+        assert hit.entry is not None and hit.snippet.removesuffix("...") == hit.entry.description[:700]
+    # A recorded snippet ends without a sign that more stands behind it.
+    units = [(key_of(hit), len(hit.snippet.removesuffix("...").encode("utf-16-le")) // 2) for hit in found]
+    assert {(key(row), row["snippetUtf16"]) for row in case["minScore0"]} <= set(units)
 
     bm25 = {hit.id: hit.raw["bm25"] or 0.0 for hit in found}
     assert held <= {id for id, value in bm25.items() if value > 0}

@@ -257,6 +257,15 @@ def test_a_tier_without_vectors_gives_its_part(share, profile):
                     assert all(hit.score >= 0.35 for hit in found)
 
 
+@pytest.mark.parametrize("limit", [None, 1, 6, 49, 50, 51, 200, 1_000])
+def test_each_leg_gives_four_candidates_a_result_and_two_hundred_at_most(limit):
+    with Vault(":memory:", profile=PROFILE) as vault:
+        vault.add_many({"id": f"h{i}", "title": f"heron {i}"} for i in range(300))
+        named = {} if limit is None else {"limit": limit}
+        assert vault.explain("heron", "h0", **named).candidates == min(200, 4 * (limit or 6))
+        assert len(vault.search("heron", **named)) == min(200, limit or 6)
+
+
 @pytest.mark.parametrize("query", ["plan", "Plan.md", "notes/old/plan.md", "old/plan.md", "old\\plan.md"])
 @pytest.mark.parametrize("least", [0.0, 0.35, 1.0])
 @pytest.mark.parametrize("diversity", [0.0, 0.3])
