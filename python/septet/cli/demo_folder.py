@@ -73,7 +73,9 @@ def run(
             report = vault.sync(folder, progress=step)
         if embedding:
             with render.progress("embedding") as step:
-                vault.embed(progress=step)
+                notes = vault.embed(progress=step).notes
+            for note in notes:
+                say(f"note {note}")
         started = time.perf_counter()
         vault.optimize()
         _print_taken(out, vault, report, report.took_s + time.perf_counter() - started)
