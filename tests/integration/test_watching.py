@@ -248,10 +248,13 @@ def test_it_ends_with_the_vault_and_with_itself(tmp_path, notes):
 
 def test_folders_that_are_added_while_it_watches_are_watched(vault, tmp_path):
     pytest.importorskip("watchfiles")
-    with vault.watch_files(interval_s=0.05, **SOON):
-        vault.sync(made(tmp_path / "second"))
-        write(tmp_path / "second" / "fresh.md", "numbat\n")
-        until(lambda: vault.search("numbat"))
+    with vault.watch_files(interval_s=None, **SOON):
+        for i in range(3):
+            vault.sync(made(tmp_path / f"more{i}"))
+            write(tmp_path / f"more{i}" / "fresh.md", f"numbat{i}\n")
+            until(lambda i=i: vault.search(f"numbat{i}"))
+            write(tmp_path / f"more{i}" / "later.md", f"quokka{i}\n")
+            until(lambda i=i: vault.search(f"quokka{i}"))
 
 
 @pytest.mark.parametrize("options", [

@@ -153,6 +153,11 @@ class FolderWatcher(Watcher):
         """See `Watcher`."""
         return self._closing or self._process != os.getpid()
 
+    def know(self, paths: Iterable[str]) -> None:
+        """Watch roots that came after it was started."""
+        if not self.closed and any(path not in self._watched for path in paths):
+            self._soon(0)
+
     def end(self) -> None:
         """Stop watching, and do not wait."""
         # In a forked child another thread may have held the lock.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from septet.files.on_search import OnSearch
     from septet.files.report import SyncReport
     from septet.files.status import SyncStatus
+    from septet.files.turns import Asked
     from septet.files.watching import FolderWatcher, Watcher
 
 __all__ = ["Following"]
@@ -91,6 +93,12 @@ class Following(Synced, Searchable):
         return watcher
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _synced(self, asked: Asked, root: str | os.PathLike[str] | None) -> SyncReport:
+        report = super()._synced(asked, root)
+        for watcher in self._watchers:
+            watcher.know([one.root.path for one in asked.followed])
+        return report
 
     def _follow_by_itself(self, on_search: bool | float, on_open: bool) -> None:
         """Have searches look at the disk first, and look at it now.
