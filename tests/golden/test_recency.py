@@ -34,7 +34,7 @@ def left_of(score: float, age: float, half_life: object, evergreen: float = math
     factor = {"unless": {"col": "attrs.evergreen"}, "of": decay}
     profile = resolve({"extends": "markdown-memory", "factors": {"recency": factor}, "floor": None})
     numbers = {"cosine": score, "updated_at": NOW - age * DAY, "created_at": NOW, "attrs.evergreen": evergreen}
-    columns = {name: np.array([value]) for name, value in numbers.items()}
+    columns = {name: np.array([value], dtype=np.float64) for name, value in numbers.items()}
     columns |= {name: np.array([math.nan]) for name in ("valid_from", "valid_until", "path")}
     columns["bm25"] = np.zeros(1)
     pool = Pool([0], [0], {name: [""] for name in ("kind", "severity", "domain")}, columns)
