@@ -1,4 +1,4 @@
-"""Keeping a vault in step with a folder: the first sync, one of nothing new, and an edited file found, text only.
+"""Keeping a vault in step with a folder: the first sync, one of nothing new, an edited file, other chunks; text only.
 
 python benches/files.py
 """
@@ -9,22 +9,27 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from unittest import mock
 
 import corpus
 from race import Run, timed
-from septet import Vault
-from table import Row, at_least, at_most
+from septet import Chunking, Vault
+from septet.files.reindexing import Rebuild
+from table import Row, at_least, at_most, plain
 
 TITLE = "Folders"
 ABOUT = (
     "Markdown files of 4 KB with headings, made of the words of the other sections, in 100 folders; no embedder. An "
-    "edited file counts from `sync(paths=[file])` to the results of the search that finds it."
+    "edited file counts from `sync(paths=[file])` to the results of the search that finds it. Read in another way, the "
+    "files are cut anew beside the chunks that answer, which one transaction replaces; other writers wait for that."
 )
 FILES = 10_000
 FILE_BYTES = 4_096
 #: Entries of 60 words that a file is made of.
 PARTS = 10
 ROUNDS = 20
+#: Of a chunk, when the files are cut anew: about ten chunks each.
+TOKENS = 100
 
 
 def rows(run: Run) -> Iterator[Row]:
@@ -55,6 +60,23 @@ def rows(run: Run) -> Iterator[Row]:
             assert hits
             times.append(ms)
         yield at_most(f"an edited file found, {n:,} files", median(times), 50)
+        yield from _read_otherwise(vault, folder)
+
+
+def _read_otherwise(vault: Vault, folder: Path) -> Iterator[Row]:
+    switch, switches = Rebuild._switch, []
+
+    def timed_switch(rebuild: Rebuild) -> bool:
+        ms, done = timed(lambda: switch(rebuild))
+        switches.append(ms)
+        return done
+
+    with mock.patch.object(Rebuild, "_switch", timed_switch):
+        took, report = timed(lambda: vault.sync(folder, chunking=Chunking(tokens=TOKENS, overlap=TOKENS // 5)))
+    assert report.reindexed
+    chunks = f"{report.chunks_added:,} chunks for {report.chunks_removed:,}"
+    yield plain(f"read in another way, {chunks}", took)
+    yield plain("… of that, the switch", sum(switches))
 
 
 def _write(folder: Path, n: int) -> int:

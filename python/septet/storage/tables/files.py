@@ -318,9 +318,10 @@ def first_chunk(read: Reading | Writing, file_id: str) -> str | None:
     """Return the id of the chunk that a file begins with."""
     # Chunks of one long line have the same span; the first of them is no other's next.
     sql = (
-        "SELECT e.id FROM entries e WHERE e.parent = ?1 AND e.live AND e.kind = 'chunk' ORDER BY e.first_line, "
-        "EXISTS (SELECT 1 FROM links l JOIN entries p ON p.id = l.source WHERE l.target = e.id AND l.type = 'next' "
-        "AND p.parent = ?1), e.last_line, e.row LIMIT 1"
+        "SELECT e.id FROM entries e WHERE e.parent = ?1 AND e.live AND e.kind = 'chunk' AND e.first_line IS "
+        "(SELECT min(o.first_line) FROM entries o WHERE o.parent = ?1 AND o.live AND o.kind = 'chunk') "
+        "ORDER BY EXISTS (SELECT 1 FROM links l JOIN entries p ON p.id = l.source WHERE l.target = e.id "
+        "AND l.type = 'next' AND p.parent = ?1), e.last_line, e.row LIMIT 1"
     )
     found = read.sql.execute(sql, (file_id,)).fetchone()
     return None if found is None else str(found[0])
