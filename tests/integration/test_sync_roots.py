@@ -6,6 +6,7 @@ import pytest
 
 from septet import StoreError, Vault
 from septet.storage.tables import files
+from small_files import no_larger_than
 from synced import chunks, fresh, ids, picture
 
 
@@ -215,4 +216,17 @@ def test_a_full_disk_ends_a_sync_with_an_error_and_the_next_one_goes_on(vault, n
     report = vault.sync()
     assert report.complete and report.took_s < 5
     vault.delete(mine)
+    assert picture(vault) == fresh(notes)
+
+
+@pytest.mark.parametrize("room", [0, 20_000, 100_000, 300_000])
+def test_a_limit_on_the_size_of_files_ends_a_sync_with_an_error_that_names_it(vault, notes, room):
+    vault.sync(notes)
+    for n in range(120):
+        (notes / f"n{n}.md").write_text(f"# Note {n}\n\n" + f"The heron of note {n}. " * 60, encoding="utf-8")
+    largest = max(path.stat().st_size for path in notes.parent.glob("v.septet*") if path.is_file())
+    with no_larger_than(largest + room), pytest.raises(StoreError, match="no file larger than"):
+        vault.sync()
+    assert {"herons.md", "birds/owls.md"} <= {entry.span.path for entry in vault}
+    assert vault.sync(timeout_s=5).complete
     assert picture(vault) == fresh(notes)

@@ -18,6 +18,15 @@ def message(draw):
     said = " ".join(draw.choice([*WORDS, "x" * draw.randrange(1, 300)]) for _ in range(draw.randrange(60)))
     role = draw.choice(["user", "assistant"])
     whole = {"type": "message", "timestamp": draw.randrange(10**9), "message": {"role": role, "content": said}}
+    other = draw.random()
+    if other < 0.1:
+        # A turn of a program, whose answers are not heard until the user speaks.
+        whole["message"] = {"role": "user", "content": said, "provenance": {"kind": "internal_system"}}
+    elif other < 0.2:
+        whole |= {"type": role, "isMeta": draw.random() < 0.3}
+    elif other < 0.3:
+        content = [{"type": "input_text", "text": f"<environment_context>{said}</environment_context> {said}"}]
+        whole = {"type": "response_item", "payload": {"type": "message", "role": role, "content": content}}
     return json.dumps(whole).encode() + (b"\n" if draw.random() < 0.9 else b"\r\n")
 
 

@@ -1,5 +1,6 @@
 """Whatever happens to a folder, after the next sync its index is the one that a new vault makes of it."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -13,6 +14,7 @@ from septet import Vault
 from septet.files.chunking import Chunking
 
 NAMES = ["a.md", "b.md", "c.txt", "deep/a.md", "deep/er/d.md", "Ä.md"]
+TALKS = ["s.jsonl", "t.jsonl", "deep/u.jsonl"]
 WORDS = ["heron", "[[a]]", "[[deep/a|x]]", "[[b#Nests]]", "[c](c.txt)", "[up](../a.md)", "owl night"]
 SECTIONS = st.lists(
     st.tuples(st.sampled_from(["# Herons", "## Nests", "# Owls", ""]), st.lists(st.sampled_from(WORDS), max_size=4)),
@@ -114,6 +116,30 @@ class Synced(RuleBasedStateMachine):
     def touch(self, name):
         if self.path(name).exists() and not self.path(name).is_symlink():
             self.stamped(self.path(name))
+
+    @rule(name=st.sampled_from(TALKS), words=st.lists(st.sampled_from(WORDS), max_size=6), half=st.booleans())
+    def say(self, name, words, half):
+        turns = ({"type": "message", "message": {"role": "user", "content": f"{word} {self.time} "}} for word in words)
+        lines = "".join(json.dumps(turn) + "\n" for turn in turns)
+        with self.path(name).open("a", encoding="utf-8") as file:
+            file.write(lines[:-20] if half else lines)
+        self.stamped(self.path(name))
+
+    @rule(name=st.sampled_from(TALKS), share=st.sampled_from([0.0, 0.5, 0.9]))
+    def cut_talk(self, name, share):
+        if self.path(name).exists():
+            os.truncate(self.path(name), int(self.path(name).stat().st_size * share))
+            self.stamped(self.path(name))
+
+    @rule(name=st.sampled_from(TALKS))
+    def set_talk_aside(self, name):
+        if self.path(name).exists():
+            self.path(name).rename(self.path(f"{name}.reset.{self.time}"))
+
+    @rule(old=st.sampled_from(TALKS), new=st.sampled_from(TALKS))
+    def rename_talk(self, old, new):
+        if self.path(old).exists():
+            self.path(old).replace(self.path(new))
 
     @rule(tokens=st.sampled_from([40, 60]), follow=st.booleans())
     def options_change(self, tokens, follow):
