@@ -136,6 +136,12 @@ def test_a_line_says_when_it_was_written(stamp, at):
     assert hear(json.dumps(record).encode()).at == at
 
 
+@pytest.mark.parametrize("raw", [b"\xef\xbb\xbf%s\r\n", b"  %s  ", b"%s\r"])
+def test_marks_and_blanks_around_a_line_do_not_count(raw):
+    spoken = hear(raw % b'{"type": "message", "message": {"role": "user", "content": "a heron"}}')
+    assert spoken.text == "a heron"
+
+
 def cut_slowly(said, units):
     parts, rest = [], said
     while sum(2 if char > "\uffff" else 1 for char in rest) > units:

@@ -149,7 +149,7 @@ def wrapped(text: str, units: int) -> list[str]:
 
 def _parsed(raw: bytes) -> Any:
     # A byte that is no UTF-8 costs a character, not the line.
-    text = raw.decode("utf-8", "replace")
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         return json.loads(text, parse_int=float)
     except RecursionError:
