@@ -8,6 +8,7 @@ import pytest
 
 from septet import Vault
 from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
+from synced import picture
 
 TOKEN = "ghp_" + "Zq7x" * 9
 
@@ -253,3 +254,23 @@ def test_a_deleted_transcript_is_gone_from_every_index_and_from_every_byte(tmp_p
 
 def content_of_chunks(vault):
     return content([entry for entry in vault if entry.kind == "chunk"])
+
+
+@pytest.mark.parametrize("changed", [[0], [2], [0, 1, 3], [5], range(6)])
+def test_a_message_of_many_chunks_stays_whole_and_in_order_however_often_it_is_read(tmp_path, folder, changed):
+    path = folder / "s.jsonl"
+    parts = [f"part {n} of a long message " + "abcdefg " * 195 for n in range(6)]
+    path.write_text(line("user", "".join(parts)), encoding="utf-8")
+    with Vault(tmp_path / "v.db") as vault, Vault(":memory:") as other:
+        vault.sync(folder)
+        for n in changed:
+            parts[n] = parts[n].replace("part", "Part")
+        path.write_text(line("user", "".join(parts)), encoding="utf-8")
+        vault.sync(force=True)
+        for n in range(3):
+            with path.open("a", encoding="utf-8") as file:
+                file.write(line("assistant", f"answer {n} " * 90))
+            vault.sync()
+            assert sorted(content(vault)) == anew(folder)
+        other.sync(folder)
+        assert picture(vault) == picture(other)

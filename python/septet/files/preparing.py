@@ -75,6 +75,8 @@ class Preparer:
             return self._session(task) if task.found.kind == "session" else self._text(task)
         except (SeptetError, ValueError, RecursionError, OSError) as fault:
             return Prepared(task, None, None, reason=str(fault) or type(fault).__name__)
+        except Exception as fault:  # noqa: BLE001 - one file never costs the others
+            return Prepared(task, None, None, reason=f"{type(fault).__name__}: {fault}")
 
     def _text(self, task: Task) -> Prepared:
         found, before = task.found, task.before

@@ -7,13 +7,15 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from septet.files.planning import Plan, chunk_id, file_id
-from septet.storage.store import Writing
+from septet.storage.store import Reading, Writing
 from septet.storage.tables import changing, entries, files, links, vectors
-from septet.storage.tables.files import FileRow
+from septet.storage.tables.files import COMPARED, ChunkRow, FileRow
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import NEXT, Link
 
-__all__ = ["Stored", "erase_files", "store_plans"]
+__all__ = ["Stored", "erase_files", "in_order", "store_plans"]
+
+_LINES = slice(COMPARED.index("first_line"), COMPARED.index("last_line") + 1)
 
 
 class Stored(NamedTuple):
@@ -21,6 +23,27 @@ class Stored(NamedTuple):
 
     plan: Plan
     file: int
+
+
+def in_order(read: Reading, own: Sequence[ChunkRow]) -> list[ChunkRow] | None:
+    """Return the chunks of a file in their order; None where that is not known.
+
+    Where a long line makes several, only the links from each to the next one tell.
+    """
+    spans = {one.columns[_LINES] for one in own}
+    if len(spans) == len(own):
+        return list(own)
+    chunks = {str(one.columns[0]): one for one in own}
+    links = [both for both, type in files.own_links(read, list(chunks)).items() if type == NEXT and both[1] in chunks]
+    following = dict(links)
+    first = chunks.keys() - following.values()
+    if len(links) != len(own) - 1 or len(following) != len(links) or len(first) != 1:
+        return None
+    found, at = [], next(iter(first), None)
+    while at is not None:
+        found.append(chunks[at])
+        at = following.get(at)
+    return found if len(found) == len(own) else None
 
 
 def store_plans(write: Writing, plans: Sequence[Plan], root: str, keeping: Keeping) -> list[Stored]:

@@ -19,7 +19,7 @@ from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SkippedFile, SyncReport, Tally
-from septet.files.storing import erase_files, store_plans
+from septet.files.storing import erase_files, in_order, store_plans
 from septet.files.tracking import Followed, followed_now
 from septet.files.turns import Asked
 from septet.storage.store import Store, Writing
@@ -311,11 +311,15 @@ class _Run:
         with self._store.reading() as read:
             known = [one.task.before.id for one in batch if one.task.before is not None]
             stored = files.chunks_of(read, known) if known else {}
+            # Of a session that was read on, what is kept is told by the order of its chunks.
+            ordered = {one.after.id: in_order(read, stored.get(one.after.id, ())) for one in batch
+                       if one.after is not None and one.stored is not None}  # fmt: skip
         plans = []
         for one in batch:
-            own = stored.get("" if one.after is None else one.after.id, [])
-            if one.stored not in (None, len(own)):
-                # Somebody deleted chunks of a session: what was kept does not fit any more.
+            number = "" if one.after is None else one.after.id
+            own = ordered.get(number) or stored.get(number, [])
+            if one.stored is not None and (one.stored != len(own) or ordered.get(number) is None):
+                # Somebody deleted chunks of a session, or their links: what was kept does not fit any more.
                 one = self._prepare(one.task._replace(anew=True))
             if one.after is None or one.drafts is None:
                 self._say(one.task.found.path, one.reason)
