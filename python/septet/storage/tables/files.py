@@ -331,8 +331,7 @@ def anchors(read: Reading | Writing, file_id: str) -> list[tuple[str, str]]:
     """Return id and headings, as JSON, of the chunks of a file that have any, in their order."""
     sql = (
         "SELECT e.id, json_extract(e.attrs, '$.headings') FROM entries e WHERE e.parent = ? AND e.live "
-        "AND e.kind = 'chunk' AND json_type(e.attrs, '$.headings') = 'array' "
-        "ORDER BY e.first_line, e.last_line, e.row"
+        "AND e.kind = 'chunk' AND json_type(e.attrs, '$.headings') = 'array' ORDER BY e.first_line, e.last_line, e.row"
     )
     return read.sql.execute(sql, (file_id,)).fetchall()
 
