@@ -26,7 +26,7 @@ ABOUT = (
 FILES = 10_000
 FILE_BYTES = 4_096
 #: Entries of 60 words that a file is made of.
-PARTS = 10
+PARTS = 16
 ROUNDS = 20
 #: Of a chunk, when the files are cut anew: about ten chunks each.
 TOKENS = 100
