@@ -110,6 +110,22 @@ def test_a_transcript_is_asked_what_its_user_asked(septet):
 
 
 @pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("# 茶\n\n## 绿茶的泡法\n\n八十度的水，两分钟。\n", "绿茶的泡法"),
+        ("昨天我们在河边的茶馆见面了。天气很好。\n", "昨天我们在河边的茶馆见面了"),
+        ("# Trà\n\n## Cách pha trà xanh\n\nNước tám mươi độ, hai phút.\n", "Cách pha trà xanh"),
+        ("# Чай\n\nЗелёный чай заваривают две минуты.\n", "Зелёный чай заваривают две минуты"),
+    ],
+)
+def test_texts_of_other_scripts_are_asked_in_their_words(septet, text, question):
+    (septet.home / "notes").mkdir()
+    (septet.home / "notes" / "a.md").write_text(text, encoding="utf-8")
+    code, out, _ = septet("demo", "notes")
+    assert code == 0 and f"\n{question}   " in out and "a.md#L1" in out.split(f"\n{question}   ")[1]
+
+
+@pytest.mark.parametrize(
     "text", ["", "\n\n", "....\n" * 50, "x" * 5_000, "\x1b[2J evil sentence here to ask about.\n", "a b\n"]
 )
 def test_odd_texts_are_asked_nothing_odd(septet, text):

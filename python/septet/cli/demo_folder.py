@@ -38,7 +38,12 @@ SHOWN = 5
 _MARKUP = re.compile(r"[*_`#\[\]<>]+|\([^)]*\)|^[\d.]+\s+")
 _HEADING = re.compile(r"^#{2,6} +(.+)$", re.MULTILINE)
 _USER = re.compile(r"^User: (?P<said>.*\?)$", re.MULTILINE)
-_SENTENCE = re.compile(r"(?:^|[.!?]\s+)(?P<said>[^\W\d_][^.!?\n|<>{}=]{15,})[.!?\n。？！]", re.MULTILINE)
+#: Scripts without blanks say in few characters what others say in words.
+_DENSE = re.compile(r"[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]{3}")
+_SENTENCE = re.compile(
+    r"(?:^|[.!?]\s+|[。？！])(?P<said>[^\W\d_][^.!?\n|<>{}=。？！]{7,})[.!?\n。？！]",
+    re.MULTILINE,
+)
 
 
 def run(
@@ -127,20 +132,25 @@ def _candidates(chunks: Sequence[Entry]) -> list[_Candidate]:
         # One below others says more than the title of the file. A single # may begin a comment among code.
         below = [*headings[1:], *_HEADING.findall(entry.description)]
         for heading, more in [*((heading, 0) for heading in below), *((heading, 20) for heading in headings[:1])]:
-            if (text := _plain(str(heading))) and " " in text:
+            if (text := _plain(str(heading))) and (" " in text or _DENSE.search(text)):
                 found.append(_Candidate(1, abs(len(text) - 30) + more, text, len(chunks)))
         for rank, pattern in ((0, _USER), (2, _SENTENCE)):
             said = (_plain(match["said"]) for match in pattern.finditer(entry.description))
-            if text := next((text for text in said if text and not text[0].islower()), ""):
+            if text := next((text for text in said if text and not text[0].islower() and _is_long(text)), ""):
                 found.append(_Candidate(rank, abs(len(text) - 45), text, len(chunks)))
     return found
+
+
+def _is_long(text: str) -> bool:
+    return text.count(" ") >= 3 or _DENSE.search(text) is not None
 
 
 def _plain(text: str) -> str:
     """Return a text without markup, on one line; empty if it is too short or too long for a question."""
     line = " ".join(_MARKUP.sub(" ", text).split()).strip(" -:,;—")
     letters = sum(map(str.isalpha, line))
-    return line if 6 <= len(line) <= LONGEST and letters > len(line) / 2 and "(" not in line else ""
+    least = 4 if _DENSE.search(line) else 6
+    return line if least <= len(line) <= LONGEST and letters > len(line) / 2 and "(" not in line else ""
 
 
 class _Asking:
