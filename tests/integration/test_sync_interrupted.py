@@ -72,7 +72,7 @@ class Interrupt:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="frames do not know their full names")
-@pytest.mark.parametrize(("inside", "few"), [(None, 20), ("Lease.take", 8), ("Lease.release", 8)])
+@pytest.mark.parametrize(("inside", "few"), [(None, 12), ("Lease.take", 5), ("Lease.release", 5)])
 def test_after_an_interrupt_at_any_place_the_next_sync_goes_on_at_once(tmp_path, inside, few):
     fill(notes := tmp_path / "notes", 12)
     with Vault(tmp_path / "count.db") as vault, Interrupt(inside=inside) as counting:

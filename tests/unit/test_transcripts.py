@@ -181,7 +181,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     kind=st.sampled_from(["message", "user", "assistant", "response_item"]) | VALUES, rest=VALUES, literal=st.booleans()
 )
