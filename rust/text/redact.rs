@@ -15,6 +15,9 @@ const LONG_RUN: usize = 20;
 const MIXED: usize = 6;
 /// Units of UTF-16 from which on the documented mask shows a beginning of 6 and an end of 4.
 const SHORT: usize = 18;
+/// Characters that nobody sees: soft hyphen, spaces and joiners without width, marks of byte order and of direction.
+const INVISIBLE: [char; 8] =
+    ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{2060}', '\u{feff}'];
 const START: usize = 6;
 const END: usize = 4;
 
@@ -166,6 +169,10 @@ impl Redactor {
     /// Mask the secrets in a text; count those of each rule in `counts`, which has a place for each.
     pub fn redact<'t>(&self, text: &'t str, counts: &mut [usize]) -> Cow<'t, str> {
         let mut held = Cow::Borrowed(text);
+        let hidden = self.seen(text, counts);
+        if !hidden.is_empty() {
+            held = Cow::Owned(edited(text, &hidden));
+        }
         for (rule, count) in self.rules.iter().zip(counts) {
             let edits = rule.edits(&held);
             if !edits.is_empty() {
@@ -178,8 +185,20 @@ impl Redactor {
 
     /// Return where in a text (bytes, ascending, apart) `redact` puts something else, and the rule that did so last.
     pub fn spans(&self, text: &str, counts: &mut [usize]) -> Vec<Masked> {
-        let mut held = Cow::Borrowed(text);
-        let mut found: Vec<Masked> = Vec::new();
+        let hidden = self.seen(text, counts);
+        if hidden.is_empty() {
+            return self.found(text, counts);
+        }
+        let before = joined(&[], &hidden, 0);
+        self.found_in(before, Cow::Owned(edited(text, &hidden)), counts)
+    }
+
+    fn found(&self, text: &str, counts: &mut [usize]) -> Vec<Masked> {
+        self.found_in(Vec::new(), Cow::Borrowed(text), counts)
+    }
+
+    /// Return what is masked in a text of which something was masked before.
+    fn found_in(&self, mut found: Vec<Masked>, mut held: Cow<'_, str>, counts: &mut [usize]) -> Vec<Masked> {
         for ((number, rule), count) in self.rules.iter().enumerate().zip(counts) {
             let edits = rule.edits(&held);
             if edits.is_empty() {
@@ -191,6 +210,82 @@ impl Redactor {
         }
         found
     }
+
+    /// Return what masks the secrets that are seen in a text only when it is read otherwise (`otherwise`).
+    fn seen(&self, text: &str, counts: &mut [usize]) -> Vec<Edit> {
+        if self.rules.iter().any(|rule| rule.mask != Mask::Hidden) {
+            return Vec::new();
+        }
+        let Some((other, places)) = otherwise(text) else { return Vec::new() };
+        let spans = self.found(&other, counts);
+        let edits = spans.into_iter().map(|span| {
+            // What is left out stands behind a secret, if not in it.
+            let first = places[places.partition_point(|place| place.0 <= span.start) - 1];
+            let last = places[places.partition_point(|place| place.0 < span.end) - 1];
+            let (start, end) = (first.1 + span.start - first.0, last.1 + span.end - last.0);
+            let breaks = text[start..end].chars().filter(|&c| c == '\n');
+            Edit { start, end, put: MASKED.chars().chain(breaks).collect() }
+        });
+        edits.collect()
+    }
+}
+
+/// Return a text as JSON or Markdown mean it, and where its pieces stand, there and here; `None` if that is no other.
+///
+/// Without characters that nobody sees, and with blanks for `\n` and `\t` of two letters, for the backslash of a quoted
+/// quote, and for underscores around what may be a token: they hide where a word begins.
+fn otherwise(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
+    let mut bytes = Cow::Borrowed(text.as_bytes());
+    let mut at = 0;
+    while let Some(next) = bytes[at..].iter().position(|&byte| byte == b'\\' || byte == b'_') {
+        let start = at + next;
+        let byte = bytes[start];
+        let run = bytes[start..].iter().take_while(|&&other| other == byte).count();
+        at = start + run;
+        let behind = bytes.get(at).copied().unwrap_or(b' ');
+        let end = match (byte, behind) {
+            (b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v') => at + 1,
+            (b'\\', b'"' | b'\'') => at,
+            (b'_', _) if run <= 2 && (start == 0 || !is_word(bytes[start - 1])) && is_token(&bytes[at..]) => at,
+            _ => continue,
+        };
+        bytes.to_mut()[start..end].fill(b' ');
+        at = end;
+    }
+    let is_hidden = !text.is_ascii() && text.contains(INVISIBLE);
+    let Cow::Owned(bytes) = bytes else {
+        return is_hidden.then(|| without_invisible(text));
+    };
+    let other = String::from_utf8(bytes).ok()?;
+    Some(if is_hidden { without_invisible(&other) } else { (other, vec![(0, 0)]) })
+}
+
+fn without_invisible(text: &str) -> (String, Vec<(usize, usize)>) {
+    let mut bare = String::with_capacity(text.len());
+    let (mut places, mut at) = (vec![(0, 0)], 0);
+    for (next, found) in text.match_indices(INVISIBLE) {
+        bare.push_str(&text[at..next]);
+        at = next + found.len();
+        places.push((bare.len(), at));
+    }
+    bare.push_str(&text[at..]);
+    // Of several in a row the last says where the text goes on.
+    places.reverse();
+    places.dedup_by_key(|place| place.0);
+    places.reverse();
+    (bare, places)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether a text begins with 16 letters, digits and dashes, a digit among them.
+fn is_token(bytes: &[u8]) -> bool {
+    let run = &bytes[..bytes.len().min(RUN)];
+    run.len() == RUN
+        && run.iter().all(|&byte| is_word(byte) || byte == b'-')
+        && bytes.iter().take(4 * RUN).any(u8::is_ascii_digit)
 }
 
 /// A part of a text that something else stands for.

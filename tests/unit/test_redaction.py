@@ -1,5 +1,7 @@
 """Redactor: secrets of every kind are hidden, ordinary text stays, users add rules and switch some off."""
 
+import base64
+import json
 import random
 import string
 
@@ -125,3 +127,62 @@ def test_many_texts_at_once_are_redacted_as_one_by_one():
 def test_half_a_character_and_no_character_are_no_obstacle():
     assert ALL.redact("\ud800 TOKEN=abc\0") == ("\ufffd TOKEN=***", {"env_assignment": 1})
     assert ALL.redact("") == ("", {})
+
+
+#: How texts come to be written that hold a secret; what is masked is looked for without what they add.
+WRITTEN = {
+    "in JSON, behind a line break of two letters": lambda text: json.dumps({"x": f"line\n{text}\nmore"}),
+    "in JSON within JSON": lambda text: json.dumps(json.dumps({"x": f"line\n\t{text}\nmore"})),
+    "with line ends of Windows": lambda text: f"a\r\n{text}\r\nb",
+    "with a character that nobody sees in the middle": lambda text: "\u200b".join(halves(text)),
+    "with two of them, and one in front": lambda text: "\ufeff" + "\u00ad\u2060".join(halves(text)),
+    "behind letters of another script": lambda text: f"密钥是{text}请保密",
+    "in a table": lambda text: f"| key | {text} |",
+    "in bold": lambda text: f"**{text}**",
+}
+
+
+def halves(text):
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_secrets_are_found_however_they_are_written(written):
+    draw, missed, number = random.Random(11), [], 0
+    for kind in KINDS:
+        for _ in range(4):
+            text, secret = planted(kind, draw)
+            number += 1
+            masked = ALL.redact(written(text)).text
+            for hidden in "\u200b\u00ad\u2060\ufeff":
+                masked = masked.replace(hidden, "")
+            if any(secret[at : at + 8] in masked for at in range(len(secret) - 7)):
+                missed.append(kind)
+    assert len(missed) <= 0.01 * number, missed
+
+
+def test_a_token_in_emphasis_and_a_private_key_in_base64_are_found():
+    token = "ghp_" + "Zq7x" * 9
+    assert ALL.redact(f"an _{token}_ here").text == "an _***_ here"
+    key = base64.b64encode(("-----BEGIN RSA PRIVATE" + " KEY-----\nMIIabc7" * 9).encode()).decode()
+    assert ALL.redact(f"client-key-data: {key}").text == "client-key-data: ***"
+
+
+def test_line_breaks_of_two_letters_and_invisible_characters_alone_change_nothing():
+    for text in (
+        "a\\nb \\t c:\\new \\\\n",
+        "e\u200bf \u00ad",
+        "_private_name_of_a_thing_ __init__",
+        '{"a": "b\\nc \\"d\\""}',
+    ):
+        assert ALL.redact(text) == (text, {}) and ALL.spans(text) == ([], {})
+
+
+def test_spans_are_where_the_masks_stand():
+    draw = random.Random(12)
+    for kind in KINDS:
+        text = f"in front {planted(kind, draw)[0]} between\u200b {planted(kind, draw)[0]} behind"
+        spans, counts = ALL.spans(text)
+        masked, others = ALL.redact(text)
+        kept = [text[a:b] for a, b in zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)])]
+        assert masked == "***".join(kept) and counts == others and spans == sorted(spans)

@@ -31,6 +31,7 @@ class RedactionRule(NamedTuple):
 
 
 _B = r"(?-u:\b)"
+_I = f"(?i){_B}"
 #: A value in quotes, or one without; some groups take part, others not.
 _QUOTED = r"""(?:"([^"\\\n]+)"|'([^'\\\n]+)'|`([^`\n]+)`)"""
 _BARE = r"""([^\s"'`\\,;<>()\[\]{}][^\s"'`\\,;<>]*)"""
@@ -41,7 +42,7 @@ _NAMES = (
 )
 #: The same names of lower case, in which words are divided by - too.
 _LOWER = _NAMES.replace("_?", "[_-]?")
-_ENDS = r"(?-u:\b)"
+_ENDS = r"_{0,2}(?-u:\b)"
 
 
 def _prefixed(name: str, pattern: str, check: str = "random") -> RedactionRule:
@@ -62,33 +63,38 @@ _BLOCKS = (
         r"((?:[A-Za-z0-9+/=:,\s\\.]|-[A-Za-z0-9])*?[A-Za-z0-9+/=]{32}[A-Za-z0-9+/=\s\\]*)",
     ),
     RedactionRule("putty_key", r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]+?)\s*Private-(?:MAC|Hash)"),
+    # As configurations of clusters hold it: the beginning of a block in base64.
+    RedactionRule(
+        "private_key_base64",
+        _B + r"LS0tLS1CRUdJTi(?:BSU0Eg|BQUklW|BFQyBQ|BPUEVO|BFTkNS|BEU0Eg)[A-Za-z0-9+/=]{20,}",
+    ),
     RedactionRule("age_key", _B + r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{20,}"),
 )
 
 _HEADERS = (
     RedactionRule(
         "authorization",
-        r"""(?i)\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?"""
+        _I + r"""(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?"""
         r"""(?:bearer|basic|token|digest|apikey|api-key|negotiate|key|aws4-hmac-sha256)[\s=]+([^\s"'`\\]+)""",
         check="value",
     ),
-    RedactionRule("bearer", r"(?i)\bbearer\s+([a-z0-9._\-+=/~]{18,})", check="random"),
-    RedactionRule("basic_credentials", r"(?i)\bbasic\s+([a-z0-9+/]{16,}={0,2})(?:[^a-z0-9+/=]|$)", check="random"),
+    RedactionRule("bearer", _I + r"bearer\s+([a-z0-9._\-+=/~]{18,})", check="random"),
+    RedactionRule("basic_credentials", _I + r"basic\s+([a-z0-9+/]{16,}={0,2})(?:[^a-z0-9+/=]|$)", check="random"),
     RedactionRule(
         "key_header",
-        r"""(?i)\b(?:x-[a-z0-9-]*(?:key|token|secret|signature|auth)|private-token|job-token|deploy-token)"""
+        _I + r"""(?:x-[a-z0-9-]*(?:key|token|secret|signature|auth)|private-token|job-token|deploy-token)"""
         r"""\\?["']?\s*:\s*\\?["']?([^\s"'`\\,;]{6,})""",
         check="value",
     ),
-    RedactionRule("key_header", r"""(?i)\bapi-?key\\?["']?\s*:\s*\\?["']?([^\s"'`\\,;]{6,})""", check="random"),
+    RedactionRule("key_header", _I + r"""api-?key\\?["']?\s*:\s*\\?["']?([^\s"'`\\,;]{6,})""", check="random"),
     RedactionRule(
         "cookie",
-        r"""(?i)\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([^\s;=,"']+=[^\s;,"']+(?:;\s*[^\s;=,"']+=[^\s;,"']+)*)""",
+        _I + r"""(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([^\s;=,"']+=[^\s;,"']+(?:;\s*[^\s;=,"']+=[^\s;,"']+)*)""",
         check="value",
     ),
     RedactionRule(
         "session_id",
-        r"""(?i)\b(?:session_?id|sessid|sid|jsessionid|phpsessid|asp\.net_sessionid|connect\.sid|csrf_?token|"""
+        _I + r"""(?:session_?id|sessid|sid|jsessionid|phpsessid|asp\.net_sessionid|connect\.sid|csrf_?token|"""
         r"""xsrf-token|laravel_session|_session|session_token)=([^\s;,"'&<>]{8,})""",
         check="random",
     ),
@@ -99,11 +105,12 @@ _URLS = (
     RedactionRule("discord_webhook", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/(\d+/[A-Za-z0-9_-]{8,})"),
     RedactionRule("office_webhook", r"""\.webhook\.office\.com/webhookb2/([^\s"'<>]{16,})"""),
     RedactionRule(
-        "url_password", r"""(?i)\b[a-z][a-z0-9+.\-]*://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@[a-z0-9\[_]""", check="value"
+        "url_password", _I + r"""[a-z][a-z0-9+.\-]*://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@[a-z0-9\[_]""", check="value"
     ),
     RedactionRule(
         "url_parameter",
-        r"(?i)[?&;](?:[a-z0-9_.-]*(?:token|api_?key|apikey|secret|passw(?:or)?d|signature)|key|sig|auth|sas|pwd)="
+        r"(?i)(?:[?&;]|%3F|%26)(?:[a-z0-9_.-]*(?:token|api_?key|apikey|secret|passw(?:or)?d|signature)|key|sig|auth|sas|pwd)"
+        r"(?:=|%3D)"
         r"""([^\s&"'#<>`;\])}]{6,})""",
         check="random",
     ),
@@ -131,7 +138,7 @@ _TOKENS = (
     _prefixed("aws_key_id", r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA|ANVA|APKA)[A-Z0-9]{16}" + _ENDS, "any"),
     RedactionRule(
         "aws_secret",
-        r"""(?i)\baws[a-z_ -]{0,30}(?:secret|key)[a-z_ -]{0,20}\\?["']?\s*(?:=>|[:=]|is)?\s*\\?["']?"""
+        _I + r"""aws[a-z_ -]{0,30}(?:secret|key)[a-z_ -]{0,20}\\?["']?\s*(?:=>|[:=]|is)?\s*\\?["']?"""
         r"""([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)""",
         check="random",
     ),
@@ -141,11 +148,9 @@ _TOKENS = (
     _prefixed("twilio", r"(?:SK|AC)[0-9a-f]{32}" + _ENDS),
     _prefixed("mailgun", r"key-[0-9a-f]{32}" + _ENDS),
     _prefixed("mailchimp", r"[0-9a-f]{32}-us\d{1,2}" + _ENDS),
-    RedactionRule(
-        "azure_key", r"(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%&_.-]{16,})"
-    ),
+    RedactionRule("azure_key", _I + r"(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/=%&_.-]{16,})"),
     RedactionRule("azure_client", r"(?:^|[^A-Za-z0-9_~.-])([A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{30,})"),
-    RedactionRule("telegram", r"(?:\b|bot)(\d{6,12}:[A-Za-z0-9_-]{20,})", check="random"),
+    RedactionRule("telegram", rf"(?:{_B}|bot)(\d{{6,12}}:[A-Za-z0-9_-]{{20,}})", check="random"),
     RedactionRule(
         "discord", r"(?:^|[^A-Za-z0-9_.-])([A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})", check="random"
     ),
@@ -176,7 +181,7 @@ _TOKENS = (
 
 _ASSIGNED = (
     RedactionRule("cli_user", r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'<>$]+:([^\s"'`]+)""", check="value"),
-    RedactionRule("netrc", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)", check="value"),
+    RedactionRule("netrc", _I + r"machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)", check="value"),
     RedactionRule(
         "cli_flag",
         r"(?i)(?:^|[^\w-])--?(?:[a-z0-9]+[-_])*(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|token|secret|"
