@@ -8,6 +8,7 @@ mod breaks;
 mod chunk_tests;
 mod chunks;
 mod costs;
+mod otherwise;
 mod outline;
 mod pack;
 mod redact;

@@ -1,0 +1,69 @@
+//! A text as JSON or Markdown mean it: what hides where a word begins is taken out of the way.
+
+use std::borrow::Cow;
+
+/// Characters that nobody sees: soft hyphen, spaces and joiners without width, marks of byte order and of direction.
+const INVISIBLE: [char; 8] =
+    ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{2060}', '\u{feff}'];
+const START: usize = 6;
+const END: usize = 4;
+/// What may be a token has so many letters, digits and dashes.
+const TOKEN: usize = 16;
+
+/// Return a text as JSON or Markdown mean it, and where its pieces stand, there and here; `None` if that is no other.
+///
+/// Without characters that nobody sees, and with blanks for `\n` and `\t` of two letters, for the backslash of a quoted
+/// quote, and for underscores around what may be a token: they hide where a word begins.
+pub(super) fn otherwise(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
+    let mut bytes = Cow::Borrowed(text.as_bytes());
+    let mut at = 0;
+    while let Some(next) = bytes[at..].iter().position(|&byte| byte == b'\\' || byte == b'_') {
+        let start = at + next;
+        let byte = bytes[start];
+        let run = bytes[start..].iter().take_while(|&&other| other == byte).count();
+        at = start + run;
+        let behind = bytes.get(at).copied().unwrap_or(b' ');
+        let end = match (byte, behind) {
+            (b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v') => at + 1,
+            (b'\\', b'"' | b'\'') => at,
+            (b'_', _) if run <= 2 && (start == 0 || !is_word(bytes[start - 1])) && is_token(&bytes[at..]) => at,
+            _ => continue,
+        };
+        bytes.to_mut()[start..end].fill(b' ');
+        at = end;
+    }
+    let is_hidden = !text.is_ascii() && text.contains(INVISIBLE);
+    let Cow::Owned(bytes) = bytes else {
+        return is_hidden.then(|| without_invisible(text));
+    };
+    let other = String::from_utf8(bytes).ok()?;
+    Some(if is_hidden { without_invisible(&other) } else { (other, vec![(0, 0)]) })
+}
+
+fn without_invisible(text: &str) -> (String, Vec<(usize, usize)>) {
+    let mut bare = String::with_capacity(text.len());
+    let (mut places, mut at) = (vec![(0, 0)], 0);
+    for (next, found) in text.match_indices(INVISIBLE) {
+        bare.push_str(&text[at..next]);
+        at = next + found.len();
+        places.push((bare.len(), at));
+    }
+    bare.push_str(&text[at..]);
+    // Of several in a row the last says where the text goes on.
+    places.reverse();
+    places.dedup_by_key(|place| place.0);
+    places.reverse();
+    (bare, places)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether a text begins with 16 letters, digits and dashes, a digit among them.
+fn is_token(bytes: &[u8]) -> bool {
+    let run = &bytes[..bytes.len().min(TOKEN)];
+    run.len() == TOKEN
+        && run.iter().all(|&byte| is_word(byte) || byte == b'-')
+        && bytes.iter().take(4 * TOKEN).any(u8::is_ascii_digit)
+}
