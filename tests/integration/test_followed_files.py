@@ -4,9 +4,10 @@ import os
 
 import pytest
 
-from integration.test_following import LONG, NEW, WORDS, made, message, paths_of
+from integration.test_following import LONG, NEW, WORDS, made, message, paths_of, until
 from integration.test_sources import agrees
 from integration.test_sources import made as of_files
+from integration.test_watching import silent, watcher_of
 from septet import Vault
 from septet.files.roots import root_at
 from septet.files.sources import scan
@@ -34,6 +35,30 @@ def test_files_outside_the_folder_are_followed_too_also_behind_a_link(tmp_path, 
         assert paths_of(vault.search(word)) == ["../link/out/note0.md"]
         assert vault.sync_status().in_step
     assert len(ids) == 2
+
+
+def test_a_folder_that_was_moved_and_left_a_link_is_the_same_root_and_is_followed(tmp_path, vault, notes):
+    ids = vault.search("rivers").ids
+    moved = tmp_path / "disk" / "moved"
+    moved.parent.mkdir()
+    notes.rename(moved)
+    notes.symlink_to(moved, target_is_directory=True)
+    assert vault.search("rivers").ids == ids
+    (moved / "note0.md").write_text(f"# Note 0\n\n{NEW[0]}\n", encoding="utf-8")
+    assert paths_of(vault.search(NEW[0])) == ["note0.md"]
+    assert vault.sync_status().in_step
+    for path in (notes, moved):
+        (moved / "note0.md").write_text(f"# Note 0\n\n{NEW[1]} {path.name}\n", encoding="utf-8")
+        report = vault.sync(path)
+        assert (report.complete, report.files_changed, report.skipped) == (True, 1, ())
+        (moved / "note0.md").write_text(f"# Note 0\n\n{NEW[2]} {path.name}\n", encoding="utf-8")
+        assert vault.sync(paths=[path / "note0.md"]).files_changed == 1
+        assert len(vault.roots()) == 1
+    with watcher_of(vault, silent, interval_s=0.05) as watcher:
+        (moved / "late.md").write_text(f"{NEW[3]}\n", encoding="utf-8")
+        until(lambda: vault.sync_status().roots[0].files == 5)
+        assert watcher.last_error is None
+    assert vault.forget_root(str(moved)) == 5
 
 
 @pytest.mark.parametrize("name", [

@@ -145,7 +145,7 @@ def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunki
     from septet.files.roots import root_at
 
     path = None if root is None else root_at(root).path
-    known = [one.options for one in opened.roots() if one.path == path]
+    known = [one.options for one in opened.roots() if path == root_at(one.path).path]
     before: dict[str, Any] = known[0].get("chunking", {}) if known else {}
     return Chunking(**{**before, **given})
 

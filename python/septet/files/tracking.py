@@ -99,7 +99,8 @@ class Followed(NamedTuple):
 def followed_of(row: RootRow) -> Followed:
     """Return a root from its row."""
     options = json.loads(row.options)
-    root = Root.from_json(row.path, row.name, row.options)
+    # Where it was may be a link now, to where it is: links below it alone are none of its own.
+    root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
     chunking = Chunking(**options.get("chunking", {}))
     redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
     return Followed(row.root, root, chunking, redact, trust, row.identity, rules)
@@ -172,7 +173,7 @@ def follow(
     wanted = root_at(path)
     with store.reading() as read:
         known = files.roots(read)
-    there = next((row for row in known if row.path == wanted.path), None)
+    there = next((row for row in known if wanted.path in (row.path, os.path.realpath(row.path))), None)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
     if there is not None and name is not None and name != there.name:
@@ -206,7 +207,9 @@ def forget(write: Writing, name: str) -> int:
     """
     known = files.roots(write)
     path = os.path.realpath(name) if "\0" not in name else name
-    row = next((row for row in known if row.name == name), None) or next((r for r in known if r.path == path), None)
+    row = next((row for row in known if row.name == name), None) or next(
+        (r for r in known if path in (r.path, os.path.realpath(r.path))), None
+    )
     if row is None:
         names = ", ".join(repr(one.name) for one in known) or "none"
         raise EntryError(f"the vault follows no root {shown(name)}: known are {names}")
