@@ -1,5 +1,6 @@
 """A root that is read in another way: made beside the chunks that answer, then put in their place at once."""
 
+import json
 import shutil
 from collections import namedtuple
 
@@ -206,6 +207,50 @@ def test_a_file_that_cannot_be_read_stays_and_is_read_when_it_can_be(vault, note
     assert picture(vault) != fresh(notes, SMALL)
     shut = False
     assert vault.sync().files_changed == 1 and picture(vault) == fresh(notes, SMALL)
+
+
+def transcript(folder, name, messages, *, more=""):
+    lines = [
+        json.dumps({"type": "message", "message": {"role": ("user", "assistant")[n % 2], "content": f"{said} {more}"}})
+        for n, said in enumerate(messages)
+    ]
+    write(folder, name, "".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize("files", [1, 2, 4])
+def test_transcripts_are_read_again_as_a_whole_and_go_on_from_there(vault, notes, files, each_file_alone):
+    fill(notes, 2)
+    said = [f"Message {n} about a heron, \x00 and naïve 鹭, {'which waits ' * 9}" for n in range(40)]
+    for name in ("a.jsonl", "b.jsonl"):
+        transcript(notes, name, said[:30])
+    vault.sync(notes)
+    sync_until(vault, notes, files, chunking=SMALL)
+    transcript(notes, "a.jsonl", said[:36])
+    assert vault.sync(paths=[notes / "a.jsonl"]).complete
+    assert any("Message 35" in entry.description for entry in vault)
+    transcript(notes, "a.jsonl", said)
+    assert vault.sync().reindexed == ("notes",) and picture(vault) == fresh(notes, SMALL)
+    transcript(notes, "b.jsonl", said)
+    report = vault.sync(paths=[notes / "b.jsonl"])
+    assert 0 < report.bytes < (notes / "b.jsonl").stat().st_size and picture(vault) == fresh(notes, SMALL)
+
+
+@pytest.mark.parametrize("ways", [(SMALL, LARGE), (LARGE, SMALL, LARGE), (SMALL, ENTRIES, SMALL)])
+def test_pieces_of_one_long_line_stay_linked_in_their_order(vault, notes, ways):
+    words = " ".join(f"word{n}" for n in range(900))
+    write(notes, "long.md", f"# Long\n\n{words} {words}\n")
+    transcript(notes, "long.jsonl", [words, f"{words} {words}"])
+    for way in ways:
+        vault.sync(notes, chunking=way)
+        assert picture(vault) == fresh(notes, way)
+
+
+def test_a_vault_in_memory_is_read_in_another_way_too(notes):
+    fill(notes, 5)
+    with Vault(":memory:") as vault:
+        vault.sync(notes)
+        assert vault.sync(notes, chunking=SMALL).reindexed == ("notes",)
+        assert picture(vault) == fresh(notes, SMALL) and leftovers(vault) == (0, 0)
 
 
 # -- room, leftovers ---------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from septet.files.mentions import link_mentions
 from septet.files.planning import Plan, plan_rows, rows_of_drafts
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.report import Tally
-from septet.files.storing import store_plans
+from septet.files.storing import in_order, store_plans
 from septet.files.tracking import Followed
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import entries, files, indexing, staged, vectors
@@ -291,7 +291,7 @@ class Rebuild:
         return (
             f"{self._of.root.path} is to be read in another way, for which {os.path.dirname(self._store.file)} has too "
             f"little room: about {wanted / 1e6:,.0f} MB are needed, {free / 1e6:,.0f} MB are free; its chunks stay as "
-            "they are. Make room, or sync it with the options of before"
+            f"they are. Make room{'' if self._of.stored == MIXED else ', or sync it with the options of before'}"
         )
 
 
@@ -365,7 +365,10 @@ def _plans(write: Writing, numbers: Sequence[int]) -> Iterator[Plan]:
             made = [json.loads(text) for text in one.chunks]
             named = [[Mentioned("", *said) for said in fields.pop("mentions")] for fields in made]
             news = [EntryRow(**fields) for fields in made]
-            yield plan_rows(before, after, stored.get(before.id, []), news, named, mtime=facts["mtime"])
+            own = stored.get(before.id, [])
+            ordered = in_order(write, own)
+            plan = plan_rows(before, after, own if ordered is None else ordered, news, named, mtime=facts["mtime"])
+            yield plan if ordered is not None else plan._replace(fresh=True)
 
 
 def _batches(plans: Iterable[Plan]) -> Iterator[list[Plan]]:

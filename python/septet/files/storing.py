@@ -25,7 +25,7 @@ class Stored(NamedTuple):
     file: int
 
 
-def in_order(read: Reading, own: Sequence[ChunkRow]) -> list[ChunkRow] | None:
+def in_order(read: Reading | Writing, own: Sequence[ChunkRow]) -> list[ChunkRow] | None:
     """Return the chunks of a file in their order; None where that is not known.
 
     Where a long line makes several, only the links from each to the next one tell.
