@@ -8,6 +8,7 @@ mod breaks;
 mod chunk_tests;
 mod chunks;
 mod costs;
+mod edits;
 mod otherwise;
 mod outline;
 mod pack;
@@ -18,9 +19,10 @@ mod underlined;
 
 pub use breaks::{Break, Strength, WORD, breaks};
 pub use chunks::{Budget, Chunk, Variant, chunks, split_bytes};
+pub use edits::Masked;
 pub use outline::{Heading, Mention, Outline, markdown};
 pub use pack::{Window, pack};
-pub use redact::{Check, MASKED, Mask, Masked, Redactor};
+pub use redact::{Check, MASKED, Mask, Redactor};
 pub use underlined::restructured;
 
 /// Cut a text into windows of at most so many words (at least 1) that cover it.

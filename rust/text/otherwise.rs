@@ -5,8 +5,6 @@ use std::borrow::Cow;
 /// Characters that nobody sees: soft hyphen, spaces and joiners without width, marks of byte order and of direction.
 const INVISIBLE: [char; 8] =
     ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{2060}', '\u{feff}'];
-const START: usize = 6;
-const END: usize = 4;
 /// What may be a token has so many letters, digits and dashes.
 const TOKEN: usize = 16;
 

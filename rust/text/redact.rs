@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use regex::{Captures, Regex, RegexBuilder};
 
+use super::edits::{Edit, Masked, edited, joined};
 use super::otherwise::otherwise;
 use crate::{Error, Result};
 
@@ -16,6 +17,8 @@ const LONG_RUN: usize = 20;
 const MIXED: usize = 6;
 /// Units of UTF-16 from which on the documented mask shows a beginning of 6 and an end of 4.
 const SHORT: usize = 18;
+const START: usize = 6;
+const END: usize = 4;
 
 /// What a value is that only explains where a secret would stand. Lower case; compared without regard to case.
 const NO_SECRETS: &[&str] = &[
@@ -224,72 +227,6 @@ impl Redactor {
         });
         edits.collect()
     }
-}
-
-/// A part of a text that something else stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Masked {
-    /// Where it begins in the text as it was, in bytes.
-    pub start: usize,
-    /// Where it ends.
-    pub end: usize,
-    /// The rule that masked it last.
-    pub rule: usize,
-    /// How many bytes stand for it now.
-    pub now: usize,
-}
-
-/// Something to put in place of a part of a text, in bytes.
-struct Edit {
-    start: usize,
-    end: usize,
-    put: String,
-}
-
-fn edited(text: &str, edits: &[Edit]) -> String {
-    let mut made = String::with_capacity(text.len());
-    let mut done = 0;
-    for edit in edits {
-        made.push_str(&text[done..edit.start]);
-        made.push_str(&edit.put);
-        done = edit.end;
-    }
-    made.push_str(&text[done..]);
-    made
-}
-
-/// What is masked after edits of a text in which something was masked before.
-fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Masked> {
-    let mut made: Vec<Masked> = Vec::with_capacity(before.len() + edits.len());
-    let mut parts = before.iter().copied().peekable();
-    // Bytes of the parts in front of where we are: what they were, and what stands for them.
-    let (mut was, mut is) = (0, 0);
-    // Where the last edit ends, with the parts that it touches.
-    let mut last = 0;
-    for edit in edits {
-        while let Some(part) = parts.next_if(|part| part.start + is + part.now <= edit.start + was) {
-            (was, is) = (was + part.end - part.start, is + part.now);
-            made.push(part);
-        }
-        let (mut start, mut from, mut to) = (edit.start + was - is, edit.start, edit.end.max(last));
-        while let Some(part) = parts.next_if(|part| part.start + is < edit.end + was) {
-            let at = part.start + is - was;
-            (start, from, to) = (start.min(part.start), from.min(at), to.max(at + part.now));
-            (was, is) = (was + part.end - part.start, is + part.now);
-        }
-        let mut now = edit.start - from + edit.put.len() + to - edit.end;
-        if edit.start < last
-            && let Some(touched) = made.pop()
-        {
-            // Both edits touch what was masked before.
-            start = touched.start;
-            now = now + touched.now + edit.start - last;
-        }
-        made.push(Masked { start, end: to + was - is, rule, now });
-        last = to;
-    }
-    made.extend(parts);
-    made
 }
 
 impl Rule {
