@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from septet._core import Redactions
-from septet.arguments import listed, shown
+from septet.arguments import cut, listed, shown
 from septet.errors import EntryError
 from septet.files.secrets import RULES, RedactionRule
 
@@ -202,6 +202,10 @@ def _native(rules: tuple[RedactionRule, ...]) -> Redactions:
             try:
                 Redactions([rule[1:]])
             except ValueError as fault:
-                said = f"the pattern of rule {shown(rule.name)} cannot be used: {fault}"
-                raise EntryError(f"{said}; patterns are of Rust's regex, without look-around") from None
+                # Before that comes the pattern itself, over several lines.
+                said = str(fault).removeprefix("a pattern cannot be used: ").rpartition("\nerror: ")[2].rstrip(".")
+                raise EntryError(
+                    f"the pattern of rule {shown(rule.name)} cannot be used: {cut(said)}; "
+                    "patterns are of Rust's regex, without look-around"
+                ) from None
         raise
