@@ -98,6 +98,9 @@ class World:
         self.other = septet.Vault(folder / "other.db", sidecar=False, clock=lambda: 2_000.0)
         self.other.add(id="a", title="ducks of the team")
         self.federation = septet.Federation({"agent": self.vault, "team": self.other})
+        self.notes = folder / "notes"
+        self.notes.mkdir()
+        (self.notes / "drakes.md").write_text("# Drakes\n\nDrakes moult.\n", encoding="utf-8")
 
     @property
     def evaluation(self) -> septet.Evaluation:
@@ -237,6 +240,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "VectorIndex.open.path": lambda w: w.folder / "index.npy",
     "top_k.query": lambda w: [1.0, 0.0, 0.0],
     "EmbeddingCache.put.vectors": lambda w: {"ducks": np.ones(3, np.float32)},
+    "root": lambda w: w.notes,
     "ask": lambda w: lambda query, limit: [{"title": query}],
     "resolve.profile": lambda w: "septet",
     "RedactionRule.name": lambda w: "badge",
@@ -289,6 +293,7 @@ def valid(name: str, parameter: str, world: World) -> Any:
 BESIDE = {
     **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation")},
     **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation")},
+    **{f"{owner}.sync": ["root"] for owner in ("Vault", "Federation")},
     **{
         f"Federation.{method}": ["tier"]
         for method in ("update_many", "rename_tag", "merge_domains", "purge", "link_many", "reset_feedback")

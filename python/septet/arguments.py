@@ -18,6 +18,7 @@ from septet.errors import EntryError, printable
 
 __all__ = [
     "as_epoch",
+    "as_text",
     "called",
     "cut",
     "exact",
@@ -186,18 +187,21 @@ def listed(
     return found
 
 
+def as_text(value: object) -> object:
+    """Return what a path is as text or bytes; any other value, and a path that is neither, as it is."""
+    if not isinstance(value, str) and isinstance(value, os.PathLike):
+        with suppress(TypeError):
+            return os.fspath(value)
+    return value
+
+
 def file_path(value: object, name: str, error: type[Exception]) -> str:
     """Return a path as text.
 
     Raises:
         error: neither text nor a path of text; empty, with NUL, or longer than 4,096 bytes.
     """
-    text = value
-    if not isinstance(text, str) and isinstance(text, os.PathLike):
-        try:
-            text = os.fspath(text)
-        except TypeError:
-            text = None
+    text = as_text(value)
     if not isinstance(text, str):
         raise error(f"{name} is {shown(value)}: wanted the path of a file, as text or pathlib.Path")
     text = str.__str__(text)

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from septet import StoreError, Vault
+from septet import EntryError, StoreError, Vault
 from septet.storage.tables import files
 from small_files import no_larger_than
 from synced import chunks, fresh, ids, picture
@@ -85,6 +85,24 @@ def test_a_folder_under_another_name_is_the_same_root(vault, notes, tmp_path):
         assert vault.sync(path).roots == ("notes",)
     assert vault.sync(paths=[tmp_path / "alias" / "birds" / "owls.md"]).files_seen == 1
     assert ids(vault) == before and len(vault.roots()) == 1
+
+
+def test_a_tilde_and_blanks_around_a_name_mean_the_same_wherever_a_root_is_named(vault, notes, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for _ in range(2):
+        assert vault.sync("~/notes", name=" birds ").roots == ("birds",)
+    assert vault.sync(paths=["~/notes/birds/owls.md"]).files_seen == 1
+    assert vault.forget_root("~/notes") == 2
+
+
+@pytest.mark.parametrize("options", [{"redact": 1}, {"redact": 1.0}, {"redact": 0}, {"trust": []}, {"layout": ()}])
+def test_options_of_another_type_are_refused_by_name_and_none_is_kept(vault, notes, options):
+    vault.sync(notes)
+    before = vault.roots()[0].options
+    with pytest.raises(EntryError, match=f"^{next(iter(options))} is .*: wanted"):
+        vault.sync(notes, **options)
+    assert vault.roots()[0].options == before
 
 
 @pytest.mark.parametrize(

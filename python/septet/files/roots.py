@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple, cast
 
 from septet._core import check_globs
-from septet.arguments import cut, file_path, flag, listed, shown, utf8
+from septet.arguments import as_text, cut, file_path, flag, listed, shown, utf8
 from septet.errors import EntryError
 
 __all__ = ["CURATED", "LAYOUTS", "MOST_GLOBS", "Layout", "Root", "is_memory_path", "root_at"]
@@ -140,7 +140,7 @@ def is_memory_path(path: str) -> bool:
 
 def _checked(path: str, name: Any, options: dict[str, Any]) -> Root:
     layout = options.get("layout", LAYOUTS[0])
-    if layout not in LAYOUTS:
+    if not isinstance(layout, str) or str.__str__(layout) not in LAYOUTS:
         raise EntryError(f"layout is {shown(layout)}: wanted {' or '.join(map(repr, LAYOUTS))}")
     flag(follow := options.get("follow_symlinks", False), "follow_symlinks", EntryError)
     if not utf8(name, "name", EntryError, MOST_CHARS).strip():
@@ -161,10 +161,9 @@ def _checked(path: str, name: Any, options: dict[str, Any]) -> Root:
 
 
 def _texts(values: object, name: str) -> list[str]:
-    values = [os.fspath(values)] if isinstance(values, (str, os.PathLike)) else values
+    values = [values] if isinstance(values, (str, os.PathLike)) else values
     found = listed(values, name, EntryError, "a list of texts", MOST_GLOBS)
-    texts = [os.fspath(value) if isinstance(value, os.PathLike) else value for value in found]
-    return [utf8(value, f"a text in {name}", EntryError, MOST_CHARS) for value in texts]
+    return [utf8(as_text(value), f"a text in {name}", EntryError, MOST_CHARS) for value in found]
 
 
 def _globs(values: object, name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from septet.arguments import exact, file_path, listed, shown
+from septet.arguments import exact, file_path, listed, shown, utf8
 from septet.drafts import draft
 from septet.entry import TRUSTS
 from septet.errors import EntryError
@@ -149,11 +149,11 @@ def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: 
             raise EntryError(f"chunking is {shown(chunking)}: wanted a septet.Chunking")
         options["chunking"] = {name: getattr(chunking, name) for name in ("tokens", "overlap", "variant")}
     if redact is not None:
-        if redact not in (True, False) and redact != "all":
+        if not isinstance(redact, bool) and not (isinstance(redact, str) and exact(redact) == "all"):
             raise EntryError(f"redact is {shown(redact)}: wanted True, False or 'all'")
         options["redact"] = exact(redact)
     if trust is not None:
-        if trust not in TRUSTS:
+        if not isinstance(trust, str) or exact(trust) not in TRUSTS:
             raise EntryError(f"trust is {shown(trust)}: wanted one of {', '.join(TRUSTS)}")
         options["trust"] = exact(trust)
     return json.dumps(options, ensure_ascii=False, sort_keys=True)
@@ -176,7 +176,7 @@ def follow(
     there = next((row for row in known if wanted.path in (row.path, os.path.realpath(row.path))), None)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
-    if there is not None and name is not None and name != there.name:
+    if there is not None and name is not None and utf8(name, "name", EntryError).strip() != there.name:
         raise EntryError(
             f"{shown(there.path)} is followed as {shown(there.name)}, which stays: forget_root({there.name!r}) first"
         )
@@ -206,7 +206,7 @@ def forget(write: Writing, name: str) -> int:
         EntryError: there is no such root.
     """
     known = files.roots(write)
-    path = os.path.realpath(name) if "\0" not in name else name
+    path = os.path.realpath(os.path.expanduser(name)) if "\0" not in name else name
     row = next((row for row in known if row.name == name), None) or next(
         (r for r in known if path in (r.path, os.path.realpath(r.path))), None
     )
@@ -233,7 +233,7 @@ def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     found: dict[int, list[str]] = {}
     for value in listed(given, "paths", EntryError, "paths of files", MOST_PATHS):
-        plain = os.path.abspath(file_path(value, "a path", EntryError))
+        plain = os.path.abspath(os.path.expanduser(file_path(value, "a path", EntryError)))
         folder, name = os.path.split(plain)
         real_path = os.path.join(os.path.realpath(folder), name)
         fits = False

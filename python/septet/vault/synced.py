@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from septet.arguments import called, flag, real, utf8
+from septet.arguments import as_text, called, flag, real, utf8
 from septet.errors import EntryError, ReadOnly
 from septet.storage.store import Store
 
@@ -159,7 +159,7 @@ class Synced:
         """
         from septet.files.tracking import forget
 
-        text = utf8(os.fspath(name) if isinstance(name, os.PathLike) else name, "name", EntryError)
+        text = utf8(as_text(name), "name", EntryError)
         with self._store.writing() as write:
             return forget(write, text)
 
