@@ -42,11 +42,13 @@ def flush() -> None:
 
 def folders(folder: Path) -> None:
     notes = folder / "notes"
+    more = folder / "more"
     notes.mkdir()
+    more.mkdir()
     (notes / "keys.md").write_text("# Keys\n\nRotate them.\n", encoding="utf-8")
     (notes / "image.md").write_bytes(b"\0")
     with Vault(folder / "synced.db") as vault:
-        report: SyncReport = vault.sync(notes, exclude=["drafts"], redact=True, trust="unverified")
+        report: SyncReport = vault.sync(notes, exclude=["drafts"], extra=[more], trust="unverified")
         left_out: list[SkippedFile] = list(report.skipped)
         followed: list[RootInfo] = vault.roots()
         status: SyncStatus = vault.sync_status()
@@ -57,7 +59,7 @@ def folders(folder: Path) -> None:
         with vault.watch_files(interval_s=None, on_sync=lambda report: print(report)) as watcher:
             running: Watcher = watcher
             assert not running.closed and running.last_error is None
-        removed: int = vault.forget_root("notes")
+        removed: int = vault.forget_root(notes)
         assert report.files_added == 2 and left_out[0].reason == "binary" and followed[0].chunks == removed == 1
 
 

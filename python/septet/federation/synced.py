@@ -33,7 +33,7 @@ class SyncedTiers(Parts):
         layout: Layout | None = None,
         include: Strings | None = None,
         exclude: Strings | None = None,
-        extra: Strings | None = None,
+        extra: Iterable[str | os.PathLike[str]] | None = None,
         follow_symlinks: bool | None = None,
         chunking: Chunking | None = None,
         redact: Redact | None = None,
@@ -64,7 +64,7 @@ class SyncedTiers(Parts):
         """
         return self._synced_one(tier).roots()
 
-    def forget_root(self, name: str, *, tier: str | None = None) -> int:
+    def forget_root(self, name: str | os.PathLike[str], *, tier: str | None = None) -> int:
         """Have a tier, the highest unless named, stop following a folder; see `Vault.forget_root`.
 
         Raises:

@@ -46,7 +46,7 @@ class Synced:
         layout: Layout | None = None,
         include: Strings | None = None,
         exclude: Strings | None = None,
-        extra: Strings | None = None,
+        extra: Iterable[str | os.PathLike[str]] | None = None,
         follow_symlinks: bool | None = None,
         chunking: Chunking | None = None,
         redact: Redact | None = None,
@@ -147,7 +147,7 @@ class Synced:
                 for row in files.roots(read)
             ]
 
-    def forget_root(self, name: str) -> int:
+    def forget_root(self, name: str | os.PathLike[str]) -> int:
         """Stop following a folder, and erase its chunks, as `delete` does; return how many. The disk stays as it is.
 
         Args:
