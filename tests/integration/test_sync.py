@@ -5,6 +5,7 @@ import os
 import pytest
 
 from septet import EntryError, ReadOnly, Vault
+from synced import fresh, picture
 
 
 @pytest.fixture
@@ -121,6 +122,21 @@ def test_a_new_file_at_the_path_of_a_renamed_one_is_another_file(vault, notes):
     found = [entry for entry in vault if entry.title == "Herons"]
     assert len({entry.id for entry in found}) == len({entry.parent for entry in found}) == 2
     assert {entry.span.path for entry in found} == {"herons.md", "old.md"}
+
+
+def test_a_file_that_was_renamed_keeps_its_chunks_when_it_changes_as_its_old_name_comes_back(vault, notes):
+    (notes / "a.md").write_text(long_text("Owl", range(6)), encoding="utf-8")
+    vault.sync(notes)
+    (notes / "a.md").rename(notes / "b.md")
+    vault.sync()
+    before = {e.id for e in vault if e.span.path == "b.md"}
+    (notes / "a.md").write_text(long_text("Owl", range(3, 5)), encoding="utf-8")
+    (notes / "b.md").write_text(long_text("Owl", range(7)), encoding="utf-8")
+    report = vault.sync()
+    # The last one goes on now.
+    assert (report.files_added, report.files_changed, report.chunks_removed) == (1, 1, 1)
+    assert len(before - {e.id for e in vault if e.span.path == "b.md"}) == 1
+    assert picture(vault) == fresh(notes)
 
 
 def test_what_is_deleted_on_the_disk_is_erased(vault, notes):

@@ -8,7 +8,7 @@ import pytest
 
 from septet import Vault
 from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
-from synced import picture
+from synced import fresh, picture
 
 TOKEN = "ghp_" + "Zq7x" * 9
 
@@ -162,6 +162,18 @@ def test_a_transcript_that_is_set_aside_keeps_its_chunks_and_the_new_one_has_its
         assert len(before - {entry.id for entry in vault}) <= grown
         assert sorted(content(vault)) == anew(folder)
         assert vault.sync().count == 0
+
+
+def test_a_transcript_that_is_set_aside_keeps_the_links_between_its_chunks(tmp_path, folder):
+    said = "".join(line("user", f"talk {n} about the river and the heron") for n in range(200))
+    (folder / "c.jsonl").write_text(said, encoding="utf-8")
+    with Vault(tmp_path / "v.septet") as vault:
+        vault.sync(folder)
+        (folder / "c.jsonl").rename(folder / "c.jsonl.reset.1")
+        (folder / "c.jsonl").write_text(line("user", "begun anew"), encoding="utf-8")
+        report = vault.sync()
+        assert (report.files_renamed, report.chunks_removed) == (1, 0)
+        assert picture(vault) == fresh(folder)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.97, 0.999])

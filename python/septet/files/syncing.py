@@ -316,7 +316,7 @@ class _Run:
                        if one.after is not None and one.stored is not None}  # fmt: skip
         plans = []
         for one in batch:
-            number = "" if one.after is None else one.after.id
+            number = "" if one.task.before is None else one.task.before.id  # what a new one asks for may be another's
             own = ordered.get(number) or stored.get(number, [])
             if one.stored is not None and (one.stored != len(own) or ordered.get(number) is None):
                 # Somebody deleted chunks of a session, or their links: what was kept does not fit any more.
