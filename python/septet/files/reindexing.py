@@ -22,7 +22,7 @@ from septet.files.planning import Plan, plan_rows, rows_of_drafts
 from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.report import Tally
 from septet.files.storing import in_order, store_plans
-from septet.files.tracking import Followed
+from septet.files.tracking import Followed, still_followed
 from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import entries, files, indexing, staged, vectors
 from septet.storage.tables.entries import EntryRow
@@ -268,7 +268,8 @@ class Rebuild:
     def _is_current(self, write: Writing) -> bool:
         """Say whether what is being made is still what another process, or another call, wants made."""
         known = staged.target(write, self._of.number)
-        return known is not None and known.identity == self._of.identity
+        same = known is not None and known.identity == self._of.identity
+        return same and still_followed(write, self._of) is not None
 
     # -- room ----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from septet.files.preparing import Prepared, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SkippedFile, SyncReport, Tally
 from septet.files.storing import erase_files, in_order, store_plans
-from septet.files.tracking import Followed, followed_now
+from septet.files.tracking import Followed, followed_now, still_followed
 from septet.files.turns import Asked
 from septet.storage.store import Store, Writing
 from septet.storage.tables import files, staged
@@ -174,7 +174,8 @@ class _Run:
         """Note what makes the chunks of a new root, before the first: the next sync may have other options."""
         if not self._of.stored:
             with self._store.bookkeeping() as write:
-                files.note_identity(write, self._of.number, self._of.identity)
+                if (now := still_followed(write, self._of)) is not None and not now.stored:
+                    files.note_identity(write, self._of.number, self._of.identity)
 
     # -- reading in another way ----------------------------------------------------------------------------------------
 
@@ -302,7 +303,7 @@ class _Run:
                 tally.add("files_unchanged", len(touched))
             with self._store.bookkeeping() as write:
                 rows = [one.after for one in touched if one.after is not None and one.after != one.task.before]
-                files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file) for row in rows])
+                files.touch(write, [(row.size, row.mtime_ns, row.synced_at, row.file, row.hash) for row in rows])
                 self._lease.renew(write)
         if plans:
             self._store_plans(plans)
@@ -339,6 +340,9 @@ class _Run:
     def _store_plans(self, plans: Sequence[Plan]) -> None:
         tally = self._tally
         with self._store.writing() as write:
+            if not self._is_as_it_was(write):
+                self._left += len(plans)
+                return
             stored = store_plans(write, plans, self._of.name, Keeping("sync", self._clock(), 0))
             paths = [p.after.path for p, number in stored if number]
             paths += [p.before.path for p, number in stored if number and p.before is not None]
@@ -359,6 +363,11 @@ class _Run:
         if any(plan.added or plan.changed for plan in plans):
             self._written()
 
+    def _is_as_it_was(self, write: Writing) -> bool:
+        """Say whether what was read still fits the root: this process may have been held up for long."""
+        now = still_followed(write, self._of)
+        return now is not None and (self._rebuild is not None or now.stored == self._of.identity)
+
     def _naming(self, write: Writing, paths: Iterable[str]) -> set[str]:
         """Return the chunks that mention one of the files."""
         return files.mentions_naming(write, self._of.number, targets_of(paths))
@@ -378,10 +387,11 @@ class _Run:
 
     def _note(self, *, whole: bool) -> None:
         """Note how it ended, in the vault."""
-        identity = self._of.identity if whole else None
         problem = "; ".join(self._problems) or None
         with self._store.bookkeeping() as write:
-            files.note_root(write, self._of.number, self._clock() if whole else None, identity, problem)
+            if still_followed(write, self._of) is None:
+                return
+            files.note_root(write, self._of.number, self._clock() if whole else None, problem)
             if whole and (device := device_at(self._of.root.path)) not in (None, self._device):
                 files.set_device(write, self._of.number, device)
 

@@ -15,7 +15,7 @@ from septet.files.chunking import Chunking
 from septet.files.roots import Root, root_at
 from septet.files.sources import path_in
 from septet.files.storing import erase_files
-from septet.storage.store import Store, Writing
+from septet.storage.store import Reading, Store, Writing
 from septet.storage.tables import files, staged
 from septet.storage.tables.files import RootRow
 
@@ -32,6 +32,7 @@ __all__ = [
     "forget",
     "options_of",
     "redact_from_now",
+    "still_followed",
 ]
 
 Redact: TypeAlias = "bool | Literal['all']"
@@ -111,6 +112,17 @@ def followed_now(store: Store, before: Sequence[Followed]) -> list[Followed]:
     with store.reading() as read:
         now = {row.root: followed_of(row) for row in files.roots(read)}
     return [now[one.number] for one in before if one.number in now]
+
+
+def still_followed(read: Reading | Writing, before: Followed) -> Followed | None:
+    """Return a root as it is followed now; None if it was forgotten, or has its secrets masked in another way.
+
+    The number of one that was forgotten may be that of another now.
+    """
+    now = next((followed_of(row) for row in files.roots(read) if row.root == before.number), None)
+    if now is None or (now.root.path, now.name) != (before.root.path, before.name):
+        return None
+    return now if (now.redact, now.rules) == (before.redact, before.rules) else None
 
 
 def redact_from_now(write: Writing, kinds: Mapping[int, set[str]], redactor: Redactor) -> list[str]:

@@ -153,13 +153,10 @@ def set_options(write: Writing, root: int, options: str) -> None:
     write.sql.execute("UPDATE roots SET options = ? WHERE root = ?", (options, root))
 
 
-def note_root(write: Writing, root: int, synced_at: float | None, identity: str | None, problem: str | None) -> None:
-    """Note how a sync of a root ended: when, if it was whole, what made its chunks, and why it failed."""
-    sql = (
-        "UPDATE roots SET synced_at = coalesce(?, synced_at), identity = coalesce(?, identity), problem = ? "
-        "WHERE root = ?"
-    )
-    write.sql.execute(sql, (synced_at, identity, problem, root))
+def note_root(write: Writing, root: int, synced_at: float | None, problem: str | None) -> None:
+    """Note how a sync of a root ended: when, if it was whole, and why it failed."""
+    sql = "UPDATE roots SET synced_at = coalesce(?, synced_at), problem = ? WHERE root = ?"
+    write.sql.execute(sql, (synced_at, problem, root))
 
 
 def note_identity(write: Writing, root: int, identity: str) -> None:
@@ -240,9 +237,9 @@ def put(write: Writing, row: FileRow) -> int:
     return row.file
 
 
-def touch(write: Writing, found: Iterable[tuple[int, int, float, int]]) -> None:
-    """Note size, time of change in nanoseconds and time of sync of files, by number, whose bytes are the same."""
-    write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ?", found)
+def touch(write: Writing, found: Iterable[tuple[int, int, float, int, str]]) -> None:
+    """Note size, time of change in nanoseconds and time of sync of files whose bytes are the same: number and hash."""
+    write.sql.executemany("UPDATE files SET size = ?, mtime_ns = ?, synced_at = ? WHERE file = ? AND hash = ?", found)
 
 
 def unknown(write: Writing, files: Sequence[int]) -> None:
