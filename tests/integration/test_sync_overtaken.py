@@ -100,3 +100,19 @@ def test_a_folder_that_was_redacted_gets_no_unmasked_chunks_by_a_sync_or_a_switc
         assert not held.reports[0].complete
         assert not any(KEY in e.description for e in second)
         assert second.sync().complete and not any(KEY in e.description for e in second)
+
+
+def test_a_redaction_that_waits_for_a_first_sync_has_all_that_it_brought_masked_from_then_on(tmp_path, monkeypatch):
+    folder = tmp_path / "notes"
+    fill(folder, range(9))
+    with Vault(tmp_path / "v.db") as vault:
+        reports = []
+        redaction = threading.Thread(target=lambda: reports.append(vault.redact()))
+        with Held(monkeypatch, lambda: vault.sync(folder, redact=False)):
+            redaction.start()
+            redaction.join(0.2)
+        redaction.join(20)
+        assert (reports[0].files, reports[0].roots) == (9, ("notes",))
+        fill(folder, range(10), f"{TEXT}more")
+        vault.sync()
+        assert len(vault) >= 10 and not any(KEY in e.description for e in vault)

@@ -81,8 +81,8 @@ def redact_store(store: Store, wanted: Wanted, erase_arrays: Callable[[], None])
         StoreError: the vault cannot be read or written.
     """
     started = time.perf_counter()
-    run = _Run(store, wanted)
     if wanted.dry_run:
+        run = _Run(store, wanted, None)
         run.mask()
     else:
         with ExitStack() as held:
@@ -91,7 +91,8 @@ def redact_store(store: Store, wanted: Wanted, erase_arrays: Callable[[], None])
             # A sync would bring texts in as it read them before.
             held.callback(lease.release)
             lease.take(lambda: False)
-            run.lease = lease
+            # What is followed is known when nobody brings in more.
+            run = _Run(store, wanted, lease)
             run.mask()
         run.finish(erase_arrays)
     return run.report(time.perf_counter() - started)
@@ -100,8 +101,8 @@ def redact_store(store: Store, wanted: Wanted, erase_arrays: Callable[[], None])
 class _Run:
     """One redaction."""
 
-    def __init__(self, store: Store, wanted: Wanted) -> None:
-        self._store, self._wanted = store, wanted
+    def __init__(self, store: Store, wanted: Wanted, lease: Lease | None) -> None:
+        self._store, self._wanted, self._lease = store, wanted, lease
         self._masker = Masker(wanted.redactor)
         self._counts, self._numbers = (
             Counts(),
@@ -113,7 +114,6 @@ class _Run:
         self._roots: dict[str, None] = {}
         self._cached = 0
         self._done = self._total = 0
-        self.lease: Lease | None = None
         with store.reading() as read:
             there = masking.has_files(read)
             self._of_root = {row.root: row for row in files.roots(read)} if there else {}
@@ -260,8 +260,8 @@ class _Run:
                 self._numbers["vectors"] += masking.drop_vectors(write, before)
                 self._drop_mentions(write, made)
                 self._read_again(write, [found for row in before if (found := self._of_file.get(row.parent or ""))])
-            if self.lease is not None:
-                self.lease.renew(write)
+            if self._lease is not None:
+                self._lease.renew(write)
         return same
 
     def _read_again(self, write: Writing, found: Iterable[FileRow]) -> None:
