@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from septet import Chunking, Vault
-from septet.files import syncing
+from septet.files import syncing, tracking
 from synced import fresh, picture
 
 KEY = "ghp_" + "Zq7x" * 9
@@ -116,3 +116,22 @@ def test_a_redaction_that_waits_for_a_first_sync_has_all_that_it_brought_masked_
         fill(folder, range(10), f"{TEXT}more")
         vault.sync()
         assert len(vault) >= 10 and not any(KEY in e.description for e in vault)
+
+
+def test_options_that_others_set_at_the_same_moment_stay(tmp_path, monkeypatch):
+    fill(tmp_path / "notes", range(3))
+    made = tracking.options_of
+    with Vault(tmp_path / "v.db") as vault, Vault(tmp_path / "v.db") as other:
+        vault.sync(tmp_path / "notes", redact=False)
+
+        def late(*given):
+            monkeypatch.undo()
+            options = made(*given)
+            other.redact()
+            return options
+
+        monkeypatch.setattr(tracking, "options_of", late)
+        vault.sync(tmp_path / "notes", chunking=Chunking(tokens=20, overlap=0))
+        [root] = vault.roots()
+        assert root.options["redact"] == "all" and root.options["chunking"]["tokens"] == 20
+        assert not any(KEY in e.description for e in vault)

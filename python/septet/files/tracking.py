@@ -185,7 +185,7 @@ def follow(
     wanted = root_at(path)
     with store.reading() as read:
         known = files.roots(read)
-    there = next((row for row in known if wanted.path in (row.path, os.path.realpath(row.path))), None)
+    there = _followed_at(known, wanted.path)
     if there is None and not os.path.exists(wanted.path):
         raise EntryError(f"{shown(wanted.path)} is not there: name a folder, or a file")
     if there is not None and name is not None and utf8(name, "name", EntryError).strip() != there.name:
@@ -200,15 +200,24 @@ def follow(
     if there is not None and made == there.options:
         return
     with store.bookkeeping() as write:
-        if there is not None:
-            files.set_options(write, there.root, made)
-            return
         known = files.roots(write)
-        taken = next((row for row in known if row.name == root.name and row.path != root.path), None)
-        if taken is not None:
-            raise EntryError(f"{shown(taken.path)} is followed as {shown(root.name)}: give this root another name=")
-        if all(row.path != root.path for row in known):
+        now = _followed_at(known, wanted.path)
+        # Others may have followed it, forgotten it, or changed its options, of which theirs stay.
+        same = now == there if now is None or there is None else now[:4] == there[:4]
+        if same and there is not None:
+            files.set_options(write, there.root, made)
+        elif same:
+            taken = next((row for row in known if row.name == root.name), None)
+            if taken is not None:
+                raise EntryError(f"{shown(taken.path)} is followed as {shown(root.name)}: give this root another name=")
             files.add_root(write, root.path, root.name, made, "")
+    if not same:
+        follow(store, path, name, options, more)
+
+
+def _followed_at(known: Sequence[RootRow], path: str) -> RootRow | None:
+    """Return the root at a path."""
+    return next((row for row in known if path in (row.path, os.path.realpath(row.path))), None)
 
 
 def forget(write: Writing, name: str) -> int:
