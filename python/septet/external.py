@@ -111,7 +111,8 @@ class ExternalFirst:
         """Return what the other memory finds; while it fails, or cannot follow an option, what the vault finds.
 
         Hits of the other memory have its name as ``tier``, no signals, and a confidence of 0: their scores were
-        compared with nothing. ``results.tiers`` has a report of it, with the error if it failed.
+        compared with nothing, and a ``min_score`` of the profile does not cut them, only one that is given.
+        ``results.tiers`` has a report of it, with the error if it failed.
 
         Args:
             query: as for `Vault.search`.
@@ -129,7 +130,9 @@ class ExternalFirst:
             entries, scores = self._asked(plan, _beyond(options))
         except _Failed as failed:
             return self._instead(str(failed), began, query, options)
-        return self._results(plan, entries, scores, began)
+        # What a profile cuts at is meant for its own scores.
+        asked = None if options.get("min_score") is None else plan.min_score
+        return self._results(plan, entries, scores, asked, began)
 
     def _asked(self, plan: Plan, beyond: list[str]) -> tuple[list[Entry], list[float]]:
         """Return what the other memory gives.
@@ -169,8 +172,10 @@ class ExternalFirst:
             self._last_rest_s = min(max(self._rest_s, 2 * self._last_rest_s), self._longest_rest_s)
             self._retry_at = time.monotonic() + self._last_rest_s
 
-    def _results(self, plan: Plan, entries: list[Entry], scores: list[float], began: float) -> Results:
-        kept = [at for at, score in enumerate(scores) if plan.min_score is None or score >= plan.min_score]
+    def _results(
+        self, plan: Plan, entries: list[Entry], scores: list[float], least: float | None, began: float
+    ) -> Results:
+        kept = [at for at, score in enumerate(scores) if least is None or score >= least]
         scored: list[Scored] = [(scores[at], self.name, {}, {}, 0.0, {}) for at in kept]
         terms, rules = plan.query, plan.profile.text
         hits = hits_of(

@@ -62,6 +62,16 @@ def test_it_gives_as_many_as_are_asked_for_each_id_once_in_its_own_order(vault, 
     assert all(0 < hit.score <= 1 for hit in found) and not found.notes
 
 
+@pytest.mark.parametrize("profile", ["septet", "six-signals", "markdown-memory"])
+def test_what_a_profile_of_the_vault_cuts_at_does_not_cut_scores_of_another_scale(profile):
+    found = [{"id": f"x{n}", "title": f"Keys {n}", "score": 2.0 - n} for n in range(5)]
+    with Vault(":memory:", profile=profile) as vault:
+        assert ExternalFirst(Other(found), vault).search("keys").ids == ["x0", "x1", "x2", "x3", "x4"]
+        without = [{"id": f"x{n}", "title": f"Keys {n}"} for n in range(5)]
+        assert len(ExternalFirst(Other(without), vault).search("keys")) == 5
+        assert ExternalFirst(Other(found), vault).search("keys", min_score=-1.0).ids == ["x0", "x1", "x2", "x3"]
+
+
 def test_scores_under_the_least_are_left_out_and_scans_are_light(vault):
     memory = ExternalFirst(Other(), vault)
     assert memory.search("keys", min_score=0.5).ids == ["x1"]
