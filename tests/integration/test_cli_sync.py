@@ -49,6 +49,30 @@ def test_a_folder_is_taken_in_and_later_syncs_bring_in_what_changed(septet, note
     assert code == 0 and "tea.md#L1-L" in out
 
 
+def test_a_search_shows_below_the_lines_of_a_chunk_what_it_says_about_the_query(septet, notes):
+    said = "".join(f"Word{number} follows word{number}.\n" for number in range(40))
+    (notes / "long.md").write_text(f"# Long\n\n## Deeper\n\n{said}The teapot is cracked.\n{said}", encoding="utf-8")
+    septet("sync", "notes")
+    for mode in ("full", "scan"):
+        code, out, _ = septet("search", "cracked teapot", "--limit", "1", "--mode", mode)
+        _, first, second, *passage = out.splitlines()
+        assert code == 0 and second.split()[1].startswith("long.md#L1-L")
+        assert "The teapot is cracked." in " ".join(line.strip() for line in passage)
+        assert len(passage) == 2 and max(map(len, passage)) <= 100 and all(line[:7].isspace() for line in passage)
+    assert first.endswith("Long")
+    # Where the words are those of a heading, the text is shown, and not the heading again.
+    assert "Steep green tea at 80 degrees." in septet("search", "tea", "--limit", "1")[1]
+
+
+def test_a_heading_is_shown_with_those_above_it_where_there_is_room(septet, notes):
+    for name, above in (("near", "Pots"), ("far", "A very long name of a page about pots and about kettles and jugs")):
+        text = f"# {above}\n\n## Glaze{name}\n\nBlue and {name}.\n"
+        (notes / f"{name}.md").write_text(f"Before.\n\n{text}", encoding="utf-8")
+    septet("sync", "notes", "--chunks", "entries")
+    assert " Pots > Glazenear\n" in septet("search", "blue near", "--limit", "1")[1]
+    assert " Glazefar\n" in septet("search", "blue far", "--limit", "1")[1]
+
+
 def test_options_say_which_files_and_how_they_are_cut_and_are_remembered(septet, notes):
     (notes / "long.md").write_text("".join(f"Line {number} of a long text.\n" for number in range(200)))
     (septet.home / "more.md").write_text("# More\n\nElsewhere.\n")

@@ -41,6 +41,8 @@ __all__ = [
 WIDTH = 100
 #: Titles are padded to the longest of the page, up to this width.
 TITLE_WIDTH = 32
+#: So much of a chunk is shown below its lines: two lines.
+PASSAGE_CHARS = 170
 #: The score that one cell of a bar stands for: the bars of a score of 1 are 25 cells long.
 CELL = 0.04
 #: What stands around a match before it is shown: characters that no text needs.
@@ -105,7 +107,8 @@ def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = Fa
     """Print results: a heading, then a line per hit with its bars, title and snippet.
 
     Args:
-        ids: add a line with the id and a longer snippet, instead of the short one after the title.
+        ids: add a line with the id and a longer snippet, instead of the short one after the title; of a chunk of a file
+            also its lines, and below them what they say about the query.
         detail: print weight × signal of each signal below each hit.
     """
     columns = _columns(results)
@@ -131,9 +134,8 @@ def passages(out: Console, results: Results, *, detail: bool = False) -> None:
     out.print(Text(f"       {head.rstrip()}"), style="dim")
     for number, hit in enumerate(results):
         line = _barred(out, hit, columns)
-        headings = hit.title if hit.entry is None else hit.entry.context or hit.title
         room = max(20, min(out.width, WIDTH) - line.cell_len - 1)
-        out.print(line.append(one_line(headings, room, ascii_only=plain), style="bold"))
+        out.print(line.append(_headings(hit, room, plain), style="bold"))
         cited = Text("       " + flat(hit.citation or hit.id), style="cyan")
         room = max(40, WIDTH - cited.cell_len - 2)
         out.print(cited.append("  ").append(_marked(one_line(_said(hit, room), room + 2, ascii_only=plain))))
@@ -208,6 +210,12 @@ def _barred(out: Console, hit: Hit, columns: Mapping[str, int]) -> Text:
     return line
 
 
+def _headings(hit: Hit, width: int, plain: bool) -> str:
+    """Return the title, or, of a chunk with headings above its own and room for them, all of them."""
+    above = hit.entry.context if hit.entry is not None and hit.citation is not None else ""
+    return one_line(above if above and len(above) <= width else hit.title, width, ascii_only=plain)
+
+
 def _said(hit: Hit, chars: int) -> str:
     """Return what a chunk says about the query, on one line, matches between marks."""
     said = hit.excerpt(chars - 6, marks=MARKS, escape=lambda text: _BLANKS.sub(" ", text.translate(_NO_MARKS)))
@@ -230,13 +238,17 @@ def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) ->
     plain = _ascii(out)
     left = min(out.width, WIDTH) - line.cell_len - 1
     if ids:
-        line.append(one_line(hit.title, max(20, left), ascii_only=plain), style="bold")
+        line.append(_headings(hit, max(20, left), plain), style="bold")
         out.print(line)
-        name = flat(hit.id)
+        second = Text(f"       {flat(hit.id)}", style="cyan")
         if hit.citation is not None:
-            name += "  " + one_line(hit.citation, max(20, WIDTH // 2), ascii_only=plain)
-        second = Text(f"       {name}", style="cyan")
-        if described := _described(hit, WIDTH - 9 - len(name), plain):
+            out.print(second.append("  " + flat(hit.citation)))
+            said = _marked(one_line(_said(hit, PASSAGE_CHARS), PASSAGE_CHARS + 2, ascii_only=plain))
+            for part in said.wrap(out, WIDTH - 7):
+                part.rstrip()
+                out.print(Text("       ").append(part))
+            return
+        if described := _described(hit, WIDTH - 9 - len(flat(hit.id)), plain):
             second.append("  " + described, style="dim")
         out.print(second)
         return
