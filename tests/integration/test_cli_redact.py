@@ -29,7 +29,7 @@ def run(tmp_path, monkeypatch):
 def test_a_look_counts_by_rule_and_changes_nothing(tmp_path, run):
     before = (tmp_path / "v.db").read_bytes()
     found = run("--dry-run")
-    assert found.returncode == 0 and found.stdout.startswith("       1  github\n1 secrets found in 1 entries")
+    assert found.returncode == 0 and found.stdout.startswith("       1  github\n1 secret found in 1 entry, 1 left in ")
     assert TOKEN in found.stderr and "another id" in found.stderr
     assert (tmp_path / "v.db").read_bytes() == before
 

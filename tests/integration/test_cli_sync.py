@@ -108,7 +108,7 @@ def test_only_some_files_may_be_synced(septet, notes):
     for path in (notes / "tea.md", notes / "deep" / "bread.md"):
         path.write_text(path.read_text() + "\nMore.\n")
     code, out, _ = septet("sync", "--only", "notes/tea.md")
-    assert code == 0 and "1 files, 1 changed" in out
+    assert code == 0 and "notes: 1 file, 1 changed, 1 chunk in, 1 out in " in out
     assert [text.count("More.") for _, _, text in chunks(septet.home)] == [0, 1]
 
 
@@ -122,6 +122,15 @@ def test_files_left_out_are_named_with_reasons_on_standard_error(septet, notes):
     assert err.count("left out") == 3 and "\x1b" not in err
     code, out, err = septet("sync", "notes", "--follow-symlinks")
     assert code == 0 and "left out link.md: duplicate\n" in err
+
+
+def test_of_a_file_that_is_taken_in_it_is_said_what_is_wrong_and_not_that_it_is_left_out(septet, notes):
+    (notes / "odd.md").write_text("---\ntitle: Fixing: it\n---\nThe hinge.\n")
+    fault = "odd.md: front matter is not valid YAML at line 2; it stays in the text"
+    assert septet("sync", "notes")[2].splitlines() == [fault]
+    assert f"\n  {fault}\n" in septet("status")[1]
+    assert f"\n{fault}\n" in septet("demo", "notes")[1]
+    assert septet("search", "hinge")[0] == 0
 
 
 def test_many_files_that_are_left_out_are_counted(septet, notes):
@@ -145,7 +154,7 @@ def test_what_is_left_to_do_is_exit_code_1(septet, notes):
     assert septet("sync")[0] == 0
     notes.rename(septet.home / "away")
     code, out, err = septet("sync")
-    assert code == 1 and "1 problems" in out and "problem: " in err and "is not there" in err
+    assert code == 1 and "0 files, 1 problem, not complete in " in out and "problem: " in err and "is not there" in err
     assert len(chunks(septet.home)) == 2
 
 
@@ -154,7 +163,7 @@ def test_secrets_in_transcripts_are_masked_and_counted(septet, notes):
     line = {"type": "message", "message": {"role": "user", "content": f"my key is {key}"}}
     (notes / "s.jsonl").write_text(json.dumps(line) + "\n")
     code, out, err = septet("sync", "notes")
-    assert code == 0 and "1 secrets masked" in out and "masked 1 of " in err
+    assert code == 0 and "1 secret masked" in out and "masked 1 of " in err
     assert key.encode() not in (septet.home / "v.db").read_bytes()
     assert septet("sync", "notes", "--redact", "no")[0] == 0
     assert any(key in text for _, _, text in chunks(septet.home))

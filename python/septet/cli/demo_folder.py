@@ -17,6 +17,7 @@ from rich.text import Text
 import septet
 from septet.cli import render
 from septet.cli.places import make_folder, shown
+from septet.cli.syncing import left_out
 from septet.cli.terminal import flat, say
 from septet.entry import Entry
 from septet.errors import EntryError
@@ -206,7 +207,7 @@ def _print_taken(out: Console, vault: Vault, report: SyncReport, took_s: float) 
         f"{held.entries:,} chunks and {held.links:,} links, read and indexed in {took_s:.2f} s.\n"
     )
     for one in report.skipped[:SHOWN]:
-        out.print(Text(f"left out {flat(one.path)}: {flat(one.reason)}", style="dim"))
+        out.print(Text(left_out(one), style="dim"))
     if len(report.skipped) > SHOWN:
         out.print(Text(f"left out {len(report.skipped) - SHOWN:,} more", style="dim"))
     if report.skipped:

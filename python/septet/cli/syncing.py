@@ -17,10 +17,10 @@ from septet.errors import EntryError
 if TYPE_CHECKING:
     from septet.embedding.report import EmbedReport
     from septet.files.chunking import Chunking
-    from septet.files.report import RootInfo, SyncReport
+    from septet.files.report import RootInfo, SkippedFile, SyncReport
     from septet.vault import Vault
 
-__all__ = ["forget_root", "print_roots", "sync"]
+__all__ = ["forget_root", "left_out", "print_roots", "sync"]
 
 #: Something is left to do.
 LEFT = 1
@@ -125,6 +125,13 @@ def forget_root(
         say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
 
 
+def left_out(one: SkippedFile) -> str:
+    """Return a line that says why a file is not in the vault, or what is wrong with one that is."""
+    where = flat(one.path or one.root)
+    # A sentence says itself what became of the file.
+    return f"{where}: {flat(one.reason)}" if " " in one.reason.strip() else f"left out {where}: {flat(one.reason)}"
+
+
 def print_roots(roots: list[RootInfo]) -> None:
     """Print the folders that a vault follows, a line each."""
     for root in roots:
@@ -164,7 +171,7 @@ def _stopped() -> NoReturn:
 
 def _say_left_out(report: SyncReport) -> None:
     for one in report.skipped[:SHOWN]:
-        say(f"left out {one.path or one.root}: {one.reason}")
+        say(left_out(one))
     if len(report.skipped) > SHOWN:
         say(f"left out {len(report.skipped) - SHOWN:,} more")
     for said in report.problems:

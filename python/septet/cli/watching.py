@@ -10,6 +10,7 @@ import typer
 
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
+from septet.cli.syncing import left_out
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -84,10 +85,12 @@ def _told(report: SyncReport) -> None:
 
 
 def _print_root(root: RootStatus) -> None:
+    from septet.files.report import counted
+
     when = "not yet synced as a whole" if root.age_s is None else f"synced {_span(root.age_s)} ago"
     sizes = ", ".join(f"{_size(size)} of {kind}s" for kind, size in sorted(root.bytes.items())) or "nothing"
     print(f"{flat(root.name)}: {flat(root.path)}")
-    print(f"  {root.files:,} files, {root.chunks:,} chunks, {sizes}; {when}")
+    print(f"  {counted(root.files, 'file')}, {counted(root.chunks, 'chunk')}, {sizes}; {when}")
     if root.missing:
         print(f"  {flat(root.missing)}; what was read of it stays")
     if root.rebuilding:
@@ -100,12 +103,12 @@ def _print_root(root: RootStatus) -> None:
             more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
             print(f"  {len(paths):,} {word}: {', '.join(map(flat, paths[:SHOWN]))}{more}")
     if root.pending:
-        news = f"{_size(root.pending_bytes)}, {root.pending_messages:,} messages"
-        print(f"  {len(root.pending):,} transcripts with little news ({news}): `septet sync` reads them")
+        news = f"{_size(root.pending_bytes)}, {counted(root.pending_messages, 'message')}"
+        print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}): `septet sync` reads them")
     for one in (*root.problems, *root.skipped)[:SHOWN]:
-        print(f"  left out: {flat(one.path or root.path)} ({flat(one.reason)})")
+        print(f"  {left_out(one)}")
     if (rest := len(root.problems) + len(root.skipped) - SHOWN) > 0:
-        print(f"  left out: {rest:,} more")
+        print(f"  left out {rest:,} more")
     if root.problem:
         print(f"  problem: {flat(root.problem)}")
 
@@ -121,4 +124,4 @@ def _span(seconds: float) -> str:
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"

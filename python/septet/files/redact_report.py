@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from septet.files.report import counted
+
 __all__ = ["RedactReport", "SecretLeft"]
 
 
@@ -63,11 +65,17 @@ class RedactReport:
         return not (self.left or self.problems or self.dry_run)
 
     def __str__(self) -> str:
-        secrets = sum(self.redacted.values())
-        parts = [f"{secrets} secrets {'found' if self.dry_run else 'masked'} in {self.entries} entries"]
-        counted = ((name, getattr(self, name)) for name in ("versions", "links", "feedback", "files", "vectors"))
-        parts += (f"{number} {name}" for name, number in counted if number)
-        parts += (f"{len(many)} {name}" for name, many in (("left", self.left), ("problems", self.problems)) if many)
+        secrets = counted(sum(self.redacted.values()), "secret")
+        entries = "1 entry" if self.entries == 1 else f"{self.entries:,} entries"
+        parts = [f"{secrets} {'found' if self.dry_run else 'masked'} in {entries}"]
+        numbers = ((noun, getattr(self, f"{noun}s")) for noun in ("version", "link", "file", "vector"))
+        parts += (counted(number, noun) for noun, number in numbers if number)
+        if self.feedback:
+            parts.append(f"{self.feedback:,} of feedback")
+        if self.left:
+            parts.append(f"{len(self.left):,} left")
+        if self.problems:
+            parts.append(counted(len(self.problems), "problem"))
         return f"{', '.join(parts)} in {self.took_s:.2f} s"
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally"]
+__all__ = ["PendingFile", "RootInfo", "SkippedFile", "SyncReport", "Tally", "counted"]
 
 
 class SkippedFile(NamedTuple):
@@ -117,21 +117,22 @@ class SyncReport:
         return self.chunks_added + self.chunks_changed + self.chunks_moved + self.chunks_removed
 
     def __str__(self) -> str:
-        parts = [f"{self.files_seen} files"]
-        counted = ((name, getattr(self, f"files_{name}")) for name in ("added", "changed", "renamed", "removed"))
-        parts += (f"{number} {name}" for name, number in counted if number)
+        parts = [counted(self.files_seen, "file")]
+        became = ((name, getattr(self, f"files_{name}")) for name in ("added", "changed", "renamed", "removed"))
+        parts += (f"{number:,} {name}" for name, number in became if number)
         if self.chunks_added or self.chunks_removed:
-            parts.append(f"{self.chunks_added} chunks in, {self.chunks_removed} out")
+            parts.append(f"{counted(self.chunks_added, 'chunk')} in, {self.chunks_removed:,} out")
         if self.files_staged:
-            parts.append(f"{self.files_staged} made anew")
+            parts.append(f"{self.files_staged:,} made anew")
         parts += (f"{name} reindexed" for name in self.reindexed)
         if self.redacted:
-            parts.append(f"{sum(self.redacted.values())} secrets masked")
-        for name, many in (("skipped", self.skipped), ("problems", self.problems)):
-            if many:
-                parts.append(f"{len(many)} {name}")
+            parts.append(f"{counted(sum(self.redacted.values()), 'secret')} masked")
+        if self.skipped:
+            parts.append(f"{len(self.skipped):,} skipped")
+        if self.problems:
+            parts.append(counted(len(self.problems), "problem"))
         if not self.complete:
-            parts.append(f"{self.files_left} files left")
+            parts.append(f"{counted(self.files_left, 'file')} left" if self.files_left else "not complete")
         return f"{', '.join(parts)} in {self.took_s:.2f} s"
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,3 +179,8 @@ class Tally:
             roots=tuple(roots), skipped=tuple(self.skipped), problems=tuple(self.problems), redacted=self.redacted,
             reindexed=tuple(self.reindexed), took_s=took_s, complete=self.complete, **self.counts,
         )  # fmt: skip
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts, as it is said."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
