@@ -95,6 +95,21 @@ def test_options_say_which_files_and_how_they_are_cut_and_are_remembered(septet,
         assert {one.trust for one in vault.entries()} == {"unverified"}
 
 
+def test_an_empty_glob_takes_back_those_that_were_given(septet, notes):
+    (septet.home / "more.md").write_text("# More\n\nElsewhere.\n")
+    given = ("--include", "tea.md", "--include", "more.md", "--exclude", "tea.md", "--extra", "../more.md")
+    assert septet("sync", "notes", *given)[0] == 0
+    assert [path for _, path, _ in chunks(septet.home)] == ["../more.md"]
+    for option, left in (("--include", ["../more.md", "deep/bread.md"]), ("--extra", ["deep/bread.md"])):
+        assert septet("sync", "notes", option, "")[0] == 0
+        assert [path for _, path, _ in chunks(septet.home)] == left
+    assert septet("sync", "notes", "--exclude", "")[0] == 0
+    assert [path for _, path, _ in chunks(septet.home)] == ["deep/bread.md", "tea.md"]
+    # Beside others it is a mistake.
+    code, _, err = septet("sync", "notes", "--exclude", "", "--exclude", "deep")
+    assert code == 2 and '""' in err
+
+
 def test_the_layout_memory_takes_the_files_of_an_agent(septet, notes):
     (notes / "MEMORY.md").write_text("# Memory\n\nPrefers tea.\n")
     (notes / "memory").mkdir()

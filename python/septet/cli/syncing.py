@@ -46,9 +46,15 @@ def sync(
         Any,
         typer.Option(metavar="folder|memory", parser=str, help="All texts, or MEMORY.md, USER.md and memory/ only."),
     ] = None,
-    include: Annotated[_Globs, typer.Option(metavar="GLOB", help="Only such files; repeat for more.")] = None,
-    exclude: Annotated[_Globs, typer.Option(metavar="GLOB", help="Leave these out; repeat for more.")] = None,
-    extra: Annotated[_Globs, typer.Option(metavar="PATH", help="A file, folder or glob beside them; repeat.")] = None,
+    include: Annotated[
+        _Globs, typer.Option(metavar="GLOB", help="Only such files; repeat for more; '' for all.")
+    ] = None,
+    exclude: Annotated[
+        _Globs, typer.Option(metavar="GLOB", help="Leave these out; repeat for more; '' for none.")
+    ] = None,
+    extra: Annotated[
+        _Globs, typer.Option(metavar="PATH", help="A file, folder or glob beside them; '' for none.")
+    ] = None,
     follow_symlinks: Annotated[
         bool | None, typer.Option("--follow-symlinks/--no-follow-symlinks", help="Look at what links lead to.")
     ] = None,
@@ -84,7 +90,7 @@ def sync(
     if redact is not None and redact not in REDACT:
         raise EntryError(f"--redact is {redact!r}: wanted yes, no or all")
     options: dict[str, Any] = {
-        "name": name, "layout": layout, "include": include, "exclude": exclude, "extra": extra,
+        "name": name, "layout": layout, "include": _globs(include), "exclude": _globs(exclude), "extra": _globs(extra),
         "follow_symlinks": follow_symlinks, "redact": REDACT.get(redact), "trust": trust,
     }  # fmt: skip
     made = settings.find(embedding).embedder
@@ -98,7 +104,7 @@ def sync(
             try:
                 report = opened.sync(
                     root, paths=only, force=force, timeout_s=timeout_s, progress=step,
-                    **{key: value for key, value in options.items() if value not in (None, [])},
+                    **{key: value for key, value in options.items() if value is not None},
                 )  # fmt: skip
             except KeyboardInterrupt:
                 _stopped()
@@ -142,6 +148,11 @@ def print_roots(roots: list[RootInfo]) -> None:
         print(f"  {'folder':10} {root.chunks:>10,}  {said}")
         if root.problem:
             print(f"  {'':21}  problem: {flat(root.problem)}")
+
+
+def _globs(given: _Globs) -> _Globs:
+    """Return the globs that are given: None where the option is not, and none at all for an empty one alone."""
+    return [] if given == [""] else given or None
 
 
 def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunking | None:
