@@ -324,6 +324,28 @@ def test_doctor_says_why_a_provider_fails(filled, server):
     assert re.search(r"^answer +FAULT +.*401", done.stdout, re.MULTILINE)
 
 
+def test_doctor_and_models_tell_of_each_model_of_a_chain(filled, server, dead_port):
+    away = {"baseUrl": f"http://127.0.0.1:{dead_port}/v1", "provider": "openai-compatible"}
+    near = {"provider": "voyage", "model": "small", "apiKey": KEY, "baseUrl": server.url}
+    filled.configure(**away, model="large", fallback=near)
+    assert filled("embed").returncode == 0
+    done = filled("doctor", "--timeout", "0.5")
+    seen = [re.split(r"  +| (?=ok|FAULT)", line)[:2] for line in done.stdout.splitlines()]
+    first, second = zip(("provider", "key", "answer"), ("ok", "-", "FAULT"), strict=True), ("provider", "key", "answer")
+    assert seen[2:8] == [*map(list, first), *([f"{name} 2", "ok"] for name in second)]
+    assert (
+        done.returncode == 4 and "openai-compatible/large" in done.stdout and "3 entries, none missing" in done.stdout
+    )
+    assert checks(filled("doctor", "--json", "--timeout", "0.5"))["answer 2"]["state"] == "ok"
+    told = json.loads(filled("models", "--json").stdout)
+    assert told["used"] == "openai-compatible/large" and "while it fails, voyage/small" in told["why"]
+    # The first one lacks its key.
+    filled.configure(provider="openai", fallback=near)
+    done = filled("doctor")
+    assert done.returncode == 2 and "FAULT  no API key for openai" in done.stdout and "voyage/small" in done.stdout
+    assert "Used here: voyage/small" in filled("models").stdout
+
+
 def test_doctor_without_configuration_or_vault_says_what_could_be_done(septet):
     done = septet("doctor", "--json")
     assert done.returncode == 0

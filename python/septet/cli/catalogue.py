@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from septet.cli.settings import Settings
-from septet.embedding.choose import embedder_from
+from septet.embedding.choose import configured
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
 from septet.embedding.local.folder import MODEL_VARIABLE, local_models
@@ -102,18 +102,23 @@ def _used(settings: Settings) -> tuple[str | None, str]:
     if settings.config.provider == "none":
         return None, "no provider is configured" if settings.source is None else f"{settings.source} says so"
     try:
-        embedder = embedder_from(settings.config)
+        models = configured(settings.config)
     except EmbeddingConfigError as fault:
         return None, str(fault)
-    if embedder is None:
-        return None, "no provider is configured"
-    embedder.close()
-    return space_name(embedder), f"provider {settings.config.provider}, from {settings.source}"
+    made = [one.embedder for one in models if one.embedder is not None]
+    for embedder in made:
+        embedder.close()
+    if not made:
+        return None, "; ".join(str(one.fault) for one in models)
+    first, *others = map(space_name, made)
+    lacking = "".join(f"; {one.fault}" for one in models if one.fault is not None)
+    rest = "".join(f"; while it fails, {name}" for name in others)
+    return first, f"provider {settings.config.provider}, from {settings.source}{rest}{lacking}"
 
 
-def _provider(name: str, configured: EmbeddingConfig) -> Provider:
+def _provider(name: str, given: EmbeddingConfig) -> Provider:
     # A key in the configuration belongs to the provider that the configuration names.
-    config = configured if configured.provider == name else config_of({"provider": name})
+    config = given if given.provider == name else config_of({"provider": name})
     source = key_source(config, os.environ)
     default = _DEFAULTS.get(name)
     said = key_said(name, source)

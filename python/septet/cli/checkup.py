@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from septet.cli.catalogue import key_said
 from septet.cli.places import default_vault, shown
 from septet.cli.settings import Settings, cache_file, default_files, find
 from septet.embedding.cache import EmbeddingCache
-from septet.embedding.choose import embedder_from
+from septet.embedding.choose import Configured, configured
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.providers.credentials import key_source
 from septet.embedding.query.selection import SpaceStatus
@@ -63,21 +63,33 @@ def checkup(embedding: str | None, vault: Path | None, *, timeout_s: float | Non
         settings = find(embedding)
     except EmbeddingConfigError as fault:
         found.append(Check("configuration", "fault", str(fault), {}, _USAGE))
-        return found + _vault_checks(vault, None)
+        return found + _vault_checks(vault, ())
     found.append(_configuration(settings))
-    embedder: Embedder | None = None
+    models: list[Configured] = []
     try:
-        embedder = embedder_from(settings.config)
+        models = configured(settings.config)
     except EmbeddingConfigError as fault:
         found.append(Check("provider", "fault", str(fault), {"provider": settings.config.provider}, _USAGE))
-    if embedder is not None:
-        try:
-            found += _provider_checks(settings, embedder, timeout_s)
-            found += [_cache(), *_vault_checks(vault, embedder)]
-        finally:
+    made = [one.embedder for one in models if one.embedder is not None]
+    try:
+        for number, one in enumerate(models, 1):
+            # Programs know checks by their names.
+            which = f" {number}" if number > 1 else ""
+            found += [replace(check, name=check.name + which) for check in _model_checks(settings, one, timeout_s)]
+        if made:
+            found.append(_cache())
+        return found + _vault_checks(vault, made)
+    finally:
+        for embedder in made:
             embedder.close()
-        return found
-    return found + _vault_checks(vault, None)
+
+
+def _model_checks(settings: Settings, one: Configured, timeout_s: float | None) -> list[Check]:
+    """Check one model of those that a configuration names."""
+    if one.embedder is not None:
+        return _provider_checks(settings, one.embedder, timeout_s)
+    facts = {"provider": (one.fault.provider if one.fault else "") or settings.config.provider}
+    return [Check("provider", "fault", str(one.fault), facts, _USAGE)]
 
 
 def _configuration(settings: Settings) -> Check:
@@ -94,7 +106,9 @@ def _provider_checks(settings: Settings, embedder: Embedder, timeout_s: float | 
     facts = {"provider": name, "model": embedder.model, "dimensions": embedder.dimensions}
     found = [Check("provider", "ok", space_name(embedder) + (f": {why}" if why else ", as configured"), facts)]
     if name != "local":
-        source = key_source(settings.config.model_copy(update={"provider": name}))
+        ways = (settings.config, *settings.config.fallback)
+        config = next((one for one in ways if one.provider == name), settings.config)
+        source = key_source(config.model_copy(update={"provider": name}))
         found.append(Check("key", "none" if source is None else "ok", key_said(name, source), {"source": source}))
     return [*found, _answer(embedder, timeout_s)]
 
@@ -127,12 +141,12 @@ def _cache() -> Check:
     return Check("cache", "ok", f"{vectors:,} of at most {cache.limit:,} vectors in {shown(path)}", facts)
 
 
-def _vault_checks(path: Path | None, embedder: Embedder | None) -> list[Check]:
+def _vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
     wanted = path or default_vault()
     if not wanted.exists():
         return [Check("vault", "none", f"none at {shown(wanted)}", {"path": str(wanted)})]
     try:
-        with Vault(wanted, read_only=True, embedder=embedder) as vault:
+        with Vault(wanted, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.spaces()
     except SeptetError as fault:
         return [Check("vault", "fault", str(fault), {"path": str(wanted)}, _STORE)]
