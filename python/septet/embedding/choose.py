@@ -138,14 +138,18 @@ def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> E
 def _one_space(ways: Sequence[EmbeddingConfig], env: Mapping[str, str], io: IO | None) -> Embedder:
     """Return the ways to one model; those without a key are left out, unless none has one."""
     created: list[Embedder] = []
+    spaces: list[Embedder | SpaceIdentity] = []
     faults: list[str] = []
     for one in ways:
         try:
             created.append(_create(one, env, io))
+            spaces.append(created[-1])
         except EmbeddingConfigError as fault:
             faults.append(str(fault))
+            spaces += [space for space in [_space(one, env)] if space is not None]
     if not created:
         raise EmbeddingConfigError("; ".join(faults))
+    check_spaces(spaces)
     # The space is the first one's, whether its key is there today or not.
     named = None if ways[0].provider == "local" else _BY_NAME[ways[0].provider].space_of(ways[0], env).provider
     return FallbackEmbedder(created, clock=(io or IO()).clock, provider=named)
