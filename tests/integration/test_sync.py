@@ -180,6 +180,19 @@ def test_mentions_follow_what_comes_goes_and_is_renamed(vault, notes):
     assert mentions(vault) == [("Owls", "Newest herons")]
 
 
+@pytest.mark.parametrize("name", ["a.md", "a.txt"])
+def test_a_text_that_stays_has_no_link_to_what_it_does_not_mention_any_more(vault, notes, name):
+    text = long_text("Owl", range(3)) + "# End\n\nSee [[herons]] there.\n"
+    (notes / "a.md").write_text(text, encoding="utf-8")
+    vault.sync(notes)
+    assert any(link.type == "mentions" for e in vault if e.span.path == "a.md" for link in vault.links(e.id))
+    (notes / "a.md").unlink()
+    # Within code, or in a file without links, it is text alone.
+    (notes / name).write_text(f"```\n{text}" if name == "a.md" else text, encoding="utf-8")
+    vault.sync()
+    assert picture(vault) == fresh(notes)
+
+
 def test_a_user_s_link_between_chunks_is_never_replaced(vault, notes):
     path = notes / "long.md"
     path.write_text(long_text("loons", range(4)), encoding="utf-8")
