@@ -66,17 +66,21 @@ class Automatic:
             self._woken = True
             self._state.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
-                try:
-                    self._thread.start()
-                except RuntimeError:
-                    # The interpreter is exiting, or out of threads: the next write tries again.
-                    self._thread = None
-                except BaseException:
-                    # An interrupt: a thread that did not begin would be waited for.
-                    if not self._thread.is_alive():
-                        self._thread = None
-                    raise
+                self._begin()
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
+        try:
+            self._thread = thread
+            thread.start()
+        except RuntimeError:
+            # The interpreter is exiting, or out of threads: the next write tries again.
+            self._thread = None
+        except BaseException:
+            # An interrupt: a thread that did not begin would be waited for.
+            if not thread.is_alive():
+                self._thread = None
+            raise
 
     def wait(self, timeout_s: float | None) -> bool:
         """Wait until the thread is idle, and say whether it is. Waiting to retry is not idle."""
