@@ -156,7 +156,7 @@ class ReadOnly(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock for too long."""
+    """Another process held the write lock for too long, or a function that a sync calls asked for another one."""
 
 
 class VaultReplaced(StoreError):

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from septet import AsyncFederation, AsyncVault, Federation, SeptetError, TierError, Vault
+from septet import AsyncFederation, AsyncVault, Closed, Federation, SeptetError, StoreBusy, TierError, Vault
 from synced import chunks, fresh, picture
 
 STRESS_S = float(os.environ.get("SEPTET_STRESS_S", "0"))
@@ -102,6 +102,33 @@ def test_a_callback_that_raises_ends_the_sync_and_what_was_stored_stays(tmp_path
                 vault.sync(notes, progress=refuse, force=True)
             assert len(vault) == 40
         goes_on(tmp_path / "v.db", notes)
+
+
+@pytest.mark.parametrize("outer", ["sync", "redact"])
+@pytest.mark.parametrize("inner", ["sync", "redact"])
+def test_a_callback_that_syncs_is_told_to_wait_and_may_do_all_else(tmp_path, notes, outer, inner):
+    said = []
+
+    def try_it(done, total):
+        assert vault.search("heron") and vault.roots() and vault.sync_status().roots
+        with pytest.raises(StoreBusy, match="by this thread") as refused:
+            getattr(vault, inner)()
+        said.append(refused.value)
+
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(notes)
+        fill(notes, 3, "owl")
+        getattr(vault, outer)(progress=try_it)
+        vault.sync()
+        assert said and picture(vault) == fresh(notes)
+    goes_on(tmp_path / "v.db", notes)
+
+
+def test_a_callback_that_closes_the_vault_ends_the_sync(tmp_path, notes):
+    vault = Vault(tmp_path / "v.db")
+    with pytest.raises(Closed):
+        vault.sync(notes, progress=lambda *_: vault.close())
+    goes_on(tmp_path / "v.db", notes)
 
 
 def test_progress_counts_up_to_the_files_that_are_read(tmp_path, notes):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from septet._core import Lock
+from septet.errors import StoreBusy
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
@@ -66,8 +67,13 @@ _TURNS: WeakKeyDictionary[Store, _Turns] = WeakKeyDictionary()
 
 
 def alone(store: Store) -> AbstractContextManager[object]:
-    """Wait until no sync of a vault runs in this process, and keep others from beginning until the end of a block."""
-    held: AbstractContextManager[object] = _TURNS.setdefault(store, _Turns()).lock.hold()
+    """Wait until no sync of a vault runs in this process, and keep others from beginning until the end of a block.
+
+    Raises:
+        StoreBusy: this thread is inside one.
+    """
+    held = _hold(store, _TURNS.setdefault(store, _Turns()), None)
+    assert held is not None
     return held
 
 
@@ -78,11 +84,14 @@ def in_turn(store: Store, asked: Asked, run: Run) -> SyncReport:
 
     Args:
         run: syncs; it gets what says that it should come to an end.
+
+    Raises:
+        StoreBusy: this thread is inside one, as a function is that a sync calls.
     """
     arrived = time.monotonic()
     turns = _TURNS.setdefault(store, _Turns())
     left = None if asked.deadline is None else max(0.0, asked.deadline - arrived)
-    hold: AbstractContextManager[object] | None = turns.lock.hold(left)
+    hold = _hold(store, turns, left)
     if hold is None:
         from septet.files.report import SyncReport
 
@@ -107,4 +116,20 @@ def end_turns(store: Store, wait_s: float) -> None:
     """
     if (turns := _TURNS.get(store)) is not None:
         turns.ending = True
-        turns.lock.hold(wait_s)
+        # Its own progress function closes the vault: nobody may wait for that.
+        with suppress(StoreBusy):
+            _hold(store, turns, wait_s)
+
+
+def _hold(store: Store, turns: _Turns, wait_s: float | None) -> AbstractContextManager[object] | None:
+    """Wait for a turn; None when the time is over.
+
+    Raises:
+        StoreBusy: this thread has it.
+    """
+    try:
+        held: AbstractContextManager[object] | None = turns.lock.hold(wait_s)
+    except RuntimeError:
+        said = f"{store.path} is being synced or redacted by this thread, which called this: call it afterwards"
+        raise StoreBusy(said) from None
+    return held
