@@ -139,6 +139,16 @@ def test_a_file_that_was_renamed_keeps_its_chunks_when_it_changes_as_its_old_nam
     assert picture(vault) == fresh(notes)
 
 
+def test_a_chunk_that_becomes_what_its_file_says_again_is_between_its_neighbours(vault, notes):
+    (notes / "a.md").write_text(long_text("Owl", range(4)), encoding="utf-8")
+    vault.sync(notes)
+    before = picture(vault)
+    changed = next(e for e in vault if e.span.path == "a.md" and e.span.first_line > 1)
+    vault.update(changed.id, description="Something else.")
+    vault.sync(force=True)
+    assert picture(vault) == before == fresh(notes)
+
+
 def test_what_is_deleted_on_the_disk_is_erased(vault, notes):
     vault.sync(notes)
     (notes / "herons.md").unlink()

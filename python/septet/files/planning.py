@@ -155,7 +155,8 @@ def plan_rows(
             kept += 1
     mentions = [one._replace(chunk=own) for own, its in zip(ids, named) for one in its]
     was = [one.columns[0] for one in (*leading, *stored)]
-    fresh = every != was or (before is not None and before.size == files.UNREAD)
+    # One that goes and comes again under its id loses its links on the way.
+    fresh = every != was or bool(gone) or (before is not None and before.size == files.UNREAD)
     return plan._replace(kept=kept, fresh=fresh, mentions=None if leading and not mentions else mentions)
 
 
