@@ -65,9 +65,10 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
             done anyway on file systems of other machines. A file that another program cuts or overwrites is made anew.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
         on_write: called with a `WriteEvent` after each call that writes. What hooks raise is logged, and harms nothing.
-        sync_on_search: before each search, look at the folders that the vault follows (`sync`), and bring in what
-            changed, for so many seconds at most, 0 to 3,600; True for 0.25. What is not done by then goes on in the
-            background, and the results have a note ``index_behind``. Tools that search often should rather watch.
+        sync_on_search: before each search (`search`, `search_many`, `recall`, `explain`), look at the folders that the
+            vault follows (`sync`), and bring in what changed, for so many seconds at most, 0 to 3,600; True for 0.25.
+            What is not done by then goes on in the background, and the results have a note ``index_behind``. Tools that
+            search often should rather watch.
         sync_on_open: begin to do so when the vault is opened, in the background.
         telemetry: make spans of OpenTelemetry; None makes them if the program has set a tracer provider before.
 
