@@ -146,6 +146,8 @@ def test_of_a_file_that_is_taken_in_it_is_said_what_is_wrong_and_not_that_it_is_
     assert f"\n  {fault}\n" in septet("status")[1]
     assert f"\n{fault}\n" in septet("demo", "notes")[1]
     assert septet("search", "hinge")[0] == 0
+    (notes / ".gitignore").write_text("\\\ndeep\n")
+    assert ".gitignore: a line of it is no glob; its other lines hold" in septet("sync")[2].splitlines()
 
 
 def test_many_files_that_are_left_out_are_counted(septet, notes):

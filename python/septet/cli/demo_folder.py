@@ -21,7 +21,7 @@ from septet.cli.syncing import left_out
 from septet.cli.terminal import flat, say
 from septet.entry import Entry
 from septet.errors import EntryError
-from septet.files.report import SyncReport
+from septet.files.report import SyncReport, counted
 from septet.results import Results
 from septet.vault import Vault
 
@@ -89,7 +89,11 @@ def run(
             say(f"{folder} has no Markdown, text or transcript to ask")
             return False
         asking = _Asking(out, vault, report.roots[0], profile)
-        asking.answer(questions or asked_of(vault.entries({"source": report.roots[0]}, order_by="path", limit=READ)))
+        questions = questions or asked_of(vault.entries({"source": report.roots[0]}, order_by="path", limit=READ))
+        if questions:
+            asking.answer(questions)
+        else:
+            say(f"{folder} suggests no question: ask one of your own with --ask")
         if sys.stdin.isatty() and out.is_terminal:
             asking.listen()
     _print_next(out, folder, path, command, asking.last)
@@ -203,8 +207,8 @@ def _print_taken(out: Console, vault: Vault, report: SyncReport, took_s: float) 
     held = vault.stats()
     out.print(Text(f"Septet {septet.__version__}", style="bold").append(_TAGLINE, style="default"))
     out.print(
-        f"{report.files_seen:,} files ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])} are "
-        f"{held.entries:,} chunks and {held.links:,} links, read and indexed in {took_s:.2f} s.\n"
+        f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
+        f"indexed in {took_s:.2f} s: {counted(held.entries, 'chunk')} and {counted(held.links, 'link')}.\n"
     )
     for one in report.skipped[:SHOWN]:
         out.print(Text(left_out(one), style="dim"))
@@ -220,5 +224,5 @@ _TAGLINE = " keeps a vault in step with a folder, and shows why each passage ran
 def _print_next(out: Console, folder: Path, path: Path | None, command: str, question: str) -> None:
     vault = "" if path is None else f" --vault {shown(path)}"
     out.print("\nKeep it, and go on with:" if path is None else f"\nThe vault is {shown(path)}. Go on with:")
-    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question))}"):
+    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
         out.print(Text(f"  {command} {arguments}{vault}", style="bold"))

@@ -134,17 +134,21 @@ def forget_root(
 def left_out(one: SkippedFile) -> str:
     """Return a line that says why a file is not in the vault, or what is wrong with one that is."""
     where = flat(one.path or one.root)
+    if one.reason == "bad_rule":
+        return f"{where}: a line of it is no glob; its other lines hold"
     # A sentence says itself what became of the file.
     return f"{where}: {flat(one.reason)}" if " " in one.reason.strip() else f"left out {where}: {flat(one.reason)}"
 
 
 def print_roots(roots: list[RootInfo]) -> None:
     """Print the folders that a vault follows, a line each."""
+    from septet.files.report import counted
+
     for root in roots:
         when = "not yet synced as a whole"
         if root.synced_at is not None:
             when = time.strftime("synced %Y-%m-%d %H:%M", time.localtime(root.synced_at))
-        said = f"chunks of {root.files:,} files: {flat(root.name)}, {flat(root.path)}, {when}"
+        said = f"chunks of {counted(root.files, 'file')}: {flat(root.name)}, {flat(root.path)}, {when}"
         print(f"  {'folder':10} {root.chunks:>10,}  {said}")
         if root.problem:
             print(f"  {'':21}  problem: {flat(root.problem)}")

@@ -104,7 +104,7 @@ def _print_root(root: RootStatus) -> None:
             print(f"  {len(paths):,} {word}: {', '.join(map(flat, paths[:SHOWN]))}{more}")
     if root.pending:
         news = f"{_size(root.pending_bytes)}, {counted(root.pending_messages, 'message')}"
-        print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}): `septet sync` reads them")
+        print(f"  {counted(len(root.pending), 'transcript')} with little news ({news}), to be read by `septet sync`")
     for one in (*root.problems, *root.skipped)[:SHOWN]:
         print(f"  {left_out(one)}")
     if (rest := len(root.problems) + len(root.skipped) - SHOWN) > 0:

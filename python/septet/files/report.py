@@ -14,8 +14,9 @@ class SkippedFile(NamedTuple):
 
     Attributes:
         path: below the root, or absolute where no root has it.
-        reason: one word where it has one (``symlink``, ``symlink_cycle``, ``duplicate``, ``unreadable``, ``binary``,
-            ``changing``, ``vanished``, ``name``), else a sentence.
+        reason: one word where it has one (``symlink``, ``symlink_cycle``, ``broken_symlink``, ``duplicate``,
+            ``unreadable``, ``binary``, ``not_a_file``, ``changing``, ``vanished``, ``missing``, ``ending``, ``name``),
+            else a sentence.
         root: the name of the root.
     """
 
