@@ -108,6 +108,19 @@ def test_the_chunks_of_a_named_file_come_first_in_the_order_of_their_lines(vault
     assert vault.search("plan", profile="septet").ids == ["words"]
 
 
+@pytest.mark.parametrize("written", ["Straße", "ΣΊΣΥΦΟΣ", "Σίσυφος", "ﬁnal", "İzmir", "Ǆ", "Kế Hoạch"])
+def test_case_does_not_matter_in_any_script_to_queries_and_links(tmp_path, written):
+    (tmp_path / "one.md").write_text(f"# One\n\nSee [[{written.upper()}]].\n", encoding="utf-8")
+    (tmp_path / f"{written}.md").write_text("# Text\n\nwords of no use\n", encoding="utf-8")
+    with Vault(":memory:") as vault:
+        vault.sync(tmp_path)
+        ids = {entry.span.path: entry.id for entry in vault}
+        for text in (written, written.upper(), written.casefold()):
+            for query in (text, f"{text}.md", f"{tmp_path.name}/{text}.md"):
+                assert vault.search(query, profile=PROFILE).ids[:1] == [ids[f"{written}.md"]]
+        assert [link.target for link in vault.links(ids["one.md"])] == [ids[f"{written}.md"]]
+
+
 @pytest.mark.parametrize("files", [1, 2, 50, 99, 100, 101, 150])
 def test_no_more_than_200_chunks_are_brought_of_the_best_matches_first(vault, files):
     put_files(vault, [f"d{i:03d}/plan.md" for i in range(files)])

@@ -114,8 +114,8 @@ _THESE = "(SELECT value FROM json_each(?))"
 
 
 def folded(text: str) -> str:
-    """Return a path, name or target as it is compared: NFC, lower case."""
-    return unicodedata.normalize("NFC", text).lower()
+    """Return a path, name or target as it is compared: NFC, case folded."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def stem_of(name: str) -> str:

@@ -68,8 +68,8 @@ def _exactness(asked: str, name: str, path: str, own: str, root_name: str, root_
 
 
 def _folded(path: str) -> str:
-    """Return a path as it is compared: NFC, lower case, forward slashes, without a beginning that says nothing."""
-    plain = unicodedata.normalize("NFC", path.strip()).lower().replace("\\", "/")
+    """Return a path as it is compared: NFC, case folded, forward slashes, without a beginning that says nothing."""
+    plain = unicodedata.normalize("NFC", path.strip()).casefold().replace("\\", "/")
     while plain.startswith("./"):
         plain = plain[2:]
     return plain.rstrip("/") if plain.strip("./") else ""
