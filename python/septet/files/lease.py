@@ -30,6 +30,8 @@ class Lease:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._owner = "" if store.in_memory else claims.new_owner()
+        #: When it was last taken or renewed, by `time.monotonic`.
+        self._kept = 0.0
 
     def take(self, late: Callable[[], bool]) -> bool:
         """Wait for the lease; False when it is too late first."""
@@ -59,6 +61,12 @@ class Lease:
         if self._owner:
             self._claimed(write)
 
+    def keep(self) -> None:
+        """Renew the lease if nothing was written for a while, where much is read."""
+        if self._owner and time.monotonic() - self._kept >= LEASE_S / 4:
+            with self._store.bookkeeping() as write:
+                self._claimed(write)
+
     def release(self) -> None:
         """Let others sync."""
         if _OWN.pop(self._owner, None) is not None:
@@ -66,7 +74,7 @@ class Lease:
                 claims.release(write, self._owner)
 
     def _claimed(self, write: Writing) -> bool:
-        now = time.time()
+        now, self._kept = time.time(), time.monotonic()
         return bool(claims.claim(write, _WHAT, self._owner, _KEYS, now, now + LEASE_S))
 
 

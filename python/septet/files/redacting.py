@@ -104,10 +104,8 @@ class _Run:
     def __init__(self, store: Store, wanted: Wanted, lease: Lease | None) -> None:
         self._store, self._wanted, self._lease = store, wanted, lease
         self._masker = Masker(wanted.redactor)
-        self._counts, self._numbers = (
-            Counts(),
-            dict.fromkeys(("entries", "versions", "links", "feedback", "vectors"), 0),
-        )
+        self._counts = Counts()
+        self._numbers = dict.fromkeys(("entries", "versions", "links", "feedback", "vectors"), 0)
         self._left: dict[tuple[str, str], SecretLeft] = {}
         self._problems: list[str] = []
         self._files: set[int] = set()
@@ -395,5 +393,7 @@ class _Run:
 
     def _step(self, number: int) -> None:
         self._done += number
+        if self._lease is not None:
+            self._lease.keep()
         if self._wanted.progress is not None:
             self._wanted.progress(min(self._done, self._total), self._total)
