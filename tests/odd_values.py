@@ -370,7 +370,7 @@ TIMES = {
     "time as text": lambda: "2020-01-01T00:00:00Z",
 }
 PATHS = {
-    "a folder": lambda: Path(tempfile.gettempdir()),
+    "a folder": Path.cwd,
     "no folder": lambda: Path("/nonexistent/folder/file"),
     "/dev/full": lambda: Path("/dev/full"),
     "/dev/null": lambda: "/dev/null",
