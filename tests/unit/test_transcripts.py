@@ -90,6 +90,8 @@ def test_what_is_said_is_heard_in_every_shape(record, said):
         item("user", "<user_instructions>a heron</user_instructions>"),
         item("user", "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\na heron\n</INSTRUCTIONS>"),
         item("user", "<turn_aborted>a heron</turn_aborted>"),
+        item("user", "<project_instructions>a heron</project_instructions>"),
+        item("user", "<installed_plugins>a heron</installed_plugins> <worker_notification>x</worker_notification>"),
         item("assistant", "a heron", type="reasoning"),
         item("user", "a heron", type="function_call_output"),
         {"type": "session_meta", "payload": {"id": "1", "instructions": "a heron"}},

@@ -22,9 +22,10 @@ _BLANKS = re.compile("[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u2
 _LABELS = {"user": "User", "assistant": "Assistant"}
 #: What other programs put into a user's turn: recalled memories, and reminders. It is nothing that the user said.
 _INJECTED = ("relevant-memories", "relevant_memories", "recalled-memories", "memory-context", "system-reminder")
-#: The same in transcripts of other shapes than the documented one: surroundings, what commands printed, notices.
+#: The same in transcripts of other shapes than the documented one, as patterns: surroundings, what commands printed,
+#: notices.
 _SURROUNDINGS = (
-    *("environment_context", "user_instructions", "turn_aborted", "recommended_plugins", "subagent_notification"),
+    *("environment_context", "turn_aborted", "[a-z]+_instructions", "[a-z]+_plugins", "[a-z]+_notification"),
     *("local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"),
     *("command-name", "command-message", "task-notification", "ide_opened_file", "ide_selection"),
     *("user-prompt-submit-hook", "session-start-hook"),
