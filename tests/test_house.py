@@ -62,6 +62,7 @@ FLOORS = (
     {"tiers"},
     {"search", "searchable", "similar"},
     {"files"},
+    {"retrieval"},
     {"exchange", "vault", "stats", "federation", "index", "tfidf"},
     {"aio", "evaluation", "external"},
     {"__init__"},
