@@ -1,0 +1,91 @@
+"""Knowledge: what a retrieval uses of a vault or a federation, and how it tells several of them apart."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from septet.entry import Entry
+from septet.fields import EntryFields
+from septet.query.options import SearchOptions
+from septet.results import Hit, Results
+from septet.retrieval.corpus import Item
+from septet.storage.tables.links import Link
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from septet.listing.request import OrderBy
+    from septet.pages import Page
+
+__all__ = ["Knowledge", "items_of", "key_of", "store_of"]
+
+
+class Knowledge(Protocol):
+    """Entries that can be searched, read and added: a `Vault`, a `Federation`, or anything with these methods.
+
+    They are those of `Vault`, which documents them; several threads may call them at once.
+    """
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> Results:
+        """Find the entries that answer a query, best first."""
+
+    def get(self, id: str) -> Entry | None:
+        """Return the entry with this id, or None."""
+
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """Return whole entries in the order of the ids; ids that do not exist are left out."""
+
+    def links(self, id: str) -> list[Link]:
+        """Return the links from and to an entry."""
+
+    def entries(
+        self, where: Mapping[str, Any] | None = None, *, order_by: OrderBy = ..., limit: int | None = ...
+    ) -> Page:
+        """Return entries without a query, in an order."""
+
+    def count(self, where: Mapping[str, Any] | None = None) -> int:
+        """Return how many entries pass a filter."""
+
+    def add(self, entry: None = None, **fields: Unpack[EntryFields]) -> str:
+        """Store an entry and return its id."""
+
+    def add_many(self, items: Iterable[Entry | Mapping[str, object]]) -> list[str]:
+        """Store many entries and return their ids."""
+
+    def link(self, source: str, target: str, type: str = ..., *, note: str = ...) -> None:
+        """Link two entries."""
+
+
+_numbers = itertools.count(1)
+#: Names of those that no file tells apart. Entries go with what they name.
+_named: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def store_of(knowledge: Knowledge) -> str:
+    """Return a name of the store, the same for all that have the same file open and for no other.
+
+    Vaults in memory, federations and other objects are each a store of their own, named by when they were first asked
+    about.
+    """
+    path = getattr(knowledge, "path", None)
+    if isinstance(path, str) and path and path != ":memory:":
+        return os.path.realpath(path)
+    try:
+        # One call, so that two threads agree.
+        return _named.setdefault(knowledge, f"{type(knowledge).__name__.lower()}-{next(_numbers)}")
+    except TypeError:
+        return f"{type(knowledge).__name__.lower()}-{id(knowledge):x}"
+
+
+def key_of(store: str, entry_id: str) -> str:
+    """Return the identity of an entry among the lists of a retrieval."""
+    return f"{store}:{entry_id}"
+
+
+def items_of(store: str, hits: Iterable[Hit]) -> Sequence[Item]:
+    """Return hits of one store as places of a list."""
+    return [Item(key_of(store, hit.id), hit) for hit in hits]
