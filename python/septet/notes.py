@@ -9,6 +9,7 @@ Codes, with what each means:
 ``bm25_unavailable``        this SQLite has no ``bm25()``; FTS5's default rank stood in
 ``cache_unusable``          the embedding cache cannot be opened or read; vectors are made without it
 ``constants_of_fts5``       FTS5 ranked full text by its own k1 and b, not those of the profile
+``corpus_failed``           a corpus of a retrieval failed; the others answered
 ``deadline``                something did not answer within ``timeout_s``; the search went on without it
 ``did_you_mean``            no entry holds a word of the query; words near it are named, or were searched for instead
 ``diversity_by_words``      candidates have no vector; how alike they are was told by their words
@@ -65,6 +66,7 @@ NoteCode: TypeAlias = Literal[
     "bm25_unavailable",
     "cache_unusable",
     "constants_of_fts5",
+    "corpus_failed",
     "did_you_mean",
     "deadline",
     "diversity_by_words",
@@ -109,6 +111,7 @@ NoteCode: TypeAlias = Literal[
 DEGRADING: frozenset[NoteCode] = frozenset(
     {
         "bm25_unavailable",
+        "corpus_failed",
         "deadline",
         "embedding_refused",
         "embedding_unavailable",

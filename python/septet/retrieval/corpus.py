@@ -97,7 +97,12 @@ class Answered(NamedTuple):
 
 
 class Corpus(Protocol):
-    """Something that can be asked; it may be asked by several threads at once."""
+    """Something that can be asked; it may be asked by several threads at once.
+
+    Two more attributes count where a corpus has them: ``local = True`` says that it waits for no other machine, so that
+    it may be asked on the caller's thread where that is faster; ``phrasings = False`` that it is asked the original
+    phrasing alone, as where each question costs.
+    """
 
     @property
     def name(self) -> str:
