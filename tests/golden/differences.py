@@ -164,6 +164,10 @@ CHOICES: Mapping[str, str] = {
     "with; the recorded systems look at .md files of a memory folder alone.",
     "ranks-of-fts5-only": "A score is made of BM25 as FTS5 has it, where more is better and nothing is under 0; the "
     "recorded function also takes ranks that no match has, and rates the worst of them like good ones.",
+    "once-in-a-list": "An item that a list repeats counts there once, at its best rank; the recorded system adds up "
+    "its ranks, so that a list that repeats itself outvotes the others.",
+    "ties-have-an-order": "Equal scores keep the order in which their items were first met; the recorded system "
+    "leaves it to a hash table, so that the same search answers in different orders.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -1,0 +1,373 @@
+"""Fusion: several ranked lists as one, by rank or by score; pure functions that know no corpus.
+
+By rank (`rrf`) nothing need be known of the scores. By score (`convex`, `calibrated`, `dbsf`) their distances count as
+well, so they must be comparable, or be made so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from septet.arguments import real, shown, whole
+from septet.errors import QueryError
+from septet.results import Hit
+from septet.retrieval.corpus import Item, RankedList
+
+__all__ = [
+    "CALIBRATED_WEIGHT",
+    "LEAST_K",
+    "MOST_K",
+    "RRF_K",
+    "Evidence",
+    "Fused",
+    "FusedItem",
+    "Provenance",
+    "bounded_k",
+    "calibrated",
+    "changed_hit",
+    "convex",
+    "dbsf",
+    "fused_lists",
+    "items_of",
+    "key_of_line",
+    "merged_evidence",
+    "merged_hits",
+    "merged_provenance",
+    "rrf",
+]
+
+#: What each list found an item by.
+Evidence: TypeAlias = Literal["unknown", "vector", "full_text", "hybrid"]
+_T = TypeVar("_T", bound=Hashable)
+
+#: Cormack, Clarke and Buettcher 2009.
+RRF_K = 60.0
+#: Where a policy names k, it is brought between these.
+LEAST_K = 1.0
+MOST_K = 500.0
+#: The weight of the cosine beside BM25 that measured best for the profile ``septet``: 0.78 of 0.78 + 0.15 + 0.07.
+CALIBRATED_WEIGHT = 0.78
+#: Between this many standard deviations below the mean, and as many above it, a score counts from 0 to 1.
+_DEVIATIONS = 3.0
+#: No sum of so many weights loses anything.
+_MOST_WEIGHT = 1e9
+#: What a score counts where all are equal.
+_EVEN = 0.5
+#: Tags of an identity; of those of chunks and points the rest, behind a blank, is none of it.
+_TAG = re.compile(r"\[(?:((?:chunk|qdrant):[^\]\s]*|(?:repo|node):[^\]]*)[^\]]*|([^\]]*))\]")
+
+
+class Fused(NamedTuple):
+    """One item of several lists.
+
+    Attributes:
+        key: its identity.
+        score: the sum of its contributions; higher is better.
+        parts: for each list that holds it: the place of the list, its rank there, and what that contributed.
+    """
+
+    key: str
+    score: float
+    parts: tuple[tuple[int, int, float], ...]
+
+
+class FusedItem(NamedTuple):
+    """One hit of several lists.
+
+    Attributes:
+        item: its key, and the hit with the score of the fusion.
+        fused: what each list contributed, by their places.
+    """
+
+    item: Item
+    fused: Fused
+
+
+class Provenance(NamedTuple):
+    """What is known of where a passage comes from, beside its score.
+
+    Attributes:
+        evidence: what found it.
+        snippet: a piece of its text.
+        retrieved_at: when it was fetched, in the unit of whoever fetched it; None where nobody said.
+        query_id: the query that it was fetched for.
+        claims: what it is said to support.
+        hints: remarks on it.
+    """
+
+    evidence: Evidence = "unknown"
+    snippet: str = ""
+    retrieved_at: float | None = None
+    query_id: str | None = None
+    claims: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+def rrf(
+    lists: Iterable[Iterable[str]],
+    weights: Sequence[float] | None = None,
+    *,
+    k: float = RRF_K,
+    first_rank: int = 0,
+) -> list[Fused]:
+    """Fuse ranked lists of keys by reciprocal rank: the sum of ``weight / (k + rank)``.
+
+    Equal scores keep the order in which their keys were first met, list by list. A key that a list repeats counts once
+    there, at its best rank. The sums are exact, so the order of the lists decides between equal ones alone. A list of
+    weight 0 is passed over, as if it were empty.
+
+    Args:
+        lists: keys, the best first.
+        weights: one for each list, 0 to 1e9; None for 1 each.
+        k: how little the first ranks stand out; ``k + first_rank`` is above 0. 60 by Cormack, Clarke and Buettcher.
+        first_rank: the rank of the best, 0 or 1.
+
+    Returns:
+        The keys, the best first.
+
+    Raises:
+        QueryError: a weight or ``k`` out of range, or not one weight for each list.
+    """
+    ranked = [list(keys) for keys in lists]
+    counted = _weights(weights, len(ranked))
+    first = whole(first_rank, "first_rank", QueryError, 0, 1)
+    at = real(k, "k", QueryError, 0)
+    if at + first <= 0:
+        raise QueryError(f"k is {shown(k)}: wanted a number above 0, where ranks are counted from 0")
+    parts: dict[str, list[tuple[int, int, float]]] = {}
+    for place, (keys, weight) in enumerate(zip(ranked, counted)):
+        if not weight:
+            continue
+        met = set()
+        for rank, key in enumerate(keys, first):
+            if key not in met:
+                met.add(key)
+                parts.setdefault(key, []).append((place, rank, weight / (at + rank)))
+    return _sorted(parts)
+
+
+def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0) -> list[FusedItem]:
+    """Fuse the lists of corpora by reciprocal rank, each with its weight; see `rrf`.
+
+    What several lists found is one hit: the first one's, filled up from the others (`merged_hits`).
+
+    Raises:
+        QueryError: as `rrf`.
+    """
+    keys = [[item.key for item in ranked.items] for ranked in lists]
+    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank), lists)
+
+
+def items_of(fused: Iterable[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:
+    """Return fused keys with their hits, whose score is that of the fusion."""
+    hits: dict[str, Hit] = {}
+    for ranked in lists:
+        for key, hit in ranked.items:
+            known = hits.get(key)
+            hits[key] = hit if known is None else merged_hits(known, hit)
+    return [FusedItem(Item(one.key, changed_hit(hits[one.key], score=one.score)), one) for one in fused]
+
+
+def merged_hits(first: Hit, other: Hit) -> Hit:
+    """Return what two lists say of the same text as one hit.
+
+    It is the first one's, or the other's if its entry was changed later; with the higher confidence, the raw values of
+    both, and where it has no entry, source or snippet, the other's.
+    """
+    if first is other:
+        return first
+    if first.entry is not None and other.entry is not None and other.entry.updated_at > first.entry.updated_at:
+        first, other = other, first
+    changes: dict[str, object] = {"confidence": max(first.confidence, other.confidence)}
+    if other.raw and other.raw != first.raw:
+        known = {name: value for name, value in first.raw.items() if value is not None}
+        changes["raw"] = {**first.raw, **other.raw, **known}
+    if first.entry is None:
+        changes["entry"] = other.entry
+    if first.source is None:
+        changes["source"] = other.source
+    # Hits of a search make their snippets when they are asked for: of an entry that has a text.
+    if first._origin is None and not first.snippet:
+        changes |= {"snippet": other.snippet, "_origin": other._origin}
+    return changed_hit(first, **changes)
+
+
+def changed_hit(hit: Hit, **changes: object) -> Hit:
+    """Return a hit with other values, and without a look at the passage that it shows when it is asked for."""
+    made = object.__new__(Hit)
+    for name in Hit.__slots__:
+        if name in changes:
+            object.__setattr__(made, name, changes[name])
+        else:
+            with suppress(AttributeError):
+                object.__setattr__(made, name, object.__getattribute__(hit, name))
+    return made
+
+
+def bounded_k(k: float) -> float:
+    """Return the nearest k from 1 to 500, the documented bounds of a policy's."""
+    return min(MOST_K, max(LEAST_K, k))
+
+
+def convex(vector: Mapping[str, float], text: Mapping[str, float], weight: float) -> list[Fused]:
+    """Fuse the scores of two legs as documented: ``vector * weight + text * (1 - weight)`` where both have the key.
+
+    What one leg alone found keeps its own score, so the scales of both legs should be alike; see `calibrated`. NaN is
+    unknown: as if the leg had not found it. In the parts, vectors are list 0, words list 1.
+
+    Args:
+        vector: scores by key.
+        text: scores by key.
+        weight: that of the vectors, 0 to 1.
+
+    Raises:
+        QueryError: the weight is out of range, or a score is infinite.
+    """
+    share = real(weight, "weight", QueryError, 0, 1)
+    legs = (_known(vector, "vector"), _known(text, "text"))
+    parts: dict[str, list[tuple[int, int, float]]] = {}
+    for place, (leg, other, part) in enumerate(((legs[0], legs[1], share), (legs[1], legs[0], 1 - share))):
+        for rank, key in enumerate(_descending(leg)):
+            parts.setdefault(key, []).append((place, rank, leg[key] * (part if key in other else 1.0)))
+    return _sorted(parts, [*legs[0], *legs[1]])
+
+
+def calibrated(
+    vector: Mapping[str, float], text: Mapping[str, float], weight: float = CALIBRATED_WEIGHT
+) -> list[Fused]:
+    """Fuse cosines and BM25 on one scale from 0 to 1, as the profile ``septet`` does.
+
+    The score is ``weight * (cosine + 1) / (highest cosine + 1) + (1 - weight) * bm25 / highest bm25``. What a leg has
+    not found, or NaN, contributes nothing: unlike in `convex`, both legs agreeing counts more than one alone.
+
+    Args:
+        vector: cosines by key, -1 to 1.
+        text: BM25 by key, 0 and more.
+        weight: that of the vectors, 0 to 1.
+
+    Raises:
+        QueryError: the weight is out of range, or a score is infinite.
+    """
+    share = real(weight, "weight", QueryError, 0, 1)
+    legs = ((_known(vector, "vector"), 1.0, share), (_known(text, "text"), 0.0, 1 - share))
+    parts: dict[str, list[tuple[int, int, float]]] = {}
+    for place, (leg, shift, part) in enumerate(legs):
+        top = max(leg.values(), default=0.0) + shift
+        for rank, key in enumerate(_descending(leg)):
+            scaled = (leg[key] + shift) / top if top > 0 else 0.0
+            parts.setdefault(key, []).append((place, rank, part * min(1.0, max(0.0, scaled))))
+    return _sorted(parts, [*legs[0][0], *legs[1][0]])
+
+
+def dbsf(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None = None) -> list[Fused]:
+    """Fuse scores by their distribution: in each list, three deviations below its mean is 0, three above it 1.
+
+    The sum over the lists is the score (distribution-based score fusion, Mazzeschi 2023; the deviation is that of a
+    sample). A list of equal scores, or of a single one, gives 0.5 each. An outlier beyond three deviations may
+    count under 0 or over 1, so that no list loses its order. NaN is unknown: as if the list did not hold it.
+
+    Args:
+        lists: scores by key.
+        weights: one for each list, 0 to 1e9; None for 1 each. A list of weight 0 is passed over.
+
+    Raises:
+        QueryError: a weight is out of range, there is not one for each list, or a score is infinite.
+    """
+    scored = [_known(scores, f"list {place}") for place, scores in enumerate(lists)]
+    counted = _weights(weights, len(scored))
+    parts: dict[str, list[tuple[int, int, float]]] = {}
+    order: list[str] = []
+    for place, (scores, weight) in enumerate(zip(scored, counted)):
+        if not weight:
+            continue
+        order += scores
+        low, width = _span(list(scores.values()))
+        for rank, key in enumerate(_descending(scores)):
+            share = (scores[key] - low) / width if width > 0 else _EVEN
+            parts.setdefault(key, []).append((place, rank, weight * share))
+    return _sorted(parts, order)
+
+
+def merged_evidence(one: Evidence, other: Evidence) -> Evidence:
+    """Return what found an item that two lists hold: both kinds together are ``hybrid``, the unknown adds nothing."""
+    if "unknown" in (one, other) or one == other:
+        return other if one == "unknown" else one
+    return "hybrid"
+
+
+def merged_provenance(vector: Provenance, text: Provenance) -> Provenance:
+    """Return what is known of a passage that both legs found.
+
+    The first one's snippet, unless it is empty; the newest time; a query that both name or one alone, none where they
+    differ; claims and hints of both, each once, those of the first before the others.
+    """
+    times = [at for at in (vector.retrieved_at, text.retrieved_at) if at is not None]
+    queries = {query for query in (vector.query_id, text.query_id) if query is not None}
+    return Provenance(
+        evidence=merged_evidence(vector.evidence, text.evidence),
+        snippet=vector.snippet or text.snippet,
+        retrieved_at=max(times, default=None),
+        query_id=queries.pop() if len(queries) == 1 else None,
+        claims=_united(vector.claims, text.claims),
+        hints=_united(vector.hints, text.hints),
+    )
+
+
+def key_of_line(line: str) -> str:
+    """Return the identity of a formatted line, from the tag in brackets that it begins with.
+
+    ``[chunk:12 title:Doc] body`` is ``chunk:12``, and likewise ``repo``, ``node`` and ``qdrant``; another tag is taken
+    whole, behind ``bracket:``; a line without one is a digest of it, behind ``opaque:``.
+    """
+    found = _TAG.match(line.lstrip())
+    if found is None:
+        from hashlib import sha256
+
+        return f"opaque:{sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return found[1] if found[1] is not None else f"bracket:{found[2]}"
+
+
+def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
+    if weights is None:
+        return [1.0] * count
+    given = [real(weight, f"weights[{at}]", QueryError, 0, _MOST_WEIGHT) for at, weight in enumerate(weights)]
+    if len(given) != count:
+        raise QueryError(f"there are {len(given)} weights for {count} lists: wanted one for each")
+    return given
+
+
+def _known(scores: Mapping[str, float], name: str) -> dict[str, float]:
+    known = {key: score for key, score in scores.items() if not math.isnan(score)}
+    for key, score in known.items():
+        if math.isinf(score):
+            raise QueryError(f"{name} scores {shown(key)} {score}: wanted finite numbers, or NaN for unknown")
+    return known
+
+
+def _descending(scores: Mapping[str, float]) -> list[str]:
+    return sorted(scores, key=lambda key: -scores[key])
+
+
+def _span(scores: Sequence[float]) -> tuple[float, float]:
+    """Return where a distribution begins, and how wide it is; 0 where all scores are equal."""
+    if len(scores) < 2 or min(scores) == max(scores):
+        return 0.0, 0.0
+    mean = math.fsum(scores) / len(scores)
+    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1))
+    return mean - _DEVIATIONS * deviation, 2 * _DEVIATIONS * deviation
+
+
+def _sorted(parts: Mapping[str, Sequence[tuple[int, int, float]]], order: Iterable[str] | None = None) -> list[Fused]:
+    """Return items with their sums, the highest first; equal ones in the given order, or in which they were met."""
+    keys = parts if order is None else dict.fromkeys(order)
+    # An exact sum: the same contributions in another order are the same score, to the last bit.
+    fused = [Fused(key, math.fsum(part[2] for part in parts[key]), tuple(parts[key])) for key in keys]
+    return sorted(fused, key=lambda item: -item.score)
+
+
+def _united(one: Iterable[_T], other: Iterable[_T]) -> tuple[_T, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
