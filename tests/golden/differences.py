@@ -168,6 +168,10 @@ CHOICES: Mapping[str, str] = {
     "its ranks, so that a list that repeats itself outvotes the others.",
     "ties-have-an-order": "Equal scores keep the order in which their items were first met; the recorded system "
     "leaves it to a hash table, so that the same search answers in different orders.",
+    "authority-by-host": "The authority of an address is that of its host; the recorded test looks for the name "
+    "anywhere in it, so that notgithub.com counts as GitHub.",
+    "credits-as-the-provider-counts": "A Tavily search of the depth advanced takes two credits, as Tavily counts it; "
+    "the recorded system counts one for each call.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -1,0 +1,1 @@
+"""The web as a corpus: search services in tiers, their results in order, pages, and what is kept of them."""
