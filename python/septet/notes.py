@@ -17,6 +17,7 @@ Codes, with what each means:
 ``embedding_refused``       the provider refused to embed the query; searched without vectors
 ``embedding_stopped``       automatic embedding stopped because of an error; it is tried again
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
+``expansion_failed``        a query was not said in other words; it was searched as it is, alone
 ``external_failed``         the memory of another program failed, or cannot follow an option; the vault answered
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
@@ -74,6 +75,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_refused",
     "embedding_stopped",
     "embedding_unavailable",
+    "expansion_failed",
     "external_failed",
     "gave_up",
     "in_jobs",
@@ -115,6 +117,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "deadline",
         "embedding_refused",
         "embedding_unavailable",
+        "expansion_failed",
         "external_failed",
         "index_behind",
         "no_embedder",

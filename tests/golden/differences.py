@@ -162,6 +162,13 @@ CHOICES: Mapping[str, str] = {
     "decay at all.",
     "names-of-any-folder-are-dated": "A name that begins with a day dates its file in every folder, whatever it ends "
     "with; the recorded systems look at .md files of a memory folder alone.",
+    "phrasings-anywhere-in-a-reply": "The first array that holds a string is taken, in a fence of any kind, between "
+    "prose, or inside of another value, after what a model thinks aloud; the recorded parser wants the reply to be the "
+    "array, in a fence that says json or in none.",
+    "phrasings-trimmed": "A phrasing is on one line, without blanks around it; the recorded ones stay as they came.",
+    "phrasings-once": "A phrasing that only repeats the query, or one before it, in another case is left out, and does "
+    "not count as one of three; the recorded system searches for it again, so that its results count twice.",
+    "phrasings-are-short": "A phrasing of more than 1,000 characters is left out; the recorded ones have no bound.",
     "ranks-of-fts5-only": "A score is made of BM25 as FTS5 has it, where more is better and nothing is under 0; the "
     "recorded function also takes ranks that no match has, and rates the worst of them like good ones.",
     "once-in-a-list": "An item that a list repeats counts there once, at its best rank; the recorded system adds up "

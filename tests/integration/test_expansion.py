@@ -1,0 +1,235 @@
+"""Other phrasings of a query are asked for beside the search, and never keep it waiting for longer than they may."""
+
+import asyncio
+import threading
+
+import pytest
+
+from children import forked
+from septet.errors import QueryError
+from septet.query.deadline import deadline_of
+from septet.retrieval.expansion import MOST_CALLS, Expanding
+
+LONG_S = 30.0
+
+
+class Model:
+    """Says each query in other words, unless it is told otherwise."""
+
+    def __init__(self, answer=lambda query: [f"{query} one", f"{query} two"]):
+        self.answer, self.asked = answer, []
+
+    def __call__(self, query):
+        self.asked.append(query)
+        return self.answer(query)
+
+
+class Held(Model):
+    """Answers when it is let go."""
+
+    def __init__(self):
+        super().__init__(self.held)
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    def held(self, query):
+        self.reached.set()
+        assert self.go.wait(LONG_S)
+        return [f"{query} late"]
+
+
+@pytest.fixture
+def held():
+    made = Held()
+    yield made
+    made.go.set()
+
+
+def causes(expansion):
+    assert all(note.code == "expansion_failed" and note.cause.isprintable() for note in expansion.notes)
+    return [note.cause for note in expansion.notes]
+
+
+def test_the_query_comes_first_and_what_is_remembered_is_not_asked_again():
+    model = Model()
+    expanding = Expanding(model)
+    for turn in range(3):
+        found = expanding.begin("rotate keys").result()
+        assert found.variants == ("rotate keys", "rotate keys one", "rotate keys two")
+        assert found.notes == () and (found.took_ms > 0) == (turn == 0)
+    assert model.asked == ["rotate keys"] and expanding.fault is None
+    expanding.forget()
+    assert len(expanding.begin("rotate keys").result().variants) == 3 and len(model.asked) == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 99, 100_000])
+@pytest.mark.parametrize("most", [1, 2, 3, 10])
+def test_as_many_as_are_wanted_are_taken(count, most):
+    def numbered(query):
+        yield from (f"phrasing {n}" for n in range(count))
+
+    found = Expanding(numbered, most=most).begin("q").result()
+    assert found.variants == ("q", *(f"phrasing {n}" for n in range(min(count, most)))) and not found.notes
+
+
+def test_an_async_function_is_awaited():
+    async def ask(query):
+        await asyncio.sleep(0)
+        return [f"{query} awaited"]
+
+    assert Expanding(ask).begin("q").result().variants == ("q", "q awaited")
+
+
+async def broken(query):
+    raise OSError("no route")
+
+
+WRONG = {
+    "None": (lambda q: None, "no list of texts"),
+    "a text": (lambda q: "other words", "no list of texts"),
+    "a dict": (lambda q: {"queries": ["a"]}, "no list of texts"),
+    "numbers": (lambda q: ["a", 1], "no list of texts"),
+    "raises": (lambda q: 1 // 0, "ZeroDivisionError"),
+    "raises later": (lambda q: (1 // 0 for _ in "x"), "ZeroDivisionError"),
+    "raises when awaited": (broken, "OSError: no route"),
+    "leaves": (lambda q: exit(3), "SystemExit"),
+    "hangs": (lambda q: [str(threading.Event().wait(5))], "no answer within 0.2 s"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_whatever_goes_wrong_the_query_alone_is_left_and_the_expander_rests(kind):
+    answer, said = WRONG[kind]
+    model = Model(answer)
+    expanding = Expanding(model, timeout_s=0.2, rest_s=60)
+    for query in ("first", "second", "third"):
+        found = expanding.begin(query).result()
+        assert found.variants == (query,)
+        (cause,) = causes(found)
+        assert said in cause and (query == "first") == ("it rests" not in cause)
+    assert model.asked == ["first"] and said in expanding.fault
+
+
+def test_after_its_rest_it_is_asked_again_and_one_answer_in_time_ends_the_rest():
+    model = Model(lambda query: 1 // 0)
+    expanding = Expanding(model, rest_s=0)
+    for n in range(4):
+        assert causes(expanding.begin(f"query {n}").result())
+    assert len(model.asked) == 4
+    model.answer = lambda query: ["other words"]
+    assert expanding.begin("query 0").result().variants == ("query 0", "other words") and expanding.fault is None
+
+
+def test_a_late_answer_is_remembered_and_the_expander_rests_all_the_same(held):
+    expanding = Expanding(held, timeout_s=0.05, rest_s=60)
+    begun = expanding.begin("q")
+    assert begun.result().variants == ("q",) and begun.result() is begun.result()
+    held.go.set()
+    begun._call.future.result(LONG_S)
+    assert expanding.begin("q").result().variants == ("q", "q late")
+    assert "rests" in causes(expanding.begin("another").result())[0]
+
+
+def test_a_search_with_less_time_waits_less_and_that_is_no_failure(held):
+    expanding = Expanding(held, timeout_s=LONG_S)
+    found = expanding.begin("q", deadline_of(0.05)).result()
+    assert found.variants == ("q",) and "raise timeout_s" in found.notes[0].cure and expanding.fault is None
+    held.go.set()
+    assert expanding.begin("q").result().variants == ("q", "q late")
+    over = deadline_of(0.0)
+    assert "no time" in causes(expanding.begin("other", over).result())[0] and held.asked == ["q"]
+    assert expanding.begin("q", over).result().variants == ("q", "q late")
+
+
+def test_nothing_is_waited_for_before_the_phrasings_are_wanted(held):
+    begun = Expanding(held).begin("q")
+    assert held.reached.wait(LONG_S) and not begun.done
+    held.go.set()
+    assert begun.result().variants == ("q", "q late") and begun.done
+
+
+def test_searches_for_the_same_query_share_one_call(held):
+    expanding = Expanding(held)
+    begun = [expanding.begin("q") for _ in range(50)]
+    found = []
+    threads = [threading.Thread(target=lambda one=one: found.append(one.result().variants)) for one in begun]
+    for thread in threads:
+        thread.start()
+    held.go.set()
+    for thread in threads:
+        thread.join(LONG_S)
+    assert held.asked == ["q"] and found == [("q", "q late")] * 50
+
+
+def test_calls_that_never_return_keep_no_more_than_their_number_of_threads(held):
+    expanding = Expanding(held, timeout_s=0.01, rest_s=0)
+    for n in range(2 * MOST_CALLS):
+        assert expanding.begin(f"query {n}", deadline_of(0.011)).result().variants == (f"query {n}",)
+    assert 0 < len(held.asked) <= MOST_CALLS
+    assert expanding.fault or len(held.asked) == MOST_CALLS
+
+
+def test_a_call_that_nobody_waited_for_long_enough_is_a_failure_too(held):
+    expanding = Expanding(held, timeout_s=0.02, rest_s=60)
+    expanding.begin("q", deadline_of(0.001))
+    threading.Event().wait(0.05)
+    assert "no answer within 0.02 s; it rests" in causes(expanding.begin("other").result())[0]
+    assert held.asked in ([], ["q"])
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 50])
+def test_as_many_queries_are_remembered_as_there_is_room_for(size):
+    model = Model()
+    expanding = Expanding(model, cache_size=size)
+    for n in range(10):
+        expanding.begin(f"query {n}").result()
+    model.asked.clear()
+    for n in reversed(range(10)):
+        expanding.begin(f"query {n}").result()
+    assert model.asked == [f"query {n}" for n in reversed(range(max(0, 10 - size)))]
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\n"])
+def test_nothing_is_asked_for_a_query_of_nothing(query):
+    model = Model()
+    found = Expanding(model).begin(query).result()
+    assert (found.variants, found.notes, model.asked) == ((query,), (), [])
+
+
+def test_a_query_as_long_as_a_text_is_searched_as_it_is():
+    model = Model()
+    (cause,) = causes(Expanding(model).begin("word " * 1_000).result())
+    assert "5,000 characters" in cause and model.asked == []
+
+
+def test_after_closing_it_asks_no_more_and_closes_what_the_expander_needs_once():
+    closed, model = [], Model()
+    expanding = Expanding(model, close=lambda: closed.append(1))
+    expanding.begin("known").result()
+    expanding.close()
+    expanding.close()
+    assert "closed" in causes(expanding.begin("q").result())[0] and model.asked == ["known"] and closed == [1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"most": 0}, {"most": 11}, {"cache_size": -1}, {"rest_s": -1}],
+)
+def test_arguments_out_of_range_are_refused_by_name(arguments):
+    with pytest.raises(QueryError, match=next(iter(arguments))):
+        Expanding(Model(), **arguments)
+    with pytest.raises(QueryError, match="expander"):
+        Expanding("a model", **arguments)
+
+
+def test_a_forked_child_asks_anew_and_waits_for_no_call_of_its_parent(held):
+    expanding = Expanding(held, timeout_s=LONG_S)
+    expanding.begin("q")
+    assert held.reached.wait(LONG_S)
+
+    def child():
+        held.answer = lambda query: [f"{query} of the child"]
+        assert expanding.begin("q").result().variants == ("q", "q of the child")
+
+    assert forked(child)
+    held.go.set()
+    assert expanding.begin("q").result().variants == ("q", "q late")
