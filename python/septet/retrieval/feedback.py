@@ -1,0 +1,77 @@
+"""Feedback on retrievals adapts a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from septet.arguments import real, shown
+from septet.errors import ProfileError, QueryError
+from septet.retrieval.policy import Policy
+
+__all__ = ["recent_mean", "tuned"]
+
+#: So many of the latest measurements count, and what stands for a kind without any.
+LATEST_ROWS, NO_ROWS = 24, 0.75
+
+
+def tuned(
+    policy: Policy,
+    *,
+    citation_precision: float | None = None,
+    model_reliability: float | None = None,
+    source_hit_rate: float | None = None,
+) -> Policy:
+    """Return the policy adapted to feedback, as documented.
+
+    Weak citations (precision under 0.65, or hit rate under 0.5) raise the threshold of weak evidence by 0.1, to 0.85
+    at most, and the hops by one, to 5. An unreliable model (under 0.6) moves 0.1 of the weight of the best score to
+    coverage, 0.6 at most. Good citations (0.85 and 0.8) lower the threshold by 0.05, to 0.45. What is beyond such an
+    end already stays.
+
+    Args:
+        policy: what to adapt.
+        citation_precision: the share of citations that hold; numbers are brought into 0 to 1, None is 0.75.
+        model_reliability: the share of answers that hold.
+        source_hit_rate: the share of retrievals whose sources were used.
+
+    Raises:
+        QueryError: a value is no finite number.
+    """
+    precision, reliability, hit_rate = (
+        NO_ROWS if value is None else min(max(real(value, name, QueryError), 0.0), 1.0)
+        for name, value in (
+            ("citation_precision", citation_precision),
+            ("model_reliability", model_reliability),
+            ("source_hit_rate", source_hit_rate),
+        )
+    )
+    if not isinstance(policy, Policy):
+        raise ProfileError(f"policy is {shown(policy)}: wanted a Policy")
+    threshold, hops = policy.verification_weak_evidence_threshold, policy.web_search_max_hops
+    coverage, top = policy.evidence_quality_coverage_weight, policy.evidence_quality_top_weight
+    if precision < 0.65 or hit_rate < 0.5:
+        threshold = max(threshold, min(threshold + 0.10, 0.85))
+        hops = max(hops, min(hops + 1, 5))
+    if reliability < 0.6 and coverage < 0.6:
+        coverage = min(coverage + 0.10, 0.6)
+        top = max(1.0 - coverage, 0.4)
+    if precision >= 0.85 and hit_rate >= 0.8:
+        threshold = min(threshold, max(threshold - 0.05, 0.45))
+    return replace(
+        policy,
+        verification_weak_evidence_threshold=threshold,
+        web_search_max_hops=hops,
+        evidence_quality_coverage_weight=coverage,
+        evidence_quality_top_weight=top,
+    )
+
+
+def recent_mean(values: Sequence[float]) -> float:
+    """Return the mean of the last 24 measurements, for `tuned`; 0.75 if there is none.
+
+    Raises:
+        QueryError: one of them is no finite number.
+    """
+    latest = [real(value, "a measurement", QueryError) for value in values[-LATEST_ROWS:]]
+    return sum(latest) / len(latest) if latest else NO_ROWS

@@ -1,0 +1,326 @@
+"""The policy of planned retrieval: every knob in one frozen value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from septet.arguments import called, shown
+from septet.errors import ProfileError
+from septet.retrieval.environment import (
+    SECRETS,
+    Resolver,
+    error_of,
+    read_block,
+    read_keys,
+    read_values,
+    read_variables,
+    text_of,
+)
+from septet.retrieval.knobs import Knob, knob, wanted_of
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+__all__ = ["PRESETS", "SECRETS", "Policy", "PolicyName", "Resolver", "knobs"]
+
+PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
+
+#: What differs from the documented defaults, by the name of the profile.
+PRESETS: Mapping[PolicyName, Mapping[str, object]] = {
+    "planned-retrieval": {},
+    "septet": {"evidence": "calibrated", "identifiers": True, "code_mode": "hybrid"},
+}
+
+MAX_HOPS, MAX_WHOLE = 255, 1_000_000
+_SHARE: Mapping[str, Any] = {"least": 0.0, "most": 1.0}
+_OURS: Mapping[str, Any] = {"documented": False}
+
+
+def _share(default: float, variable: str, about: str, **rest: Any) -> Any:
+    return knob(default, "number", variable, about, **_SHARE, **rest)
+
+
+def _count(default: int, variable: str, about: str, most: int, least: int = 1, **rest: Any) -> Any:
+    return knob(default, "whole", variable, about, least=least, most=most, **rest)
+
+
+def _words(default: str, variable: str, about: str) -> Any:
+    return knob(tuple(default.split(",")), "words", variable, about, documented=False)
+
+
+# The table: what a knob is, its default and bounds, its name in the environment, and what it does. Errors, `from_env`,
+# `help` and the test of docs/policy.md read it.
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """Every knob of planned retrieval. A wrong value raises, with all other problems.
+
+    Keys are not among the fields: see `with_secrets` and `secret`. They are in no repr, dump, comparison or pickle.
+
+    Attributes:
+        secrets: the keys, by name.
+        problems: what was wrong and is not as it was given; only a lenient `from_env` or `from_dict` leaves any.
+    """
+
+    version: int = _count(1, "POLICY_VERSION", "a number of yours that envelopes carry", 2**32 - 1, 0)
+
+    # Plan.
+    words: str = knob(
+        "whole", "choice", "WORDS", "how words of a query are compared with the lists: `whole` words, or as a "
+        "`substring` anywhere, as recorded", choices=("whole", "substring"), **_OURS,
+    )  # fmt: skip
+    identifiers: bool = knob(False, "switch", "IDENTIFIERS", "paths, names of files, `a::b`, `f()`, snake_case and "
+                             "CamelCase count as code", **_OURS)  # fmt: skip
+    code_words: tuple[str, ...] = _words(
+        "file,path,module,symbol,crate,function,struct,enum,trait,defined",
+        "CODE_WORDS",
+        "words of questions about code",
+    )
+    code_marks: tuple[str, ...] = _words(".rs,src/,crates/,::", "CODE_MARKS", "parts of words that mean code")
+    code_mode: str = knob(
+        "full_text", "choice", "CODE_MODE", "the mode of questions about code",
+        choices=("full_text", "vector", "hybrid"), **_OURS,
+    )  # fmt: skip
+    structure_words: tuple[str, ...] = _words(
+        "architecture,repository,repo,overview,structure,where,how", "STRUCTURE_WORDS",
+        "words of questions about a repository as a whole",
+    )  # fmt: skip
+    broad_tokens: int = _count(8, "BROAD_TOKENS", "a query of more words is broad research", 10_000, 0, **_OURS)
+    web_enabled: bool = knob(False, "switch", "WEB_ENABLED", "plans may ask the web", **_OURS)
+
+    # Fusion and ranking.
+    memory_vector_fusion_weight: float = _share(
+        0.55, "MEMORY_VECTOR_WEIGHT", "the weight of vectors in memory, against words"
+    )
+    chunk_vector_fusion_weight: float = _share(
+        0.60, "CHUNK_VECTOR_WEIGHT", "the weight of vectors in document chunks, against words"
+    )
+    memory_bm25_k1: float = knob(1.2, "number", "BM25_K1", "k1 of BM25 over memory", least=0.1, most=3.0)
+    memory_bm25_b: float = _share(0.75, "BM25_B", "b of BM25 over memory")
+    rrf_k: float = knob(60.0, "number", "RRF_K", "the constant of fusion by rank", least=1.0, most=500.0)
+    prefer_rrf_merge: bool = knob(False, "switch", "PREFER_RRF", "fuse the lists of all corpora by rank")
+
+    # Evidence and further waves.
+    evidence: str = knob(
+        "documented", "choice", "EVIDENCE", "which numbers judge a wave: the `documented` ones, or `calibrated` ones "
+        "made of confidences", choices=("documented", "calibrated"), **_OURS,
+    )  # fmt: skip
+    evidence_quality_top_weight: float = _share(
+        0.7, "QUALITY_TOP_WEIGHT", "the weight of the best score in the quality of evidence", **_OURS
+    )
+    evidence_quality_coverage_weight: float = _share(
+        0.3, "QUALITY_COVERAGE_WEIGHT", "the weight of the share of corpora with hits", **_OURS
+    )
+    verification_weak_evidence_threshold: float = _share(
+        0.55,
+        "VERIFICATION_QUALITY_THRESHOLD",
+        "evidence under this quality is weak: the query is asked again, rewritten",
+    )
+    verification_stop_words: tuple[str, ...] = _words(
+        "the,and,for,with,from,into,what,where,when,does,how,why", "VERIFICATION_STOP_WORDS",
+        "words that a rewritten query leaves out",
+    )  # fmt: skip
+    web_search_max_hops: int = _count(3, "MAX_HOPS", "so many times follow-up queries are asked", MAX_HOPS, 0)
+    follow_up_target_quality: float = _share(0.75, "FOLLOW_UP_TARGET", "follow-up queries end at this quality", **_OURS)
+    follow_up_weak_score: float = _share(
+        0.55, "FOLLOW_UP_WEAK", "under this mean score, follow-ups ask for primary and further sources", **_OURS
+    )
+    follow_up_max_queries: int = _count(3, "FOLLOW_UP_QUERIES", "so many follow-up queries a hop, at most", 20, **_OURS)
+    route_web_words: tuple[str, ...] = _words(
+        "news,recent,today,latest,breaking,update", "ROUTE_WEB_WORDS", "words of questions for the web"
+    )
+    route_context_phrases: tuple[str, ...] = _words(
+        "my task,this code,earlier,just said,my file,the current,this function", "ROUTE_CONTEXT_PHRASES",
+        "phrases of questions that the conversation answers",
+    )  # fmt: skip
+    context_max_chunks: int = _count(8, "CONTEXT_MAX_CHUNKS", "a context has so many passages at most", 10_000, **_OURS)
+    context_max_chars: int = _count(
+        8_000, "CONTEXT_MAX_CHARS", "and so many characters; the last passage is cut", 10_000_000, 0, **_OURS
+    )
+
+    # Corpora.
+    repo_inventory_max_files: int = _count(20_000, "REPO_MAX_FILES", "a repository is walked so far", MAX_WHOLE, 100)
+    repo_inventory_skip_dirs: tuple[str, ...] = knob(
+        (".git", "target", "node_modules", ".next", ".vox", "dist", "build"), "words", "REPO_SKIP_DIRS",
+        "folders that are not walked, by name; a list replaces this one",
+    )  # fmt: skip
+    tantivy_index_root: str | None = knob(
+        None, "text", "TANTIVY_ROOT", "the folder of a documentation index, for a corpus of your own"
+    )
+    qdrant_url: str | None = knob(None, "address", "QDRANT_URL", "a server of vectors, for a corpus of your own")
+    qdrant_collection: str = knob("vox_docs", "text", "QDRANT_COLLECTION", "the collection of that server", most=255)
+    qdrant_vector_name: str | None = knob(
+        None, "text", "QDRANT_VECTOR_NAME", "the name of its vectors, if they have one", most=255
+    )
+    embedding_model: str | None = knob(
+        None, "text", "EMBEDDING_MODEL", "the model whose vectors are compared, where a vault has several",
+        aliases=("VOX_EMBEDDING_MODEL",), most=255,
+    )  # fmt: skip
+    embedding_search_candidate_mult: int = _count(
+        10, "EMBEDDING_CANDIDATE_MULT", "taken and unused: vectors are compared with all, not with the newest", 10_000,
+        aliases=("VOX_EMBEDDING_SEARCH_CANDIDATE_MULT",),
+    )  # fmt: skip
+
+    # Web.
+    searxng_url: str | None = knob(None, "address", "SEARXNG_URL", "a SearXNG server, asked first")
+    searxng_max_results: int = _count(5, "SEARXNG_MAX_RESULTS", "so many results of SearXNG and DuckDuckGo", 100)
+    searxng_max_urls_to_scrape: int = _count(
+        3, "SEARXNG_MAX_SCRAPE", "so many pages are read, and so many hits of the web kept", 100
+    )
+    searxng_engines: str = knob(
+        "google,bing,ddg", "text", "SEARXNG_ENGINES", "what SearXNG asks", most=256, pattern="[A-Za-z0-9,_ -]+"
+    )
+    searxng_language: str = knob(
+        "en", "text", "SEARXNG_LANGUAGE", "the language of results", most=16, pattern="[A-Za-z0-9-]+"
+    )
+    duckduckgo_fallback_enabled: bool = knob(
+        True, "switch", "DDG_FALLBACK_DISABLED", "DuckDuckGo is asked where SearXNG found nothing", inverted=True
+    )
+    tavily_enabled: bool = knob(False, "switch", "TAVILY_ENABLED", "Tavily may be asked; it costs a credit each time")
+    tavily_search_depth: str = knob(
+        "basic",
+        "choice",
+        "TAVILY_DEPTH",
+        "how deep Tavily searches",
+        choices=("basic", "advanced", "fast", "ultra-fast"),
+    )
+    tavily_max_results: int = _count(5, "TAVILY_MAX_RESULTS", "so many results of Tavily", 20)
+    tavily_fire_on_empty: bool = knob(True, "switch", "TAVILY_ON_EMPTY", "ask Tavily when nothing local was found")
+    tavily_fire_on_weak: bool = knob(False, "switch", "TAVILY_ON_WEAK", "ask Tavily when the evidence is weak")
+    tavily_credit_budget_per_session: int = _count(50, "TAVILY_BUDGET", "so many credits a session", MAX_WHOLE, 0)
+    scraper_timeout_ms: int = _count(5_000, "SCRAPER_TIMEOUT", "milliseconds to wait for a page", 600_000)
+    scraper_robots_txt_respect: bool = knob(False, "switch", "SCRAPER_ROBOTS_RESPECT", "keep to robots.txt of pages")
+    scraper_min_text_density: float = _share(
+        0.15, "SCRAPER_MIN_DENSITY", "a page with a smaller share of text is left out"
+    )
+    persist_web_hits: bool = knob(
+        True, "switch", "PERSIST_WEB_HITS_DISABLED", "hits of the web are kept as entries", inverted=True
+    )
+
+    secrets: Mapping[str, SecretStr] = field(default_factory=dict, repr=False, compare=False)
+    problems: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values, problems = read_values({name: getattr(self, name) for name in knobs()}, _table())
+        if problems:
+            raise error_of("policy", problems)
+        self.__dict__.update(values)
+
+    @classmethod
+    def named(cls, name: PolicyName) -> Policy:
+        """Return the policy of a profile: ``planned-retrieval`` has the documented defaults.
+
+        Raises:
+            ProfileError: there is none of this name.
+        """
+        if not isinstance(name, str) or name not in PRESETS:
+            raise ProfileError(f"policy is {shown(name)}: wanted {' or '.join(PRESETS)}")
+        return cls(**PRESETS[name])  # type: ignore[arg-type]
+
+    @classmethod
+    def from_env(
+        cls,
+        environment: Mapping[str, str] | None = None,
+        secrets: Resolver | None = None,
+        *,
+        base: Policy | None = None,
+        strict: bool = True,
+    ) -> Policy:
+        """Return the policy that environment variables describe, read once.
+
+        Each knob has a name with the prefix ``SEPTET_SEARCH_`` and, where it is documented, one with ``VOX_SEARCH_``;
+        the first wins. An empty variable is none.
+
+        Args:
+            environment: the variables; those of the process by default.
+            secrets: where keys come from; by default the environment.
+            base: what is not named; the documented defaults by default.
+            strict: raise if anything is wrong. If not, a number out of range becomes the nearest one, any other bad
+                value is left at that of `base`, and `problems` lists what was wrong.
+
+        Raises:
+            ProfileError: values are wrong, or a name with Septet's prefix is unknown: all of them are listed.
+        """
+        source: Mapping[str, str] = os.environ if environment is None else environment
+        if not isinstance(source, Mapping):
+            raise ProfileError(f"environment is {shown(source)}: wanted a mapping of names to texts")
+        values, problems = read_variables(source, _table(), strict)
+        made = _changed(base, "environment", values, problems, strict)
+        return made.with_secrets(secrets or (lambda name: text_of(source, name)), strict=strict)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object], *, base: Policy | None = None, strict: bool = True) -> Policy:
+        """Return the policy of a block ``policy`` of a configuration; names in ``snake_case`` or ``camelCase``.
+
+        Args:
+            data: values by name; or a dict with such a block.
+            base: what is not named; the documented defaults by default.
+            strict: see `from_env`.
+
+        Raises:
+            ProfileError: values are wrong or names unknown: all of them are listed.
+        """
+        values, problems = read_block(data, _table(), strict)
+        return _changed(base, "policy", values, problems, strict)
+
+    def with_secrets(self, resolver: Resolver | None, *, strict: bool = True) -> Policy:
+        """Return this policy with the keys that a resolver has now; `SECRETS` lists the names it is asked for.
+
+        Raises:
+            ProfileError: the resolver raises, or returns what is no key; the message shows nothing of it.
+        """
+        called(resolver, "secrets", ProfileError)
+        keys, problems = ({}, []) if resolver is None else read_keys(resolver)
+        if problems and strict:
+            raise error_of("secrets", problems)
+        return replace(self, secrets=keys, problems=(*self.problems, *problems))
+
+    def secret(self, name: str) -> SecretStr | None:
+        """Return a key, or None where there is none.
+
+        Raises:
+            ProfileError: `SECRETS` has no such name.
+        """
+        if name not in SECRETS:
+            raise ProfileError(f"secret {shown(name)} is unknown: wanted {' or '.join(SECRETS)}")
+        return self.secrets.get(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every knob, JSON-ready; `from_dict` makes an equal policy of it. Keys are not in it."""
+        values = {name: getattr(self, name) for name in knobs()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "secrets": {}}
+
+
+@cache
+def knobs() -> Mapping[str, Knob]:
+    """Return every knob of `Policy` by the name of its field, in order."""
+    return {one.name: one.metadata["knob"] for one in fields(Policy) if "knob" in one.metadata}
+
+
+@cache
+def _table() -> Mapping[str, tuple[Knob, object]]:
+    return {name: (one, Policy.__dataclass_fields__[name].default) for name, one in knobs().items()}
+
+
+def _changed(base: Policy | None, what: str, values: dict[str, Any], problems: list[str], strict: bool) -> Policy:
+    base = Policy() if base is None else base
+    if not isinstance(base, Policy):
+        raise ProfileError(f"base is {shown(base)}: wanted a Policy")
+    if problems and strict:
+        raise error_of(what, problems)
+    return replace(base, **values, problems=(*base.problems, *problems))
+
+
+def _described(name: str, one: Knob, default: object) -> str:
+    return f"        {name}: {one.about}; {wanted_of(one)}; {default!r} by default."
+
+
+Policy.__doc__ = (
+    (Policy.__doc__ or "").rstrip() + "\n" + "\n".join(_described(n, *one) for n, one in _table().items()) + "\n"
+)
