@@ -171,6 +171,12 @@ CHOICES: Mapping[str, str] = {
     "phrasings-are-short": "A phrasing of more than 1,000 characters is left out; the recorded ones have no bound.",
     "ranks-of-fts5-only": "A score is made of BM25 as FTS5 has it, where more is better and nothing is under 0; the "
     "recorded function also takes ranks that no match has, and rates the worst of them like good ones.",
+    "nothing-is-asked-of-a-model-unasked": "Other phrasings and embeddings are off unless they are configured, as the "
+    "pull requests that brought them document; later recorded versions turn both on.",
+    "a-model-goes-with-its-provider": "A model that nobody names is that of the provider; the recorded default is one "
+    "model for all of them, which most do not have.",
+    "unknown-settings-are-errors": "A setting that does not exist is an error that names the nearest one; the recorded "
+    "system drops it without a word.",
     "once-in-a-list": "An item that a list repeats counts there once, at its best rank; the recorded system adds up "
     "its ranks, so that a list that repeats itself outvotes the others.",
     "ties-have-an-order": "Equal scores keep the order in which their items were first met; the recorded system "

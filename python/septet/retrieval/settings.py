@@ -1,0 +1,374 @@
+"""RecallSettings: the ``search`` block of a configuration file or dict, as a recall over several sources reads it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.documents import SUFFIXES, Unreadable, bounded, read_document
+from septet.embedding.config import EmbeddingConfig
+from septet.errors import ProfileError
+from septet.profiles import resolve
+from septet.ranking.profile import Profile
+
+__all__ = [
+    "DEFAULT_SOURCES",
+    "EmbeddingsSettings",
+    "FtsWeights",
+    "ListWeights",
+    "PresentSettings",
+    "RecallSettings",
+    "Role",
+    "SettingsLike",
+    "SourceSettings",
+    "settings_of",
+]
+
+MOST_SOURCES, MOST_KINDS, MOST_CHARS = 64, 1_000, 100_000
+#: Weights are at most so large: no sum of them loses anything.
+MOST_WEIGHT = 1e9
+#: The model that the documented system names, and the length of its vectors.
+VOYAGE_MODEL, VOYAGE_DIMENSIONS = "voyage-code-3", 1024
+
+#: What a source holds: ``knowledge`` that stays, ``session`` material that belongs to one (summaries, messages), or
+#: ``other``, which is asked unless a scope names less.
+Role: TypeAlias = Literal["knowledge", "session", "other"]
+Weight: TypeAlias = Annotated[float, Field(ge=0, le=MOST_WEIGHT)]
+
+
+def _several(value: Any) -> Any:
+    """Return one text or several as a tuple; anything else is left to the check."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+class _Block(BaseModel):
+    """A part of the configuration: names in ``camelCase`` or ``snake_case``, no unknown ones, no other types."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _partial(cls, value: Any) -> Any:
+        # A part that is left empty has its defaults.
+        return {} if value is None else value
+
+
+class FtsWeights(_Block):
+    """BM25 weights of what full text matches.
+
+    Attributes:
+        title: that of titles.
+        content: that of descriptions and contexts.
+        category: that of tags.
+    """
+
+    title: Weight = 6.0
+    content: Weight = 2.0
+    category: Weight = 3.0
+
+
+class EmbeddingsSettings(_Block):
+    """Which model embeds; the block ``embedding`` of the same file says more, and wins.
+
+    Attributes:
+        enabled: whether anything is embedded.
+        provider: as in `EmbeddingConfig`.
+        model: the provider's default if None; of Voyage the documented voyage-code-3.
+        dimensions: the length of the vectors, 64 to 2048; the model's own if None, of the documented model 1024.
+    """
+
+    enabled: bool = False
+    provider: Literal["auto", "local", "openai", "openai-compatible", "voyage", "gemini", "ollama"] = "voyage"
+    model: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    dimensions: Annotated[int, Field(ge=64, le=2048)] | None = None
+
+    @property
+    def config(self) -> EmbeddingConfig:
+        """The same as a configuration of embeddings."""
+        if not self.enabled:
+            return EmbeddingConfig()
+        model, dimensions = self.model, self.dimensions
+        if self.provider == "voyage" and model is None:
+            model, dimensions = VOYAGE_MODEL, dimensions or VOYAGE_DIMENSIONS
+        return EmbeddingConfig(provider=self.provider, model=model, dimensions=dimensions)
+
+
+class PresentSettings(_Block):
+    """How results become text for a prompt.
+
+    Attributes:
+        char_budget: so many characters of texts in total, 2,000 to 20,000.
+        relevance_floor: results under this share of the best score are left out, 0 to 1.
+        max_results: so many results at most, 3 to 30.
+    """
+
+    char_budget: Annotated[float, Field(ge=2_000, le=20_000)] = 12_000.0
+    relevance_floor: Annotated[float, Field(ge=0, le=1)] = 0.15
+    max_results: Annotated[float, Field(ge=3, le=30)] = 15.0
+
+
+class ListWeights(_Block):
+    """What each kind of list counts; 0 leaves it out. See `septet.retrieval.recalling`.
+
+    Attributes:
+        text: entries that hold the words, of each source and phrasing.
+        recent: the same of session material, the newest first.
+        session: those of them that belong to the session which asks.
+        vector: entries near the query, of each source.
+        quality: session material of even ages before what is of one moment, the newest first.
+        exact: everything found, by how many of the query's words it holds as they are written.
+    """
+
+    text: Weight = 1.0
+    recent: Weight = 1.0
+    session: Weight = 1.0
+    vector: Weight = 1.0
+    quality: Weight = 1.0
+    exact: Weight = 1.0
+
+
+class SourceSettings(_Block):
+    """One source of a recall: kinds of entries of a vault, or a whole vault.
+
+    Attributes:
+        name: what lists, hits and notes call it.
+        kinds: one kind or several; None for all but memories.
+        vault: the name of another vault than the one that is asked; None for this one.
+        where: a filter, as of `Vault.search`.
+        limit: at most so many in each of its lists; None for ``recallLimit``.
+        weight: what its lists count beside those of other sources.
+        role: what it holds.
+        scoped: fields that must equal a value of the scope, by its name: ``{"session": "attrs.session"}``.
+        shared: a field of entries that every project sees: entries without a project, and those where it is true.
+        confidence_above: leave out entries whose ``attrs.confidence`` is a number of at most this; None for none.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    kinds: Annotated[tuple[str, ...], BeforeValidator(_several), Field(max_length=MOST_KINDS)] | None = None
+    vault: Annotated[str, Field(min_length=1, max_length=4_096)] | None = None
+    where: dict[str, Any] | None = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    weight: Weight = 1.0
+    role: Role = "knowledge"
+    scoped: dict[str, str] = {}
+    shared: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    confidence_above: Annotated[float, Field(ge=-1, le=1)] | None = 0.2
+
+
+#: What is asked where nobody names sources: knowledge, summaries of sessions, and their messages.
+DEFAULT_SOURCES = (
+    SourceSettings(
+        name="knowledge",
+        where={"kind": {"$nin": ["distillation", "message"]}},
+        scoped={"project": "attrs.project"},
+        shared="attrs.cross_project",
+    ),
+    SourceSettings(
+        name="distillations",
+        kinds=("distillation", "memory"),
+        role="session",
+        scoped={"project": "attrs.project", "session": "attrs.session"},
+    ),
+    SourceSettings(
+        name="messages",
+        kinds=("message",),
+        role="session",
+        scoped={"project": "attrs.project", "session": "attrs.session"},
+    ),
+)
+
+
+class RecallSettings(_Block):
+    """How a recall searches, fuses and shows. Field names may be ``camelCase``, as documented, or ``snake_case``.
+
+    Attributes:
+        fts_weights: what matches of titles, contents and categories count.
+        recall_limit: at most so many in each list of a source, 1 to 50; of a fraction the whole part counts.
+        query_expansion: ask for other phrasings.
+        vector_boost_weight: what lists of vectors count where the query has words enough, 1 to 5.
+        vector_boost_min_terms: so many words are enough, 1 to 10, those that a full-text search leaves out not counted.
+        embeddings: which model embeds.
+        recall: how results become text.
+        sources: what is asked, in this order.
+        lists: what each kind of list counts.
+        knowledge_share: what lists of knowledge count where session material was found too, 0 to 1.
+        rrf_k: of the fusion by rank, 1 to 500; ranks are counted from 0.
+        most_lists: more lists than this are cut, those of other phrasings first.
+        most_results: so many times ``recall_limit`` results at most.
+    """
+
+    fts_weights: FtsWeights = FtsWeights()
+    recall_limit: Annotated[float, Field(ge=1, le=50)] = 10.0
+    query_expansion: bool = False
+    vector_boost_weight: Annotated[float, Field(ge=1, le=5)] = 1.5
+    vector_boost_min_terms: Annotated[float, Field(ge=1, le=10)] = 2.0
+    embeddings: EmbeddingsSettings = EmbeddingsSettings()
+    recall: PresentSettings = PresentSettings()
+    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(_several), Field(max_length=MOST_SOURCES)] = (
+        DEFAULT_SOURCES
+    )
+    lists: ListWeights = ListWeights()
+    knowledge_share: Annotated[float, Field(ge=0, le=1)] = 0.6
+    rrf_k: Annotated[float, Field(ge=1, le=500)] = 60.0
+    most_lists: Annotated[int, Field(ge=1, le=1_000)] = 14
+    most_results: Annotated[int, Field(ge=1, le=100)] = 3
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+        except ValidationError as fault:
+            raise _error(fault) from None
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> RecallSettings:
+        names = [source.name for source in self.sources]
+        if doubled := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"sources has the name {shown(doubled[0])} twice: rename one")
+        return self
+
+    @property
+    def limit(self) -> int:
+        """How many entries a list of a source has at most."""
+        return int(self.recall_limit)
+
+    def profile(self, base: str = "recall") -> Profile:
+        """Return the profile that sources are searched with: a built-in one with the weights of this configuration.
+
+        Raises:
+            ProfileError: there is no such profile.
+        """
+        weights = self.fts_weights
+        columns = {
+            "title": weights.title,
+            "description": weights.content,
+            "context": weights.content,
+            "tags": weights.category,
+        }
+        return resolve({"extends": base, "name": base, "text": {"weights": columns}})
+
+
+SettingsLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | RecallSettings | None"
+
+
+def settings_of(source: SettingsLike) -> RecallSettings:
+    """Return the settings from any of their forms.
+
+    Args:
+        source: settings; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json`` file; None for the defaults.
+            A dict or file is the block itself, or contains it under ``search``; what is missing has its default, at
+            every level.
+
+    Raises:
+        ProfileError: the file is unreadable, or fields are unknown or invalid. The message names each, never its value.
+    """
+    if source is None:
+        return RecallSettings()
+    if isinstance(source, RecallSettings):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        data = _read(Path(file_path(source, "the path of the settings", ProfileError)))
+        # A file may contain other settings besides the block.
+        known = {*RecallSettings.model_fields, *map(to_camel, RecallSettings.model_fields)}
+        block = data["search"] if "search" in data else data if data.keys() & known else {}
+    elif isinstance(source, Mapping):
+        block = source.get("search", source)
+    else:
+        raise ProfileError(f"the settings are {shown(source)}: wanted a dict, RecallSettings or a file")
+    if block is None:
+        return RecallSettings()
+    if not isinstance(block, Mapping):
+        raise ProfileError(f"search is {shown(block)}: wanted a dict of settings")
+    _expect_bounded("search", block)
+    return RecallSettings(**{str(exact(name)): value for name, value in block.items()})
+
+
+def _expect_bounded(name: str, value: Any) -> None:
+    try:
+        bounded(value)
+    except Unreadable as fault:
+        raise ProfileError(f"{name} {fault}") from None
+
+
+def _plain(name: str, value: Any, depth: int = 0) -> Any:
+    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+    if depth == 0:
+        _expect_bounded(f"search.{cut(printable(name))}", value)
+    if value is None or isinstance(value, (bool, _Block)):
+        return value
+    value = exact(value)
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str):
+        return utf8(value, cut(name), ProfileError, MOST_CHARS)
+    if isinstance(value, Mapping):
+        return {str(exact(key)): _plain(f"{name}.{exact(key)}", inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        several = listed(value, name, ProfileError, "a list")
+        return [_plain(f"{name}.{at}", inner, depth + 1) for at, inner in enumerate(several)]
+    raise ProfileError(
+        f"search.{cut(printable(name))} is invalid: {type(value).__name__} is no text, number, list or dict"
+    )
+
+
+def _error(fault: ValidationError) -> ProfileError:
+    """Return all that is wrong; the message names the fields, never their values."""
+    faults = fault.errors(include_input=False, include_context=False, include_url=False)
+    return ProfileError("; ".join(dict.fromkeys(map(_said, cast("Iterable[Mapping[str, Any]]", faults)))))
+
+
+def _said(fault: Mapping[str, Any]) -> str:
+    where = ".".join(["search", *(str(part) for part in fault["loc"])])
+    where = printable(cut(where))
+    if fault["type"] != "extra_forbidden":
+        said = cut(str(fault["msg"])).removeprefix("Value error, ").replace("a valid tuple", "a list")
+        return f"{where} is invalid: {said}"
+    *path, name = fault["loc"]
+    known = sorted(to_camel(field) for field in _block_at(path).model_fields)
+    near = get_close_matches(to_camel(str(name)), known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(known)}"
+    return f"{where} does not exist: {hint}"
+
+
+def _block_at(path: Iterable[str | int]) -> type[_Block]:
+    """Return the model of a part of the configuration, by the names that lead to it."""
+    blocks: Mapping[str, type[_Block]] = {
+        "ftsWeights": FtsWeights,
+        "embeddings": EmbeddingsSettings,
+        "recall": PresentSettings,
+        "lists": ListWeights,
+        "sources": SourceSettings,
+    }
+    first = next((to_camel(part) for part in path if isinstance(part, str)), "")
+    return blocks.get(first, RecallSettings)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        data = read_document(path)
+    except KeyError:
+        raise ProfileError(f"{printable(str(path))}: a configuration file must end in {', '.join(SUFFIXES)}") from None
+    except Unreadable as fault:
+        # Parsers quote lines, which may contain a key; only the line number is safe to report.
+        raise ProfileError(f"{path} {fault}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise ProfileError(f"{path} must contain a mapping")
+    return data
