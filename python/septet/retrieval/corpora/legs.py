@@ -1,0 +1,139 @@
+"""One leg of a search in a vault, words or vectors, ranked by its own number alone: BM25, or the cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from septet.errors import QueryError, VectorError
+from septet.notes import NoteCode
+from septet.profiles import ProfileLike
+from septet.profiles.builtin import SEPTET
+from septet.query.options import Leg, SearchOptions
+from septet.ranking.fusion import Col
+from septet.ranking.profile import Cuts, Profile, TextRules
+from septet.results import Hit, Note
+from septet.retrieval.corpus import Asked
+from septet.retrieval.fusion import changed_hit
+from septet.retrieval.knowledge import Knowledge
+
+__all__ = ["MOST_ITEMS", "Found", "leg_profile", "searched_legs", "time_left"]
+
+#: At most so many items in a list, whatever is asked.
+MOST_ITEMS = 1000
+#: A leg has this share of the time that is left: what it found must still be handed over.
+SHARE = 0.9
+LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
+#: Nothing is missing where a vault has no vectors, and nobody asked for them alone.
+_WITHOUT_VECTORS = frozenset({"no_embedder", "no_vectors"})
+
+
+class Found(NamedTuple):
+    """What the legs of a search found.
+
+    Attributes:
+        text: by words, the best first; the score is BM25. None if that leg was not asked.
+        vector: by vectors; the score is the cosine.
+        notes: what they could not do.
+        confidence: how likely an answer is among them, 0 to 1.
+    """
+
+    text: tuple[Hit, ...] | None
+    vector: tuple[Hit, ...] | None
+    notes: tuple[Note, ...]
+    confidence: float
+
+
+@lru_cache(maxsize=16)
+def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
+    """Return a profile whose scores are BM25 where words are searched alone, and the cosine with vectors.
+
+    Args:
+        k1: how slowly more occurrences of a word tell more, brought between 0.1 and 3.
+        b: how much the length of a text counts, brought between 0 and 1.
+    """
+    rules = {name: getattr(SEPTET.text, name) for name in TextRules.__dataclass_fields__}
+    rules |= {"k1": min(3.0, max(0.1, k1)), "b": min(1.0, max(0.0, b))}
+    return Profile.known(
+        name="leg",
+        description="Each leg by its own number.",
+        text=TextRules.known(**rules),
+        signals={"bm25": Col.known(col="bm25"), "cosine": Col.known(col="cosine")},
+        weights={"text": {"bm25": 1.0, "cosine": 0.0}, "hybrid": {"bm25": 0.0, "cosine": 1.0}},
+        cuts=Cuts.known(guard_below=0),
+    )
+
+
+def time_left(asked: Asked, share: float = SHARE) -> float | None:
+    """Return how many seconds a search may take; None for any time."""
+    if asked.deadline is None:
+        return None
+    return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, share * asked.deadline.left_s))
+
+
+def searched_legs(
+    knowledge: Knowledge,
+    asked: Asked,
+    *,
+    tier: str,
+    limit: int,
+    kinds: Iterable[str] | None,
+    where: Mapping[str, Any] | None = None,
+    profile: ProfileLike | None = None,
+    memories: bool = False,
+) -> Found:
+    """Search the legs that the mode names, one after the other; vectors for the original phrasing alone.
+
+    Args:
+        tier: the name that the hits carry.
+        limit: at most so many of each leg.
+        kinds: of entries; None for all.
+        profile: whose scores count; None for `leg_profile`.
+        memories: with ``kinds`` None, memories too.
+
+    Raises:
+        QueryError: the query, or the filter, cannot be understood.
+        StoreError: the vault cannot be read.
+    """
+    options: SearchOptions = {
+        "limit": max(1, min(MOST_ITEMS, limit)),
+        "profile": leg_profile() if profile is None else profile,
+    }
+    if memories:
+        options["include_memories"] = True
+    if kinds is not None:
+        options["kinds"] = list(kinds)
+    if where:
+        options["where"] = where
+    text = vector = None
+    notes: list[Note] = []
+    confidence = 0.0
+    if asked.mode != "vector":
+        results = knowledge.search(asked.query, **_leg(options, "text", asked))
+        text, confidence = _named(results.hits, tier), results.confidence
+        notes += results.notes
+    if asked.mode != "full_text" and asked.variant == 0:
+        if asked.vector is not None:
+            options |= {"query_vector": asked.vector, "model": asked.model}
+        try:
+            results = knowledge.search(asked.query, **_leg(options, "vector", asked))
+        except (QueryError, VectorError) as fault:
+            code: NoteCode = "vector_mismatch" if asked.vector is not None else "no_embedder"
+            said = [Note(code, str(fault), "words were searched alone" if text is not None else "", tier)]
+        else:
+            vector, confidence = _named(results.hits, tier), max(confidence, results.confidence)
+            said = list(results.notes)
+        # What the words said already is not said twice.
+        known = {(note.code, note.cause) for note in notes}
+        quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
+        notes += [note for note in said if note.code not in quiet and (note.code, note.cause) not in known]
+    return Found(text, vector, tuple(notes), confidence)
+
+
+def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:
+    return {**options, "legs": leg, "timeout_s": time_left(asked)}
+
+
+def _named(hits: Iterable[Hit], tier: str) -> tuple[Hit, ...]:
+    return tuple([changed_hit(hit, tier=tier) for hit in hits])
