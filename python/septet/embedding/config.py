@@ -14,9 +14,18 @@ from pydantic.alias_generators import to_camel
 from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
 from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.embedding.embedder import Kind
-from septet.errors import EmbeddingConfigError
+from septet.errors import EmbeddingConfigError, SeptetError
 
-__all__ = ["ConfigLike", "EmbeddingConfig", "ProviderName", "config_of"]
+__all__ = [
+    "ConfigLike",
+    "EmbeddingConfig",
+    "ProviderName",
+    "Secret",
+    "config_of",
+    "error_of",
+    "plain",
+    "without_secrets",
+]
 
 #: Bounds of a configuration: levels, members of a list, characters of a text.
 MOST_DEPTH, MOST_LISTED, MOST_CHARS = 8, 1_000, 100_000
@@ -112,9 +121,9 @@ class EmbeddingConfig(BaseModel):
 
     def __init__(self, **fields: Any) -> None:
         try:
-            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+            super().__init__(**{name: plain(name, value) for name, value in fields.items()})
         except ValidationError as fault:
-            raise _error(fault) from None
+            raise error_of(fault, EmbeddingConfig) from None
 
     @field_validator("model", "api_key", "api_key_env", "base_url", "model_path", mode="before")
     @classmethod
@@ -132,12 +141,7 @@ class EmbeddingConfig(BaseModel):
     def _an_address_without_secrets(cls, value: str | None) -> str | None:
         if value is None:
             return None
-        parts = urlsplit(value if "://" in value else f"//{value}")
-        if parts.username or parts.password or parts.query:
-            raise ValueError(
-                "contains a name, a password or a query: put keys into apiKey, where errors never show them"
-            )
-        return value.strip()
+        return without_secrets(value)
 
     @field_validator("fallback", mode="before")
     @classmethod
@@ -201,48 +205,72 @@ def _validated(data: Any) -> EmbeddingConfig:
     if data is None:
         return EmbeddingConfig()
     try:
-        return EmbeddingConfig.model_validate(_plain("embedding", data))
+        return EmbeddingConfig.model_validate(plain("embedding", data))
     except ValidationError as fault:
-        raise _error(fault) from None
+        raise error_of(fault, EmbeddingConfig) from None
 
 
-def _plain(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+def without_secrets(url: str) -> str:
+    """Return an address without blanks around it.
+
+    Raises:
+        ValueError: it contains what may be a key.
+    """
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    if parts.username or parts.password or parts.query:
+        raise ValueError("contains a name, a password or a query: put keys into apiKey, where errors never show them")
+    return url.strip()
+
+
+def plain(
+    name: str, value: Any, block: str = "embedding", error: type[SeptetError] = EmbeddingConfigError, depth: int = 0
+) -> Any:
+    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything.
+
+    Args:
+        name: the field.
+        block: what errors call the configuration.
+
+    Raises:
+        error: it is something else, or too large; its value is not shown, as it may be a key.
+    """
     if value is None or isinstance(value, (bool, SecretStr, EmbeddingConfig, os.PathLike)):
         return value
     value = exact(value)
     if isinstance(value, (int, float)):
         return value
     if isinstance(value, str):
-        return utf8(value, cut(name), EmbeddingConfigError, MOST_CHARS)
+        return utf8(value, cut(name), error, MOST_CHARS)
     if isinstance(value, (Mapping, list, tuple)) and depth < MOST_DEPTH:
         if isinstance(value, Mapping):
             if not all(isinstance(key, str) for key in value):
-                raise EmbeddingConfigError(f"embedding is invalid at {cut(name)}: a dict with keys that are not text")
-            return {exact(key): _plain(str(exact(key)), inner, depth + 1) for key, inner in value.items()}
+                raise error(f"{block} is invalid at {cut(name)}: a dict with keys that are not text")
+            return {exact(key): plain(str(exact(key)), inner, block, error, depth + 1) for key, inner in value.items()}
         return [
-            _plain(name, inner, depth + 1) for inner in listed(value, name, EmbeddingConfigError, "a list", MOST_LISTED)
+            plain(name, inner, block, error, depth + 1) for inner in listed(value, name, error, "a list", MOST_LISTED)
         ]
-    # Not what it is: it may hold a key.
-    raise EmbeddingConfigError(
-        f"embedding is invalid at {cut(name)}: {type(value).__name__} is no text, number or list"
-    )
+    raise error(f"{block} is invalid at {cut(name)}: {type(value).__name__} is no text, number or list")
 
 
-def _error(fault: ValidationError) -> EmbeddingConfigError:
-    """Return what is wrong first; the message names the field, never its value."""
+def error_of(
+    fault: ValidationError,
+    model: type[BaseModel],
+    block: str = "embedding",
+    error: type[SeptetError] = EmbeddingConfigError,
+) -> SeptetError:
+    """Return what is wrong first with a block of a configuration; the message names the field, never its value."""
     first = fault.errors(include_input=False, include_context=False)[0]
     where = cut(".".join(str(part) for part in first["loc"]))
     where = where if where.isprintable() else shown(where)
     kind, said = first["type"], cut(first["msg"])
     if kind == "extra_forbidden":
-        known = ", ".join(sorted(to_camel(name) for name in EmbeddingConfig.model_fields))
-        raise EmbeddingConfigError(f"embedding has no field {where}; its fields are {known}")
+        known = ", ".join(sorted(to_camel(name) for name in model.model_fields))
+        return error(f"{block} has no field {where}; its fields are {known}")
     said = said.removeprefix("Value error, ")
-    if not where and said.startswith("embedding "):
+    if not where and said.startswith(f"{block} "):
         # A part of the configuration that was checked by itself has said where.
-        raise EmbeddingConfigError(said)
-    raise EmbeddingConfigError(f"embedding is invalid at {where or 'the top'}: {said}")
+        return error(said)
+    return error(f"{block} is invalid at {where or 'the top'}: {said}")
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -1,0 +1,289 @@
+"""Chat: a model behind OpenAI's chat completions, asked to say a query in other words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+
+from pydantic import SecretStr
+
+from septet.arguments import called, shown, utf8
+from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
+from septet.embedding.transport.calls import Answer, Call, bearer, json_call
+from septet.embedding.transport.client import IO, Client
+from septet.embedding.transport.exchange import exchange
+from septet.embedding.transport.faults import Garbled, parsed, said_of, shortened
+from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
+from septet.retrieval.expansion import Expander, Expanding
+from septet.retrieval.expansion_config import ExpansionConfig, ExpansionLike, expansion_config
+from septet.retrieval.phrasings import phrasings_in
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["ChatExpander", "ChatFields", "Secrets", "chat_url", "expanding_of", "read_reply"]
+
+#: Returns the key of a name, such as ``OPENAI_API_KEY``; None if there is none.
+Secrets: TypeAlias = Callable[[str], "str | None"]
+
+OPENAI_URL = "https://api.openai.com/v1"
+OPENROUTER_URL = "https://openrouter.ai/api/v1"
+#: The names of the keys. A key is never sent to an address that it was not meant for.
+KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY"}
+#: An answer of a few phrases, with all that servers put around it.
+MAX_CHAT_BYTES = 2**20
+MOST_QUERY_CHARS = 1_000_000
+
+_SYSTEM = """You help a search engine that matches words and meanings. The user sends one search query as Input.
+Write {count} other queries that would find the same information: use synonyms, different wording, or a slightly \
+broader or narrower sense. Keep names, identifiers and numbers as they are, and the language of the query.
+Reply with a JSON array of strings and nothing else, for example: ["first query", "second query"]"""
+_COUNTS = {1: "one", 2: "one or two", 3: "two or three"}
+
+
+class ChatFields(TypedDict, total=False):
+    """The keyword arguments of a `ChatExpander`: fields of `ExpansionConfig`."""
+
+    provider: str | None
+    base_url: str | None
+    api_key: str | SecretStr | None
+    api_key_env: str | None
+    temperature: float | None
+    max_tokens: int
+    body: Mapping[str, Any]
+    timeout_s: float
+    most: int
+
+
+class ChatExpander:
+    """An `Expander` that asks a model at any server with OpenAI's chat completions: OpenAI, OpenRouter, Ollama, vLLM.
+
+    ::
+
+        ChatExpander("qwen3:4b", provider="ollama")
+        ChatExpander("my-model", base_url="http://gpu:8000/v1", api_key_env="GPU_KEY")
+
+    One attempt is made; only a limited rate is tried again, when the server says that it will take no longer than
+    `timeout_s`. The key never appears in a repr, an error or a log.
+
+    Args:
+        model: its name.
+        secrets: returns the key of a name; the variables of the environment if None.
+        environment: variables with addresses and keys; the process's own if None.
+        outside: clock, sleep, random numbers and transport; the real ones if None.
+        fields: those of `ExpansionConfig`, in snake_case.
+
+    Raises:
+        ProfileError: a field is invalid, or the model, the address or the key is missing.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        secrets: Secrets | None = None,
+        environment: Mapping[str, str] | None = None,
+        outside: IO | None = None,
+        **fields: Unpack[ChatFields],
+    ) -> None:
+        try:
+            self._prepare(expansion_config({**fields, "model": model}), secrets, environment, outside)
+        except ProfileError as fault:
+            # The frames of a traceback hold what was given, and this, which has no repr yet.
+            del fields, secrets, environment, self
+            raise fault.with_traceback(None) from None
+
+    @classmethod
+    def of(
+        cls,
+        config: ExpansionConfig,
+        *,
+        secrets: Secrets | None = None,
+        environment: Mapping[str, str] | None = None,
+        outside: IO | None = None,
+    ) -> ChatExpander:
+        """Return the expander that a configuration describes; the arguments are those of the class.
+
+        Raises:
+            ProfileError: the model, the address or the key is missing, or the provider is ``none``.
+        """
+        made = cls.__new__(cls)
+        try:
+            made._prepare(expansion_config(config), secrets, environment, outside)
+        except ProfileError as fault:
+            del config, secrets, environment, made
+            raise fault.with_traceback(None) from None
+        return made
+
+    def _prepare(
+        self, config: ExpansionConfig, secrets: Secrets | None, environment: Mapping[str, str] | None, io: IO | None
+    ) -> None:
+        env = os.environ if environment is None else environment
+        self._config = config
+        self._url = _address(config, env)
+        self._client = Client(
+            config.chosen,
+            _keys(config, called(secrets, "secrets", ProfileError) or env.get),
+            authorise=bearer,
+            io=io,
+            attempt_timeout_s=config.timeout_s,
+        )
+
+    def __repr__(self) -> str:
+        return f"ChatExpander({self.model!r}, provider={self._config.chosen!r}, {len(self._client.context.keys)} keys)"
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._config.model or ""
+
+    def __call__(self, query: str) -> list[str]:
+        """Return other phrasings of a query, as the model writes them.
+
+        Raises:
+            EmbeddingUnavailable: no answer in time, or one without a JSON array.
+            EmbeddingRefused: a wrong key, an unknown model, or a request that the server refuses.
+            QueryError: the query is no text.
+        """
+        call = self._call(utf8(query, "query", QueryError, MOST_QUERY_CHARS))
+        timeout_s, context = self._config.timeout_s, self._client.context
+        ends_at = self._client.ends_at(timeout_s)
+        reply = self._client.run(
+            lambda: exchange(call, context, read_reply, ends_at, once=True, max_bytes=MAX_CHAT_BYTES), timeout_s
+        )
+        found = phrasings_in(reply)
+        if found is None:
+            said = f"{context.provider} {self.model} wrote no JSON array of texts: choose a model that follows orders"
+            raise EmbeddingUnavailable(said, provider=context.provider)
+        return found
+
+    def close(self) -> None:
+        """Close connections; the next call opens new ones. Closing twice is fine."""
+        self._client.close()
+
+    def _call(self, query: str) -> Call:
+        config = self._config
+        # OpenAI's newer models refuse the name that all other servers know.
+        limit = "max_completion_tokens" if config.chosen == "openai" else "max_tokens"
+        system = _SYSTEM.format(count=_COUNTS.get(config.most, f"two to {config.most}"))
+        body: dict[str, Any] = {
+            "model": config.model,
+            "messages": [{"role": "system", "content": system}, {"role": "user", "content": f'Input: "{query}"'}],
+            "temperature": config.temperature,
+            limit: config.max_tokens,
+            # A model that thinks first has no tokens left for its answer.
+            "reasoning_effort": "none" if config.chosen == "ollama" else None,
+            **config.body,
+        }
+        return json_call(self._url, {name: value for name, value in body.items() if value is not None})
+
+
+def expanding_of(
+    config: ExpansionLike,
+    *,
+    expander: Expander | None = None,
+    secrets: Secrets | None = None,
+    environment: Mapping[str, str] | None = None,
+    outside: IO | None = None,
+) -> Expanding | None:
+    """Return what expands queries as a configuration says; None for provider ``none`` without an expander.
+
+    Args:
+        expander: asked instead of the model that the configuration names; its times and sizes count all the same.
+
+    Raises:
+        ProfileError: the configuration is invalid, or the model, the address or the key is missing.
+        QueryError: the expander is no function.
+    """
+    config = expansion_config(config)
+    options: dict[str, Any] = {"timeout_s": config.timeout_s, "most": config.most, "cache_size": config.cache_size}
+    if expander is not None:
+        return Expanding(expander, **options)
+    if config.chosen == "none":
+        return None
+    made = ChatExpander.of(config, secrets=secrets, environment=environment, outside=outside)
+    return Expanding(made, close=made.close, **options)
+
+
+def chat_url(base_url: str) -> str:
+    """Return the address of the chat completions below a base address.
+
+    Appends ``/v1/chat/completions``, or only ``/chat/completions`` to an address that ends in a version or in
+    ``/openai``, or nothing to one that ends in ``/chat/completions``.
+    """
+    base = base_url.rstrip("/")
+    if base.endswith("/chat/completions"):
+        return base
+    versioned = re.search(r"/(v\d+(beta\d*)?|openai)$", base)
+    return f"{base}/chat/completions" if versioned else f"{base}/v1/chat/completions"
+
+
+def read_reply(answer: Answer) -> str:
+    """Return the text that a model wrote.
+
+    Raises:
+        Garbled: the answer is no chat completion, or one without a text.
+    """
+    body = parsed(answer)
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        fault = body.get("error") if isinstance(body, Mapping) else None
+        said = shortened(said_of(fault.get("message") if isinstance(fault, Mapping) else fault))
+        raise Garbled(f"an error with status 200: {said}" if said else "JSON that is no chat completion")
+    message = choices[0].get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    if not isinstance(content, str) or not content.strip():
+        ended = shortened(said_of(choices[0].get("finish_reason"))) or "unknown"
+        raise Garbled(f"no text (finish_reason {ended}); a model that thinks first may need more maxTokens")
+    return content
+
+
+def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
+    """Return the address of a provider's chat completions.
+
+    Raises:
+        ProfileError: it has none, or there is no model.
+    """
+    provider = config.chosen
+    if provider == "none":
+        raise ProfileError("expansion names no model: give model, and baseUrl for any server but OpenAI's")
+    if config.model is None:
+        raise ProfileError(f"expansion by {provider} has no default model: give model")
+    if config.base_url is None and provider == "openai-compatible":
+        raise ProfileError("expansion by openai-compatible has no default address: give baseUrl")
+    if config.base_url is not None:
+        return chat_url(config.base_url)
+    base = OPENROUTER_URL if provider == "openrouter" else env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
+    if provider == "ollama":
+        base = ollama_url(env.get("OLLAMA_HOST", "") or OLLAMA_URL)
+    # The same tests as for an address that was given.
+    return chat_url(expansion_config({"base_url": base}).base_url or base)
+
+
+def _keys(config: ExpansionConfig, secrets: Secrets) -> list[SecretStr]:
+    """Return the key, if there is one.
+
+    Raises:
+        ProfileError: there is none where one is needed, or it is malformed.
+    """
+    if config.api_key is not None:
+        return [config.api_key]
+    name = config.api_key_env or KEY_VARIABLES.get(config.chosen)
+    if name is None:
+        return []
+    try:
+        found = secrets(name)
+    except Exception as fault:  # noqa: BLE001 - foreign code, whose error may hold the key
+        raise ProfileError(f"the key {shown(name)} cannot be had: {type(fault).__name__}") from None
+    if found is None or (isinstance(found, str) and not found.strip()):
+        raise ProfileError(f"no API key for {config.chosen}: set {shown(name).strip(chr(39))}, or give apiKey")
+    try:
+        key = expansion_config({"api_key": found}).api_key
+    except ProfileError as fault:
+        raise ProfileError(f"{shown(name)}: {fault}") from None
+    return [] if key is None else [key]
