@@ -20,6 +20,7 @@ from septet.embedding.providers.embedders import Fields
 from septet.entry import FIELDS
 from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
 from septet.files.watching import FolderWatcher
+from septet.retrieval.chat import ChatFields
 
 #: Everything that the package and its two rooms for callers name.
 PUBLIC = {
@@ -33,6 +34,7 @@ LEFT_OUT = {
     "AsyncFederation": "as AsyncVault",
     "Embedder": "a protocol",
     "Reranker": "a protocol",
+    "Expander": "a protocol",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
     "LocalEmbedder.is_long": "as embed",
@@ -70,6 +72,8 @@ NAMED = {
     **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
     "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
     "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
+    "ExpansionConfig": sorted(septet.ExpansionConfig.model_fields),
+    "ChatExpander": sorted(ChatFields.__annotations__),
     "TfidfVectorizer.set_params": ["norm", "unknown"],
 }
 
@@ -301,6 +305,7 @@ BESIDE = {
     "OpenAICompatibleEmbedder": ["model", "base_url"],
     "OllamaEmbedder": ["model"],
     **{f"{name}Embedder": ["environment"] for name in ("OpenAI", "Voyage", "Gemini")},
+    "ChatExpander": ["model", "environment"],
     "EmbeddingConfig": ["provider"],
     "Vault.weights": [],
     "evaluate": ["qrels"],

@@ -158,6 +158,9 @@ if TYPE_CHECKING:
         Smoothing as Smoothing,
     )
     from septet.matches import Match as Match
+    from septet.retrieval.chat import ChatExpander as ChatExpander
+    from septet.retrieval.expansion import Expander as Expander
+    from septet.retrieval.expansion_config import ExpansionConfig as ExpansionConfig
     from septet.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
@@ -234,6 +237,9 @@ else:
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
         "matches": "Match",
         "results": "Hit Reranker Results TierReport",
+        "retrieval.chat": "ChatExpander",
+        "retrieval.expansion": "Expander",
+        "retrieval.expansion_config": "ExpansionConfig",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",
         "spaces": "Space",

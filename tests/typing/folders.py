@@ -7,8 +7,11 @@ from pathlib import Path
 
 import septet
 from septet import (
+    ChatExpander,
     Chunk,
     Chunking,
+    Expander,
+    ExpansionConfig,
     PendingFile,
     Redacted,
     RedactionRule,
@@ -78,10 +81,21 @@ def clean(folder: Path) -> None:
         assert report.complete and not left and report.redacted == {"env_assignment": 1}
 
 
+def reword() -> None:
+    config = ExpansionConfig(model="qwen3:4b", provider="ollama", most=2, body={"seed": 1})
+    chat: Expander = ChatExpander.of(config, secrets=lambda name: None)
+    other = ChatExpander("m", base_url="http://127.0.0.1:9/v1", api_key="k", timeout_s=1)
+    plain: Expander = lambda query: [query.upper()]  # noqa: E731
+    model: str = other.model
+    other.close()
+    assert callable(chat) and callable(plain) and model == "m" and config.timeout_s == 3
+
+
 def main(folder: Path) -> None:
     cut()
     flush()
     hide()
+    reword()
     folders(folder)
     clean(folder)
     print(septet.__version__)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import SecretStr
 
@@ -16,6 +16,7 @@ from septet.embedding.transport.client import IO, Client
 from septet.embedding.transport.exchange import exchange
 from septet.embedding.transport.faults import Garbled, parsed, said_of, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
+from septet.retrieval.environment import Resolver
 from septet.retrieval.expansion import Expander, Expanding
 from septet.retrieval.expansion_config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.phrasings import phrasings_in
@@ -23,10 +24,7 @@ from septet.retrieval.phrasings import phrasings_in
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["ChatExpander", "ChatFields", "Secrets", "chat_url", "expanding_of", "read_reply"]
-
-#: Returns the key of a name, such as ``OPENAI_API_KEY``; None if there is none.
-Secrets: TypeAlias = Callable[[str], "str | None"]
+__all__ = ["ChatExpander", "ChatFields", "chat_url", "expanding_of", "read_reply"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
@@ -83,7 +81,7 @@ class ChatExpander:
         self,
         model: str | None = None,
         *,
-        secrets: Secrets | None = None,
+        secrets: Resolver | None = None,
         environment: Mapping[str, str] | None = None,
         outside: IO | None = None,
         **fields: Unpack[ChatFields],
@@ -100,7 +98,7 @@ class ChatExpander:
         cls,
         config: ExpansionConfig,
         *,
-        secrets: Secrets | None = None,
+        secrets: Resolver | None = None,
         environment: Mapping[str, str] | None = None,
         outside: IO | None = None,
     ) -> ChatExpander:
@@ -118,7 +116,7 @@ class ChatExpander:
         return made
 
     def _prepare(
-        self, config: ExpansionConfig, secrets: Secrets | None, environment: Mapping[str, str] | None, io: IO | None
+        self, config: ExpansionConfig, secrets: Resolver | None, environment: Mapping[str, str] | None, io: IO | None
     ) -> None:
         env = os.environ if environment is None else environment
         self._config = config
@@ -184,7 +182,7 @@ def expanding_of(
     config: ExpansionLike,
     *,
     expander: Expander | None = None,
-    secrets: Secrets | None = None,
+    secrets: Resolver | None = None,
     environment: Mapping[str, str] | None = None,
     outside: IO | None = None,
 ) -> Expanding | None:
@@ -265,7 +263,7 @@ def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
     return chat_url(expansion_config({"base_url": base}).base_url or base)
 
 
-def _keys(config: ExpansionConfig, secrets: Secrets) -> list[SecretStr]:
+def _keys(config: ExpansionConfig, secrets: Resolver) -> list[SecretStr]:
     """Return the key, if there is one.
 
     Raises:
