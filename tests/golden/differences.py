@@ -185,13 +185,6 @@ CHOICES: Mapping[str, str] = {
     "anywhere in it, so that notgithub.com counts as GitHub.",
     "credits-as-the-provider-counts": "A Tavily search of the depth advanced takes two credits, as Tavily counts it; "
     "the recorded system counts one for each call.",
-    "whole-words-of-lists": "A word of a list counts as a whole word, also in the plural; the recorded planner "
-    "looks for it anywhere, so that a profile is a file and a showcase asks how.",
-    "the-web-is-off": "Plans leave the web out until a policy allows it; the recorded ones send plain questions out.",
-    "backends-follow-the-mode": "A plan prefers the backends that its mode uses; the recorded lists keep to the "
-    "intent, whatever mode is asked for.",
-    "letters-make-tokens": "Tokens of queries have letters of every script, without the full stop behind them; the "
-    "recorded ones end at every letter beyond ASCII, so that Über becomes ber.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

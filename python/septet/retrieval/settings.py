@@ -19,9 +19,11 @@ from septet.profiles import resolve
 from septet.ranking.profile import Profile
 
 __all__ = [
+    "BASE_PROFILE",
     "DEFAULT_SOURCES",
     "EmbeddingsSettings",
     "FtsWeights",
+    "Further",
     "ListWeights",
     "PresentSettings",
     "RecallSettings",
@@ -31,12 +33,18 @@ __all__ = [
     "settings_of",
 ]
 
+#: What sources are searched with, beside the weights that are configured.
+BASE_PROFILE = "septet"
+
 MOST_SOURCES, MOST_KINDS, MOST_CHARS = 64, 1_000, 100_000
 #: Weights are at most so large: no sum of them loses anything.
 MOST_WEIGHT = 1e9
 #: The model that the documented system names, and the length of its vectors.
 VOYAGE_MODEL, VOYAGE_DIMENSIONS = "voyage-code-3", 1024
 
+#: Further lists of a source's entries that hold the words: the newest first, those of the session which asks, those of
+#: even ages first.
+Further: TypeAlias = Literal["recent", "session", "quality"]
 #: What a source holds: ``knowledge`` that stays, ``session`` material that belongs to one (summaries, messages), or
 #: ``other``, which is asked unless a scope names less.
 Role: TypeAlias = Literal["knowledge", "session", "other"]
@@ -156,6 +164,7 @@ class SourceSettings(_Block):
         weight: what its lists count beside those of other sources.
         role: what it holds.
         scoped: fields that must equal a value of the scope, by its name: ``{"session": "attrs.session"}``.
+        further: of which further lists its entries are.
         shared: a field of entries that every project sees: entries without a project, and those where it is true.
         confidence_above: leave out entries whose ``attrs.confidence`` is a number of at most this; None for none.
     """
@@ -168,6 +177,7 @@ class SourceSettings(_Block):
     weight: Weight = 1.0
     role: Role = "knowledge"
     scoped: dict[str, str] = {}
+    further: Annotated[tuple[Further, ...], BeforeValidator(_several)] = ()
     shared: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     confidence_above: Annotated[float, Field(ge=-1, le=1)] | None = 0.2
 
@@ -185,12 +195,14 @@ DEFAULT_SOURCES = (
         kinds=("distillation", "memory"),
         role="session",
         scoped={"project": "attrs.project", "session": "attrs.session"},
+        further=("recent", "session", "quality"),
     ),
     SourceSettings(
         name="messages",
         kinds=("message",),
         role="session",
         scoped={"project": "attrs.project", "session": "attrs.session"},
+        further=("recent", "session"),
     ),
 )
 
@@ -248,7 +260,7 @@ class RecallSettings(_Block):
         """How many entries a list of a source has at most."""
         return int(self.recall_limit)
 
-    def profile(self, base: str = "recall") -> Profile:
+    def profile(self, base: str = BASE_PROFILE) -> Profile:
         """Return the profile that sources are searched with: a built-in one with the weights of this configuration.
 
         Raises:

@@ -1,0 +1,197 @@
+"""Sources: kinds of entries of a vault, or a whole vault, as a corpus with its own filter, limit and weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import listed, real, shown, utf8, whole
+from septet.entry import Entry
+from septet.errors import QueryError, TierError
+from septet.profiles import ProfileLike, resolve
+from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
+from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.knowledge import Knowledge, items_of, store_of
+from septet.retrieval.recalling import TEXT, VECTOR, within_of
+from septet.retrieval.settings import BASE_PROFILE
+
+if TYPE_CHECKING:
+    from septet.retrieval.settings import RecallSettings, Role
+
+__all__ = ["VaultCorpus", "corpora_of"]
+
+MOST_WEIGHT, MOST_NAME = 1e9, 256
+
+
+class VaultCorpus:
+    """Kinds of entries of a vault, or all of them, as a corpus: one list by words, and one by vectors.
+
+    Every filter holds for both lists, before anything is ranked: nothing comes in by its vector alone.
+    """
+
+    #: It waits for no other machine but that of an embedder.
+    local = True
+
+    def __init__(
+        self,
+        name: str,
+        knowledge: Knowledge,
+        *,
+        kinds: str | Iterable[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        weight: float = 1.0,
+        profile: ProfileLike = BASE_PROFILE,
+        role: Role = "knowledge",
+        scoped: Mapping[str, str] | None = None,
+        shared: str | None = None,
+        confidence_above: float | None = None,
+    ) -> None:
+        """Describe a source.
+
+        Args:
+            name: what lists, hits and notes call it.
+            knowledge: the vault, or a federation.
+            kinds: one kind or several; None for all but memories.
+            where: a filter, as of `Vault.search`.
+            limit: at most so many in each list, 1 to 1,000; None for as many as are asked.
+            weight: what its lists count, 0 to 1e9.
+            profile: how words are matched and weighed.
+            role: what it holds; a scope may leave it out.
+            scoped: by names of a scope the fields that must equal its values, as ``{"session": "attrs.session"}``.
+                ``session`` narrows where the scope is within a session, every other name wherever it is given.
+            shared: a field of entries that are seen whatever ``project`` is: those without one, and those where this
+                field is true.
+            confidence_above: leave out entries whose ``attrs.confidence`` is a number of at most this. Who does not
+                know it has all confidence.
+
+        Raises:
+            QueryError: an argument is wrong.
+            ProfileError: there is no such profile.
+        """
+        self._name = utf8(name, "name", QueryError, MOST_NAME)
+        self._knowledge = knowledge
+        self._store = store_of(knowledge)
+        several = (kinds,) if isinstance(kinds, str) else kinds
+        self._kinds = (
+            None if several is None else tuple(listed(several, "kinds", QueryError, "a list of kinds", of=str))
+        )
+        if where is not None and not isinstance(where, Mapping):
+            raise QueryError(f"where is {shown(where)}: wanted a filter, as a dict")
+        self._limit = None if limit is None else whole(limit, "limit", QueryError, 1, MOST_ITEMS)
+        self._weight = real(weight, "weight", QueryError, 0, MOST_WEIGHT)
+        self._profile = resolve(profile)
+        if role not in ("knowledge", "session", "other"):
+            raise QueryError(f"role is {shown(role)}: wanted knowledge, session or other")
+        self._role = role
+        self._scoped, self._shared = dict(scoped or {}), shared
+        self._filters = [dict(where)] if where else []
+        if confidence_above is not None:
+            least = real(confidence_above, "confidence_above", QueryError)
+            self._filters.append({"$nor": [{"attrs.confidence": {"$lte": least}}]})
+
+    @property
+    def name(self) -> str:
+        """The name that lists, hits and notes carry."""
+        return self._name
+
+    def search(self, asked: Asked) -> Answered:
+        """Return its lists ``text`` and ``vector``, those that the mode asks for; none where the scope leaves it out.
+
+        Vectors are compared for the original phrasing alone, and not within a session.
+
+        Raises:
+            QueryError: the scope, or a filter, cannot be understood.
+            StoreError: the vault cannot be read.
+        """
+        within = within_of(asked.scope)
+        if self._is_left_out(within):
+            return Answered(())
+        if within == "session" and asked.mode == "hybrid":
+            asked = asked._replace(mode="full_text")
+        filters = [*self._filters, *self._narrowed(asked.scope, within)]
+        found = searched_legs(
+            self._knowledge,
+            asked,
+            tier=self._name,
+            limit=asked.limit if self._limit is None else min(self._limit, asked.limit),
+            kinds=self._kinds,
+            where={"$and": filters} if filters else None,
+            profile=self._profile,
+        )
+        lists = [
+            RankedList(name, self._name, items_of(self._store, hits), self._weight, asked.variant)
+            for name, hits in ((TEXT, found.text), (VECTOR, found.vector))
+            if hits is not None
+        ]
+        backends = [f"{self._name}_{one.name}" for one in lists]
+        return Answered(lists, backends, found.notes, confidence=found.confidence)
+
+    def get(self, entry_id: str) -> Entry | None:
+        """Return a whole entry by its id; None if there is none.
+
+        Raises:
+            StoreError: the vault cannot be read.
+        """
+        return self._knowledge.get(entry_id)
+
+    def _is_left_out(self, within: str) -> bool:
+        if within == "session":
+            return self._role != "session"
+        if within == "knowledge":
+            return self._role != "knowledge"
+        return within == "project" and self._role == "other"
+
+    def _narrowed(self, scope: Mapping[str, object], within: str) -> list[Mapping[str, Any]]:
+        filters: list[Mapping[str, Any]] = []
+        for name, field in self._scoped.items():
+            value = scope.get(name)
+            if value is None or (name == "session" and within != "session"):
+                continue
+            own: dict[str, Any] = {field: value}
+            if name == "project" and self._shared is not None:
+                nobody: dict[str, Any] = {field: {"$exists": False}}
+                own = {"$or": [own, nobody, {self._shared: {"$in": [True, 1]}}]}
+            filters.append(own)
+        return filters
+
+
+def corpora_of(
+    settings: RecallSettings, knowledge: Knowledge, vaults: Mapping[str, Knowledge] | None = None
+) -> list[VaultCorpus]:
+    """Return the sources of settings as corpora; those of weight 0 are left out.
+
+    Args:
+        settings: names the sources.
+        knowledge: the vault of those that name none.
+        vaults: the others, by name.
+
+    Raises:
+        TierError: a source names a vault that is not there.
+        QueryError: a source is not as it may be.
+    """
+    named = vaults or {}
+    profile = settings.profile()
+    corpora = []
+    for source in settings.sources:
+        if source.vault is not None and source.vault not in named:
+            known = ", ".join(map(shown, named)) or "none"
+            raise TierError(f"the source {shown(source.name)} is of the vault {shown(source.vault)}: known are {known}")
+        if not source.weight:
+            continue
+        corpora.append(
+            VaultCorpus(
+                source.name,
+                knowledge if source.vault is None else named[source.vault],
+                kinds=source.kinds,
+                where=source.where,
+                limit=source.limit or settings.limit,
+                weight=source.weight,
+                profile=profile,
+                role=source.role,
+                scoped=source.scoped,
+                shared=source.shared,
+                confidence_above=source.confidence_above,
+            )
+        )
+    return corpora
