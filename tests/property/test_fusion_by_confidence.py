@@ -1,0 +1,159 @@
+"""Laws of fusing by confidence, with a slow twin of the sum."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from retrieved import hit
+from septet.errors import QueryError
+from septet.retrieval.confident import by_confidence, confident
+from septet.retrieval.corpus import Item, RankedList
+from septet.retrieval.fusion import changed_hit, rrf
+
+steady = settings(derandomize=True, deadline=None, max_examples=150)
+
+keys = st.sampled_from("abcdefgh")
+shares = st.integers(0, 20).map(lambda tenths: tenths / 20)
+likely = st.dictionaries(keys, shares, max_size=8)
+several = st.lists(likely, max_size=5)
+names = st.sampled_from(["text", "vector"])
+corpora = st.sampled_from(["docs", "code", "guide"])
+
+
+def by_key(fused):
+    return {one.key: one.score for one in fused}
+
+
+def ranked(scores, name="text", corpus="docs", weight=1.0):
+    """A list in the order of the dict, whose hits have these confidences."""
+    items = [Item(key, changed_hit(hit(key), confidence=share)) for key, share in scores.items()]
+    return RankedList(name, corpus, items, weight)
+
+
+lists_of = st.lists(st.tuples(likely, names, corpora), max_size=5)
+
+
+@steady
+@given(several, st.data())
+def test_doubts_multiply_as_fractions_do(lists, data):
+    weights = data.draw(st.lists(st.integers(0, 3), min_size=len(lists), max_size=len(lists)))
+    doubt = {}
+    for scores, weight in zip(lists, weights):
+        for key, share in scores.items() if weight else ():
+            doubt[key] = doubt.get(key, Fraction(1)) * (1 - Fraction(share)) ** weight
+    found = confident(lists, weights)
+    assert by_key(found) == pytest.approx({key: float(1 - left) for key, left in doubt.items()}, abs=1e-9)
+    assert all(math.isclose(math.fsum(part for _, _, part in one.parts), one.score, abs_tol=1e-12) for one in found)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+@steady
+@given(likely)
+def test_what_one_list_alone_holds_keeps_its_probability(scores):
+    assert by_key(confident([scores])) == pytest.approx(scores, abs=1e-9)
+    assert by_key(confident([{}, scores, {}])) == by_key(confident([scores]))
+
+
+@steady
+@given(several, st.data(), shares)
+def test_more_confidence_never_lowers_a_score_or_a_place(lists, data, more):
+    at = [place for place, scores in enumerate(lists) if scores]
+    assume(at)
+    place = data.draw(st.sampled_from(at))
+    key = data.draw(st.sampled_from(sorted(lists[place])))
+    assume(more >= lists[place][key])
+    raised = [{**scores, key: more} if here == place else scores for here, scores in enumerate(lists)]
+    before, after = confident(lists), confident(raised)
+    assert by_key(after)[key] >= by_key(before)[key]
+    assert [one.key for one in after].index(key) <= [one.key for one in before].index(key)
+
+
+@steady
+@given(several, st.data())
+def test_the_order_of_the_lists_decides_between_equal_scores_alone(lists, data):
+    order = data.draw(st.permutations(range(len(lists))))
+    assert by_key(confident([lists[at] for at in order])) == by_key(confident(lists))
+
+
+@steady
+@given(lists_of)
+def test_each_kind_of_evidence_counts_once(drawn):
+    found = by_confidence([ranked(*one) for one in drawn])
+    assume(sum(bool(scores) for scores, _, _ in drawn) > 1)
+    assume(all(any(scores.values()) for scores, _, _ in drawn if scores))
+    highest = {}
+    for scores, name, _ in drawn:
+        for key, share in scores.items():
+            own = highest.setdefault(name, {})
+            own[key] = max(share, own.get(key, 0.0))
+    assert by_key(one.fused for one in found) == pytest.approx(by_key(confident(highest.values())), abs=1e-12)
+    assert [one.item.hit.score for one in found] == [one.fused.score for one in found]
+
+
+@steady
+@given(lists_of)
+def test_everything_that_was_found_is_there_once_with_the_lists_that_told_it(drawn):
+    lists = [ranked(*one) for one in drawn]
+    found = by_confidence(lists)
+    assert sorted(one.item.key for one in found) == sorted({key for scores, _, _ in drawn for key in scores})
+    for one in found:
+        assert math.isclose(math.fsum(part for _, _, part in one.fused.parts), one.fused.score, abs_tol=1e-12)
+        assert all(lists[place].items[rank].key == one.item.key for place, rank, _ in one.fused.parts)
+
+
+@steady
+@given(likely, names, st.lists(names, max_size=3))
+def test_a_lone_list_keeps_its_order_whatever_its_confidences(scores, name, empty):
+    lists = [*(ranked({}, other) for other in empty), ranked(scores, name)]
+    assert [one.item.key for one in by_confidence(lists)] == list(scores)
+
+
+@steady
+@given(st.lists(st.lists(keys, unique=True, max_size=6), max_size=4))
+def test_lists_that_tell_no_confidence_are_fused_by_rank(lists):
+    silent = [ranked(dict.fromkeys(one, 0.0)) for one in lists]
+    assert [(one.item.key, one.fused.score) for one in by_confidence(silent)] == [
+        (one.key, one.score) for one in rrf([one for one in lists if one], k=10)
+    ]
+
+
+@steady
+@given(likely, likely, st.lists(keys, unique=True, min_size=1, max_size=6))
+def test_beside_lists_that_tell_none_the_order_by_confidence_counts_as_one_list(words, near, paths):
+    assume(any(words.values()) and any(near.values()))
+    told = [ranked(words, "text"), ranked(near, "vector")]
+    order = [one.item.key for one in by_confidence(told)]
+    found = by_confidence([*told, ranked(dict.fromkeys(paths, 0.0), "path", "repo")])
+    assert [(one.item.key, one.fused.score) for one in found] == [
+        (one.key, one.score) for one in rrf([order, paths], k=10)
+    ]
+
+
+def test_a_weight_is_how_often_the_evidence_counts():
+    twice = by_confidence([ranked({"a": 0.5}, "text", "docs", 2.0), ranked({"b": 0.6}, "text", "code")])
+    assert [(one.item.key, round(one.fused.score, 9)) for one in twice] == [("a", 0.75), ("b", 0.6)]
+    assert [one.item.key for one in by_confidence([ranked({"a": 0.5}, weight=0.0), ranked({"b": 0.1})])] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: confident([{"a": 1.5}]), "list 0 gives 'a' 1.5"),
+        (lambda: confident([{}, {"a": -0.1}]), "list 1 gives 'a' -0.1"),
+        (lambda: confident([{"a": math.inf}]), "list 0 gives 'a' inf"),
+        (lambda: confident([{"a": 0.5}], [1, 2]), "2 weights for 1 lists"),
+        (lambda: confident([{"a": 0.5}], [-1]), r"weights\[0\] is -1"),
+    ],
+)
+def test_what_is_no_probability_is_said(call, said):
+    with pytest.raises(QueryError, match=said):
+        call()
+
+
+def test_an_unknown_probability_is_as_if_it_had_not_been_found():
+    assert confident([{"a": math.nan, "b": 0.5}]) == confident([{"b": 0.5}])
