@@ -14,13 +14,13 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from septet.arguments import flag, shown, whole
 from septet.entry import CHARS_A_TOKEN, Entry
 from septet.errors import QueryError
 
-__all__ = ["Found", "prompt_of"]
+__all__ = ["Found", "Shown", "prompt_of", "sections_of", "text_of"]
 
 #: What each line of a passage begins with.
 MARK = "| "
@@ -99,6 +99,51 @@ def prompt_of(
         first = _shortened(1, hits[0], texts[0], key, bool(citations), room)
         return _joined([first] if first else [], len(passages) - bool(first), key, bool(citations))
     return _joined([passages[at] for at in kept], len(passages) - len(kept), key, bool(citations))
+
+
+class Shown(NamedTuple):
+    """A hit, and what is shown of it.
+
+    Attributes:
+        hit: tells where the text comes from.
+        text: as `text_of` gives it, or a part of that.
+        more: what else the line about it says.
+    """
+
+    hit: Found
+    text: str
+    more: Mapping[str, object] = {}
+
+
+def text_of(hit: Found) -> str:
+    """Return the text of a hit as a prompt shows it: without what cannot be seen, one way of ending lines."""
+    return "\n".join(_text(hit))
+
+
+def sections_of(
+    sections: Sequence[tuple[str, Sequence[Shown]]], *, head: str = "", citations: bool = True, boundary: object = None
+) -> str:
+    """Return passages under headings as text for a prompt, numbered over all of them, each in its boundary.
+
+    Args:
+        sections: headings, and the passages under each; those without any are left out.
+        head: a line before all of it.
+        citations: number the passages and ask for the numbers.
+        boundary: as for `Results.to_prompt`.
+
+    Raises:
+        QueryError: the boundary is wrong, or occurs in a text.
+    """
+    shown_ones = [one for _, passages in sections for one in passages]
+    lines = [one.text.splitlines() for one in shown_ones]
+    key = _key(boundary, [one.hit for one in shown_ones], lines)
+    parts, number = [f"{head}\n"] if head else [], 0
+    for heading, passages in sections:
+        parts += [f"\n{heading}:\n"] if passages else []
+        for one in passages:
+            parts.append(_passage(number + 1, one.hit, lines[number], key, citations, one.more))
+            number += 1
+    return _joined(parts, 0, key, citations)
 
 
 def _joined(passages: Sequence[str], left_out: int, key: str, citations: bool) -> str:
