@@ -25,6 +25,8 @@ from septet.threads import call_within
 if TYPE_CHECKING:
     import httpx
 
+    from septet.embedding.transport.network import Resolve
+
 __all__ = ["ATTEMPT_TIMEOUT_S", "IO", "Client"]
 
 Result = TypeVar("Result")
@@ -62,6 +64,7 @@ class Client:
         authorise: returns the headers that carry a key.
         io: clock, sleep, random numbers and transport; the real ones if None.
         attempt_timeout_s: how long one attempt may take.
+        resolve: says to which addresses connections may go; see `septet.embedding.transport.network`.
     """
 
     def __init__(
@@ -72,8 +75,10 @@ class Client:
         authorise: Callable[[str], Mapping[str, str]],
         io: IO | None = None,
         attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
+        resolve: Resolve | None = None,
     ) -> None:
         self._io = io or IO()
+        self._resolve = resolve
         self.context = CallContext(
             provider=provider,
             keys=KeyRing(keys, self._io.clock),
@@ -235,7 +240,7 @@ class Client:
         with self._lock.hold():
             if self._sync is None:
                 client = _with_proxies(lambda: httpx.Client(**self._options()))
-                keep_deadlines(client)
+                keep_deadlines(client, self._resolve)
                 mask_logs(self.context.keys.masker)
                 self._sync = client
             return self._sync

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias
 
 import httpcore
 import httpx
 
-__all__ = ["keep_deadlines", "until"]
+__all__ = ["Resolve", "keep_deadlines", "until"]
+
+#: Returns the addresses of a host and port, or raises to refuse it.
+Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
 
 #: A peer that takes byte by byte is looked at after so many.
 _WRITTEN_BYTES = 16_384
@@ -33,14 +36,20 @@ def until(ends_at: float) -> Iterator[None]:
         del _thread.ends_at
 
 
-def keep_deadlines(client: httpx.Client) -> None:
-    """Make the connections of a client keep to `until`, those through proxies too."""
+def keep_deadlines(client: httpx.Client, resolve: Resolve | None = None) -> None:
+    """Make the connections of a client keep to `until`, those through proxies too.
+
+    Args:
+        resolve: says to which addresses a connection without a proxy may go. They are those that it then goes to, so
+            that a name cannot mean one thing when it is looked at and another when it is used.
+    """
     # httpx has no public way to change the network below its transports.
     mounted: dict[Any, Any] = getattr(client, "_mounts", {})
-    for transport in (getattr(client, "_transport", None), *mounted.values()):
+    direct = getattr(client, "_transport", None)
+    for transport in (direct, *mounted.values()):
         pool = getattr(transport, "_pool", None)
         if isinstance(pool, httpcore.ConnectionPool):
-            pool._network_backend = _Backend(pool._network_backend)
+            pool._network_backend = _Backend(pool._network_backend, resolve if transport is direct else None)
 
 
 def _left(timeout: float | None, error: type[Exception]) -> float | None:
@@ -56,8 +65,9 @@ def _left(timeout: float | None, error: type[Exception]) -> float | None:
 class _Backend(httpcore.NetworkBackend):
     """Another backend, whose connections keep to deadlines."""
 
-    def __init__(self, inner: httpcore.NetworkBackend) -> None:
+    def __init__(self, inner: httpcore.NetworkBackend, resolve: Resolve | None) -> None:
         self._inner = inner
+        self._resolve = resolve
 
     def connect_tcp(
         self,
@@ -67,8 +77,13 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
+        places = (host,) if self._resolve is None else self._resolve(host, port)
+        for place in places[:-1]:
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                left = _left(timeout, httpcore.ConnectTimeout)
+                return _Stream(self._inner.connect_tcp(place, port, left, local_address, socket_options))
         left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(self._inner.connect_tcp(host, port, left, local_address, socket_options))
+        return _Stream(self._inner.connect_tcp(places[-1], port, left, local_address, socket_options))
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
