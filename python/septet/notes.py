@@ -43,11 +43,17 @@ Codes, with what each means:
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
 ``space_incomplete``        some entries have no vector of the model yet
 ``synchronised_folder``     a program synchronises the vault's folder; it is written without a log
+``tavily_budget_exhausted`` Tavily was not asked: its credits for this session are spent
+``tavily_budget_low``       few credits are left for Tavily
+``tavily_no_key``           Tavily is switched on and has no key
 ``text_refused``            the provider refuses this one text
 ``tier_failed``             a tier failed; the other tiers answered
 ``vault_replaced``          the file was deleted or replaced; what was open before answered
 ``vector_mismatch``         the query vector fits no vectors of the tier
 ``vectors_incomplete``      some entries have no vector yet; how near they are to the query was estimated
+``web_failed``              a search service of the web failed or rests; the next one was asked, if there is one
+``web_not_kept``            a hit of the web could not be stored in the vault
+``web_page_unread``         pages that a web search found were not read; what it shows of them stands for them
 ``words_relaxed``           no entry holds every word of the query, as the profile asks; those with some were searched
 ==========================  =========================================================================================
 """
@@ -101,11 +107,17 @@ NoteCode: TypeAlias = Literal[
     "sidecar_damaged",
     "space_incomplete",
     "synchronised_folder",
+    "tavily_budget_exhausted",
+    "tavily_budget_low",
+    "tavily_no_key",
     "text_refused",
     "tier_failed",
     "vault_replaced",
     "vector_mismatch",
     "vectors_incomplete",
+    "web_failed",
+    "web_not_kept",
+    "web_page_unread",
     "words_relaxed",
 ]
 
@@ -129,6 +141,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "tier_failed",
         "vault_replaced",
         "vector_mismatch",
+        "web_failed",
     }
 )
 

@@ -187,6 +187,12 @@ CHOICES: Mapping[str, str] = {
     "anywhere in it, so that notgithub.com counts as GitHub.",
     "credits-as-the-provider-counts": "A Tavily search of the depth advanced takes two credits, as Tavily counts it; "
     "the recorded system counts one for each call.",
+    "robots-are-kept-to": "Where pages are read, robots.txt is fetched and kept to unless it is switched off; the "
+    "recorded default is off, and the file is never fetched.",
+    "text-is-asked-of-pages": "The least share of text counts whether robots.txt does or not; the recorded check does "
+    "nothing while that is off, which is its default.",
+    "abstracts-are-results": "Of DuckDuckGo's answers the abstract and the topics in groups are results too; the "
+    "recorded system reads related topics alone, and takes groups for a failure.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -192,7 +192,7 @@ class Policy:
     tavily_fire_on_weak: bool = knob(False, "switch", "TAVILY_ON_WEAK", "ask Tavily when the evidence is weak")
     tavily_credit_budget_per_session: int = _count(50, "TAVILY_BUDGET", "so many credits a session", MAX_WHOLE, 0)
     scraper_timeout_ms: int = _count(5_000, "SCRAPER_TIMEOUT", "milliseconds to wait for a page", 600_000)
-    scraper_robots_txt_respect: bool = knob(False, "switch", "SCRAPER_ROBOTS_RESPECT", "keep to robots.txt of pages")
+    scraper_robots_txt_respect: bool = knob(True, "switch", "SCRAPER_ROBOTS_RESPECT", "keep to robots.txt of pages")
     scraper_min_text_density: float = _share(
         0.15, "SCRAPER_MIN_DENSITY", "a page with a smaller share of text is left out"
     )

@@ -1,0 +1,322 @@
+"""Back ends: SearXNG, DuckDuckGo's instant answers, Tavily, or a function of the application's own."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, TypeAlias
+from urllib.parse import unquote, urlencode, urlsplit
+
+from septet.arguments import shown
+from septet.files.redaction import encodable
+from septet.notes import Note
+from septet.retrieval.corpora.web.addresses import usable_url
+from septet.retrieval.corpora.web.calls import MAX_JSON_BYTES, USER_AGENT, NotSent, WebCalls, WebFault, json_of
+from septet.retrieval.corpora.web.courtesy import Courtesy
+from septet.retrieval.corpora.web.credits import LOW_CREDITS, CreditBudget, credits_of
+from septet.retrieval.corpora.web.results import WebResult, host_of
+from septet.threads import call_on_thread
+
+__all__ = ["DUCKDUCKGO_URL", "TAVILY_URL", "Backend", "DuckDuckGo", "OwnSearch", "SearXNG", "Tavily", "WebSearch"]
+__all__ += ["Sent"]
+
+DUCKDUCKGO_URL = "https://api.duckduckgo.com/"
+TAVILY_URL = "https://api.tavily.com/search"
+#: Tavily takes queries of so many characters; what is longer is no question for a search service.
+MOST_QUERY_CHARS = 400
+MOST_TITLE_CHARS, MOST_TEXT_CHARS = 500, 8_000
+#: So many topics of DuckDuckGo are looked at, those in groups too.
+MOST_TOPICS = 1_000
+#: A function that was left behind so often, and is still at it, is not called again.
+MOST_LATE = 4
+
+#: A function of the query and the number of results, which returns dicts with ``url`` and perhaps ``title``, ``text``
+#: (or ``content``, ``snippet``, ``description``), ``score`` and ``engine``, best first.
+WebSearch: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | WebResult]]"
+
+
+class Sent(NamedTuple):
+    """What a back end is asked.
+
+    Attributes:
+        ends_at: until when it may answer, in seconds of `time.monotonic`.
+        notes: where it says what the caller should know.
+    """
+
+    query: str
+    ends_at: float
+    notes: list[Note]
+
+    @property
+    def left_s(self) -> float:
+        """How many seconds are left."""
+        return max(0.0, self.ends_at - time.monotonic())
+
+
+class Backend(Protocol):
+    """A search service. Several threads may ask it at once."""
+
+    @property
+    def name(self) -> str:
+        """How lists, entries and notes call it."""
+
+    def ask(self, sent: Sent) -> Sequence[WebResult]:
+        """Return results as the service orders them.
+
+        Raises:
+            WebFault: it gives none.
+        """
+
+    def close(self) -> None:
+        """Close its connections."""
+
+
+class SearXNG:
+    """A SearXNG server: one that the application runs, or may use.
+
+    Args:
+        url: of the server, with or without ``/search``.
+        engines: what it asks; None for what it asks by itself.
+        language: of the results; None for that of the server.
+        limit: so many results are taken.
+    """
+
+    name = "searxng"
+
+    def __init__(
+        self, url: str, *, engines: str | None, language: str | None, limit: int, user_agent: str = USER_AGENT
+    ) -> None:
+        base = url.partition("#")[0].partition("?")[0].rstrip("/")
+        self._url = base if base.endswith("/search") else f"{base}/search"
+        self._fixed = {"format": "json", **({"engines": engines} if engines else {})}
+        self._fixed |= {"language": language} if language else {}
+        self._limit = limit
+        password = urlsplit(url).password
+        self._calls = WebCalls("SearXNG", secrets=[unquote(password)] if password else [], user_agent=user_agent)
+        self._courtesy = Courtesy(0.0)
+
+    def ask(self, sent: Sent) -> Sequence[WebResult]:
+        """Return results; see `Backend`."""
+        url = _with_query(self._url, {"q": sent.query, **self._fixed})
+        with self._courtesy.turn(self.name, sent.ends_at):
+            answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
+        if answer.status == 403:
+            raise WebFault("SearXNG answered 403", "add json to search.formats in its settings.yml")
+        found = json_of(self._calls, "SearXNG", answer)
+        results = found.get("results") if isinstance(found, Mapping) else None
+        if not isinstance(results, list):
+            raise WebFault("SearXNG sent JSON without results", "is searxng_url the address of a SearXNG server?")
+        return list(islice(_results(results, self.name), self._limit))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._calls.close()
+
+
+class DuckDuckGo:
+    """DuckDuckGo's instant answers: the abstract of a subject and what is related to it, in groups or not."""
+
+    name = "duckduckgo"
+
+    def __init__(self, *, limit: int, pause_s: float, url: str = DUCKDUCKGO_URL, user_agent: str = USER_AGENT) -> None:
+        self._url = url
+        self._limit = limit
+        self._calls = WebCalls("DuckDuckGo", user_agent=user_agent)
+        self._courtesy = Courtesy(pause_s)
+
+    def ask(self, sent: Sent) -> Sequence[WebResult]:
+        """Return results; see `Backend`."""
+        # Without this, a query such as "!w x" is answered with a redirect to another service.
+        asked = {"q": sent.query, "format": "json", "no_html": "1", "skip_disambig": "1", "no_redirect": "1"}
+        with self._courtesy.turn(self.name, sent.ends_at):
+            url = _with_query(self._url, asked)
+            answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
+        found = json_of(self._calls, "DuckDuckGo", answer)
+        if not isinstance(found, Mapping):
+            raise WebFault("DuckDuckGo sent JSON that is no answer of its")
+        return list(islice(_results(_topics(found), self.name), self._limit))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._calls.close()
+
+
+class Tavily:
+    """Tavily, which costs credits.
+
+    Args:
+        key: returns the key, or None if there is none; called when it is needed.
+        depth: of the search.
+        limit: so many results.
+        budget: what may be spent.
+    """
+
+    name = "tavily"
+
+    def __init__(
+        self,
+        key: Callable[[], str | None],
+        *,
+        depth: str,
+        limit: int,
+        budget: CreditBudget,
+        url: str = TAVILY_URL,
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        self._key = key
+        self._body = {"search_depth": depth, "max_results": limit}
+        self._price = credits_of(depth)
+        self._limit = limit
+        self._url = url
+        self._user_agent = user_agent
+        self._opened: tuple[str, WebCalls] | None = None
+        self.budget = budget
+
+    def ask(self, sent: Sent) -> Sequence[WebResult]:
+        """Return results; see `Backend`. What was sent is paid for, whatever comes of it."""
+        calls = self._authorised()
+        left = self.budget.spend(self._price)
+        if left is None:
+            cause = f"Tavily was not asked: {self.budget.left} of its credits are left, a search costs {self._price}"
+            raise NotSent(Note("tavily_budget_exhausted", cause, _BUDGET))
+        if left <= LOW_CREDITS:
+            sent.notes.append(Note("tavily_budget_low", f"{left} credits are left for Tavily", _BUDGET))
+        body = json.dumps({"query": sent.query, **self._body}).encode()
+        headers = {**_JSON, "content-type": "application/json"}
+        answer = calls.send(
+            "POST", self._url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=headers, body=body
+        )
+        found = json_of(calls, "Tavily", answer)
+        results = found.get("results") if isinstance(found, Mapping) else None
+        if not isinstance(results, list):
+            raise WebFault("Tavily sent JSON without results")
+        return list(islice(_results(results, self.name), self._limit))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            self._opened[1].close()
+
+    def _authorised(self) -> WebCalls:
+        from septet.embedding.transport.calls import bearer
+
+        try:
+            text = (self._key() or "").strip()
+            fault = "it has no key" if not text else ""
+        except Exception as error:  # noqa: BLE001 - foreign code, whose message may hold the key
+            text, fault = "", f"what gives its key raised {type(error).__name__}"
+        if not fault and (not text.isascii() or not text.isprintable() or " " in text):
+            fault = "its key has characters that no header can hold"
+        if fault:
+            raise NotSent(Note("tavily_no_key", f"Tavily was not asked: {fault}", "set TAVILY_API_KEY"))
+        if self._opened is None or self._opened[0] != text:
+            self._opened = text, WebCalls("Tavily", secrets=[text], authorise=bearer, user_agent=self._user_agent)
+        return self._opened[1]
+
+
+class OwnSearch:
+    """A function of the application's own, asked on a thread.
+
+    Args:
+        search: see `WebSearch`.
+        limit: how many results it is asked for, and are taken.
+    """
+
+    name = "web"
+
+    def __init__(self, search: WebSearch, *, limit: int) -> None:
+        self._search = search
+        self._limit = limit
+        #: Calls that were not waited for any more.
+        self._late: list[Future[list[Any]]] = []
+
+    def ask(self, sent: Sent) -> Sequence[WebResult]:
+        """Return results; see `Backend`."""
+        query, limit = sent.query, self._limit
+        left_s = sent.left_s
+        self._late = [one for one in self._late if not one.done()]
+        if len(self._late) >= MOST_LATE:
+            raise WebFault("the web search still works on earlier questions", asked=False)
+        try:
+            future = call_on_thread(lambda: list(islice(self._search(query, limit), limit)), "septet-web")
+            if not wait([future], left_s).done:
+                self._late.append(future)
+                raise WebFault(f"the web search gave no answer within {left_s:.3g} s")
+            found = future.result()
+        except WebFault:
+            raise
+        except Exception as fault:  # noqa: BLE001 - foreign code
+            # Without its words, which may hold a key.
+            raise WebFault(f"the web search raised {type(fault).__name__}") from None
+        bad = next((one for one in found if not isinstance(one, (Mapping, WebResult))), None)
+        if bad is not None:
+            raise WebFault(f"the web search gave {shown(bad)}: wanted dicts with url, title and text")
+        return list(_results(found, self.name))
+
+    def close(self) -> None:
+        """Do nothing: it has no connections."""
+
+
+_BUDGET = "tavily_credit_budget_per_session is what a session may spend"
+_JSON = {"accept": "application/json"}
+
+
+def _with_query(url: str, values: Mapping[str, str]) -> str:
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(values, errors='replace')}"
+
+
+def _results(given: Iterable[Any], backend: str) -> Iterator[WebResult]:
+    """Yield what is a result among what a service gave; what has no address of a page is passed over."""
+    for one in given:
+        fields = one._asdict() if isinstance(one, WebResult) else one
+        if not isinstance(fields, Mapping):
+            continue
+        url = usable_url(fields.get("url"))
+        if url is None:
+            continue
+        text = next((found for name in _TEXTS if (found := _text(fields.get(name), MOST_TEXT_CHARS))), "")
+        title = _text(fields.get("title"), MOST_TITLE_CHARS) or host_of(url)
+        engine = _text(fields.get("engine"), 100) or backend
+        yield WebResult(url, title, text, engine, _score(fields.get("score")))
+
+
+_TEXTS = ("text", "content", "snippet", "description")
+
+
+def _text(value: object, most: int) -> str:
+    return " ".join(encodable(value[: 4 * most]).replace("\0", " ").split())[:most] if isinstance(value, str) else ""
+
+
+def _score(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def _topics(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the abstract, the results and the topics of an answer of DuckDuckGo, those in groups where the group is."""
+    if answer.get("AbstractURL") and answer.get("AbstractText"):
+        text, title = answer["AbstractText"], answer.get("Heading")
+        yield {"url": answer["AbstractURL"], "title": title, "text": text, "engine": answer.get("AbstractSource")}
+    listed = [answer.get(name) for name in ("Results", "RelatedTopics")]
+    waiting = [one for group in listed if isinstance(group, list) for one in group[:MOST_TOPICS]][::-1]
+    for _ in range(MOST_TOPICS):
+        if not waiting:
+            return
+        topic = waiting.pop()
+        if not isinstance(topic, Mapping):
+            continue
+        inner = topic.get("Topics")
+        if isinstance(inner, list):
+            waiting += inner[:MOST_TOPICS][::-1]
+        elif isinstance(text := topic.get("Text"), str):
+            # "Title - what it is".
+            yield {"url": topic.get("FirstURL"), "title": text.partition(" - ")[0], "text": text}

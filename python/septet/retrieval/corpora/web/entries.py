@@ -1,0 +1,76 @@
+"""Entries made of web results: kind ``web``, untrusted, their address as the source, masked, and valid for a while."""
+
+from __future__ import annotations
+
+import hashlib
+from urllib.parse import urlsplit
+
+from septet.drafts import draft
+from septet.entry import Entry
+from septet.errors import EntryError
+from septet.files.redaction import Redactor
+from septet.retrieval.corpora.web.pages import WebPage
+from septet.retrieval.corpora.web.results import WebResult, canonical_key, host_of
+
+__all__ = ["KIND", "TAVILY", "entry_id", "entry_of"]
+
+KIND = "web"
+TAVILY = "tavily"
+DAY_S = 86_400.0
+
+
+def entry_id(url: str) -> str:
+    """Return the id of a page: the same for all addresses with one canonical key."""
+    key = canonical_key(url).encode("utf-8", "replace")
+    return f"web-{hashlib.blake2b(key, digest_size=12).hexdigest()}"
+
+
+def entry_of(
+    result: WebResult, page: WebPage | None, *, backend: str, now: float, keep_days: float, redactor: Redactor | None
+) -> Entry | None:
+    """Return a result as an entry; None if it cannot be one.
+
+    Its description is the text of the page, if that was read, and the context then what the service showed of it.
+
+    Args:
+        backend: which search service gave it.
+        now: epoch seconds.
+        keep_days: it is valid for so long.
+        redactor: masks secrets in what is kept; None for nothing.
+    """
+
+    def masked(text: str) -> str:
+        return text if redactor is None else redactor.redact(text).text
+
+    url = masked(_without_name(result.url))
+    uri = f"tavily:{url}" if backend == TAVILY else f"web-ingest:{masked(result.engine)}:{url}"
+    attrs: dict[str, object] = {"url": url, "uri": uri, "engine": masked(result.engine), "backend": backend}
+    attrs |= {"host": host_of(result.url), "retrieved_at": now, "page": page is not None}
+    if result.score is not None:
+        attrs["score"] = result.score
+    title = (page.title if page is not None else "") or result.title
+    fields = {
+        "id": entry_id(result.url),
+        "kind": KIND,
+        "type": KIND,
+        "domain": KIND,
+        "title": masked(title),
+        "description": masked(result.text if page is None else page.text),
+        "context": "" if page is None else masked(result.text),
+        "source": url,
+        "trust": "untrusted",
+        "attrs": attrs,
+        "created_at": now,
+        "updated_at": now,
+        "valid_until": now + keep_days * DAY_S,
+    }
+    try:
+        return draft(fields, now=now).entry
+    except EntryError:
+        return None
+
+
+def _without_name(url: str) -> str:
+    """Return an address without a name and a password in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url

@@ -1,0 +1,179 @@
+"""The text of a page: what a reader sees of HTML, its title, and how much of the page is text."""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+import time
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+__all__ = ["PageText", "decoded", "text_of_html"]
+
+#: Elements whose content no reader sees.
+_UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "select"})
+#: Elements that end a line.
+_BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "br", "caption", "dd", "div", "dl", "dt", "figcaption", "figure"}
+    | {"footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre"}
+    | {"section", "summary", "table", "td", "th", "title", "tr", "ul"}
+)
+#: The parser is given so many characters at a time, and looks at the clock between them.
+_STEP_CHARS = 8_192
+#: The parser takes no more seconds for a page, whatever it is made of.
+_MOST_S = 1.0
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+_HEADER = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+#: Encodings of texts that browsers know; others of Python's are none of pages.
+_KNOWN = re.compile(
+    r"utf-?8|utf-?16(-?[lb]e)?|ascii|latin-1|iso8859-\d+|cp125\d|cp866|cp874|cp932|cp949|koi8-[ru]|mac-(roman|cyrillic)|"
+    r"shift_jis|euc_jp|iso2022_jp|euc_kr|gbk|gb2312|gb18030|big5|big5hkscs",
+    re.IGNORECASE,
+)
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+class PageText(NamedTuple):
+    """What a reader sees of a page.
+
+    Attributes:
+        title: of the page; empty if it has none.
+        text: a line for each block.
+        density: the share of the text among text and tags, 0 to 1; what nobody sees is neither.
+    """
+
+    title: str
+    text: str
+    density: float
+
+
+def decoded(content: bytes | bytearray, content_type: str) -> str:
+    """Return the text of a body: by its mark, its header or its meta element, where that fits, else as UTF-8 or 1252.
+
+    What cannot be decoded becomes U+FFFD; NUL is left out.
+    """
+    body = bytes(content)
+    marked = next((name for mark, name in _MARKS if body.startswith(mark)), None)
+    header, meta = _HEADER.search(content_type), _CHARSET.search(body[:2_048])
+    named = [marked, header and header[1], meta and meta[1].decode("ascii"), "utf-8"]
+    encodings = [found for name in named if name is not None and (found := _encoding(name)) is not None]
+    for encoding in encodings:
+        try:
+            return body.decode(encoding).replace("\0", "")
+        except (UnicodeError, ValueError):
+            continue
+    # A character that is broken somewhere does not make a page of UTF-8 one of another encoding.
+    text = body.decode(encodings[0], "replace")
+    if encodings[0].startswith("utf-8") and text.count("\ufffd") > len(text) // 100:
+        text = body.decode("cp1252", "replace")
+    return text.replace("\0", "")
+
+
+def text_of_html(html: str, most_chars: int, ends_at: float = math.inf) -> PageText:
+    """Return what a reader sees of a page.
+
+    Args:
+        most_chars: so many characters of text at most.
+        ends_at: what was not looked at by then, or within a second, is left out; in seconds of `time.monotonic`.
+    """
+    reader = _Reader(most_chars)
+    ends_at = min(ends_at, time.monotonic() + _MOST_S)
+    for start in range(0, len(html), _STEP_CHARS):
+        try:
+            reader.feed(html[start : start + _STEP_CHARS])
+        except (AssertionError, ValueError):
+            # The parser gives up on some declarations.
+            break
+        if reader.full or time.monotonic() > ends_at:
+            break
+    return reader.page()
+
+
+class _Reader(HTMLParser):
+    """Collects text and counts characters of text and of tags."""
+
+    def __init__(self, most_chars: int) -> None:
+        super().__init__(convert_charrefs=True)
+        self._most_chars = most_chars
+        self._pieces: list[str] = []
+        self._title: list[str] = []
+        self._hidden: list[str] = []
+        self._in_title = False
+        self._text_chars = self._tag_chars = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there is text enough."""
+        return self._text_chars >= self._most_chars
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Hide what nobody sees, and begin lines."""
+        if tag in _UNSEEN:
+            if len(self._hidden) < 1_000:
+                self._hidden.append(tag)
+            return
+        if self._hidden:
+            return
+        self._tag_chars += len(self.get_starttag_text() or "")
+        self._in_title = tag == "title"
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take an element without an end as one without content."""
+        if tag not in _UNSEEN:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End what was hidden, and lines."""
+        if tag in _UNSEEN:
+            # What is not closed ends with what holds it.
+            while tag in self._hidden and self._hidden.pop() != tag:
+                pass
+            return
+        if self._hidden:
+            # An element that nobody closed hides no more than its parent.
+            if tag in ("body", "html", "head"):
+                self._hidden.clear()
+            return
+        self._tag_chars += len(tag) + 3
+        if tag == "title":
+            self._in_title = False
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        """Keep text that is seen."""
+        if self._hidden:
+            return
+        if self._in_title:
+            self._title.append(data)
+            return
+        self._pieces.append(data)
+        self._text_chars += len("".join(data.split()))
+
+    def unknown_decl(self, data: str) -> None:
+        """Pass over declarations of another kind than HTML has."""
+
+    def page(self) -> PageText:
+        """Return what was collected."""
+        lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
+        text = "\n".join(line for line in lines if line)[: self._most_chars]
+        both = self._text_chars + self._tag_chars
+        density = self._text_chars / both if both else 0.0
+        return PageText(" ".join("".join(self._title).split())[:500], text, density)
+
+
+def _encoding(name: str) -> str | None:
+    """Return the encoding that pages mean by a name; None for one that none has."""
+    if name == "utf-8-sig":
+        return name
+    try:
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    if not _KNOWN.fullmatch(found):
+        return None
+    # Browsers take these for their larger relatives.
+    return {"ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "gb2312": "gbk"}.get(found, found)

@@ -1,0 +1,188 @@
+"""Pages: the text of what search results lead to, read politely and within bounds."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
+from urllib.request import getproxies
+
+from septet._core import Lock
+from septet.retrieval.corpora.web.addresses import public_addresses, split_page_url, usable_url
+from septet.retrieval.corpora.web.calls import USER_AGENT, WebCalls, WebFault, faulty
+from septet.retrieval.corpora.web.courtesy import Courtesy
+from septet.retrieval.corpora.web.html_text import PageText, decoded, text_of_html
+from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, robots_of
+from septet.storage.forks import renew_in_children
+
+if TYPE_CHECKING:
+    from septet.embedding.transport.calls import Answer
+
+__all__ = ["PageReader", "PageRules", "WebPage"]
+
+#: RFC 9309 asks for at least five redirects to be followed.
+MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+#: A robots.txt counts for a day; what could not be read is tried again after a minute.
+_ROBOTS_S, _CLOSED_S = 86_400.0, 60.0
+MOST_ROBOTS = 256
+_HTML = frozenset({"text/html", "application/xhtml+xml"})
+_PLAIN = frozenset({"text/plain", "text/markdown", "text/x-rst"})
+_HEADERS = {"accept": "text/html,application/xhtml+xml,text/plain;q=0.9,text/markdown;q=0.9"}
+
+
+class PageRules(NamedTuple):
+    """How pages are read.
+
+    Attributes:
+        timeout_s: for one page, with its redirects and its robots.txt.
+        max_bytes: a page with more is not read.
+        max_chars: so many characters of its text are kept.
+        min_density: a page of which less is text is not taken.
+        robots: robots.txt is fetched and kept to.
+        pause_s: how long a host is left alone after each answer.
+        allow_private: pages of private addresses are read too.
+        user_agent: how requests introduce themselves.
+    """
+
+    timeout_s: float = 5.0
+    max_bytes: int = 2 * 2**20
+    max_chars: int = 20_000
+    min_density: float = 0.15
+    robots: bool = True
+    pause_s: float = 0.5
+    allow_private: bool = False
+    user_agent: str = USER_AGENT
+
+
+class WebPage(NamedTuple):
+    """A page that was read.
+
+    Attributes:
+        url: where it was in the end, behind all redirects.
+    """
+
+    url: str
+    title: str
+    text: str
+
+
+class PageReader:
+    """Reads pages. Safe to share between threads; it keeps connections, and what hosts allow."""
+
+    def __init__(self, rules: PageRules) -> None:
+        self._rules = rules
+        resolve = None if rules.allow_private else public_addresses
+        self._calls = WebCalls("the page", user_agent=rules.user_agent, resolve=resolve)
+        self._courtesy = Courtesy(rules.pause_s)
+        self._robots: OrderedDict[str, tuple[float, Robots]] = OrderedDict()
+        self.after_fork()
+        renew_in_children(self)
+
+    def after_fork(self) -> None:
+        """Renew the lock."""
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._calls.close()
+
+    def read(self, url: str, timeout_s: float) -> WebPage:
+        """Return the text of a page.
+
+        Raises:
+            WebFault: it cannot or must not be read, or is no text.
+        """
+        rules = self._rules
+        ends_at = time.monotonic() + min(timeout_s, rules.timeout_s)
+        url, answer = self._followed(url, ends_at, rules.max_bytes, _HEADERS, keeps_robots=rules.robots)
+        if not 200 <= answer.status < 300:
+            raise faulty("the page", answer)
+        content_type = answer.headers.get("content-type", "")
+        kind = content_type.partition(";")[0].strip().lower()
+        if kind not in _HTML | _PLAIN and (kind or not answer.body.lstrip()[:1] == b"<"):
+            raise WebFault(f"the page is of the kind {kind[:80]!r}")
+        text = decoded(answer.body, content_type)
+        if kind in _PLAIN:
+            page = PageText("", text.strip()[: rules.max_chars], 1.0)
+        else:
+            page = text_of_html(text, rules.max_chars, ends_at)
+        if not page.text:
+            raise WebFault("the page has no text")
+        if page.density < rules.min_density:
+            raise WebFault(f"only {page.density:.2f} of the page is text: wanted {rules.min_density:g}")
+        return WebPage(url, page.title, page.text)
+
+    def _followed(
+        self, url: str, ends_at: float, max_bytes: int, headers: dict[str, str], *, keeps_robots: bool
+    ) -> tuple[str, Answer]:
+        """Return the answer that redirects lead to, and where it was."""
+        for _ in range(1 + MOST_REDIRECTS):
+            origin, host, path = split_page_url(url)
+            delay_s = 0.0
+            if keeps_robots:
+                robots = self._robots_of(origin, ends_at)
+                if not robots.allows(path):
+                    raise WebFault(f"robots.txt of {host} asks not to read it", asked=False)
+                delay_s = robots.delay_s
+            answer = self._answer(url, host, ends_at, max_bytes, headers, delay_s)
+            target = answer.headers.get("location", "")
+            if answer.status not in _REDIRECTS or not target:
+                return url, answer
+            url = usable_url(_joined(url, target)) or "about:blank"
+        raise WebFault(f"the page is behind more than {MOST_REDIRECTS} redirects")
+
+    def _answer(
+        self, url: str, host: str, ends_at: float, max_bytes: int, headers: dict[str, str], delay_s: float
+    ) -> Answer:
+        if not self._rules.allow_private and any(name in getproxies() for name in ("http", "https", "all")):
+            # A proxy would look the name up itself, and reach what is private to it.
+            public_addresses(host, 80)
+        with self._courtesy.turn(host, ends_at):
+            left_s = ends_at - time.monotonic()
+            if left_s <= 0:
+                raise WebFault("the time was over before the page was asked for", asked=False)
+            answer = self._calls.send("GET", url, timeout_s=left_s, max_bytes=max_bytes, headers=headers)
+        wait_s = faulty("the page", answer).wait_s if answer.status in (429, 503) else None
+        if wait_s or delay_s:
+            self._courtesy.leave_alone(host, max(wait_s or 0.0, delay_s))
+        return answer
+
+    def _robots_of(self, origin: str, ends_at: float) -> Robots:
+        with self._lock.hold():
+            until, known = self._robots.get(origin, (0.0, NOTHING))
+            if time.monotonic() < until:
+                self._robots.move_to_end(origin)
+                return known
+        keep_s = _ROBOTS_S
+        try:
+            _, answer = self._followed(
+                f"{origin}/robots.txt", ends_at, MAX_ROBOTS_BYTES, {"accept": "text/plain"}, keeps_robots=False
+            )
+            robots = _robots_in(answer, self._rules.user_agent)
+        except WebFault as fault:
+            if not fault.asked:
+                raise
+            robots = NOTHING
+        if robots.closed:
+            keep_s = _CLOSED_S
+        with self._lock.hold():
+            self._robots[origin] = time.monotonic() + keep_s, robots
+            if len(self._robots) > MOST_ROBOTS:
+                self._robots.popitem(last=False)
+        return robots
+
+
+def _robots_in(answer: Answer, agent: str) -> Robots:
+    """Return the rules of an answer: none where there is no file, nothing is allowed where the host cannot say."""
+    if 200 <= answer.status < 300:
+        return robots_of(answer.body.decode("utf-8", "replace"), agent)
+    return Robots() if 400 <= answer.status < 500 and answer.status != 429 else NOTHING
+
+
+def _joined(url: str, target: str) -> str:
+    try:
+        return urljoin(url, target.strip())
+    except ValueError:
+        return ""

@@ -1,0 +1,158 @@
+"""Hits of the web that a vault keeps: in the background, once each, masked, and never in the way of a retrieval."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from septet import Vault
+from septet.retrieval.corpora.web import WebCorpus, WebOptions
+from septet.retrieval.corpus import Answered, Asked
+from septet.retrieval.knowledge import Knowledge
+from septet.retrieval.policy import Policy
+
+SECRET = "ghp_0123456789abcdefghij0123456789abcdef"
+
+
+@pytest.fixture
+def vault() -> Iterator[Vault]:
+    with Vault(":memory:") as made:
+        yield made
+
+
+def found_of(*pages: tuple[str, str]) -> Any:
+    return lambda query, limit: [{"url": url, "title": f"About {url}", "text": text} for url, text in pages]
+
+
+def corpus_of(knowledge: Knowledge | None, web: Any, **knobs: Any) -> WebCorpus:
+    return WebCorpus(Policy(web_enabled=True, **knobs), knowledge, web=web, options=WebOptions(keep_days=7))
+
+
+def ask(corpus: WebCorpus, query: str = "doves") -> Answered:
+    found = corpus.search(Asked(query, 10))
+    assert corpus.flush()
+    return found
+
+
+def test_hits_are_kept_and_found_by_later_searches(vault: Vault) -> None:
+    corpus = corpus_of(vault, found_of(("https://a.example/1", "doves coo"), ("https://b.example/2", "doves fly")))
+    found = ask(corpus)
+    kept = vault.entries({"kind": "web"}).entries
+    assert {one.source for one in kept} == {"https://a.example/1", "https://b.example/2"}
+    assert {one.trust for one in kept} == {"untrusted"}
+    for item in found.lists[0].items:
+        assert item.hit.entry is not None
+        stored = vault.get(item.hit.id)
+        assert stored is not None and stored == corpus.get(item.hit.id)
+        assert (stored.title, stored.attrs, stored.valid_until) == (
+            item.hit.entry.title,
+            item.hit.entry.attrs,
+            item.hit.entry.valid_until,
+        )
+    (hit, other) = vault.search("doves coo")
+    assert (hit.source, hit.kind, hit.trust) == ("https://a.example/1", "web", "untrusted") and other.kind == "web"
+    assert len(vault.search("doves", where={"trust": {"$gte": "unverified"}})) == 0
+    # It is the same entry in the lists of the vault, so both are fused into one.
+    assert {item.key.rpartition(":")[2] for item in found.lists[0].items} == {hit.id, other.id}
+
+
+def test_hits_are_not_valid_for_ever(vault: Vault) -> None:
+    corpus = corpus_of(vault, found_of(("https://a.example/1", "doves coo")))
+    ask(corpus)
+    (entry,) = vault.entries({"kind": "web"}).entries
+    assert entry.valid_until == pytest.approx(entry.created_at + 7 * 86_400)
+
+
+def test_what_is_found_again_is_updated_and_not_doubled(vault: Vault) -> None:
+    ask(corpus_of(vault, found_of(("https://a.example/1?from=x", "doves coo"))))
+    ask(corpus_of(vault, found_of(("http://A.example/1/", "doves coo and fly"))))
+    (entry,) = vault.entries({"kind": "web"}).entries
+    assert (entry.description, entry.source) == ("doves coo and fly", "http://A.example/1/")
+    written = vault.stats().generation
+    ask(corpus_of(vault, found_of(("http://A.example/1/", "doves coo and fly"))))
+    # The same text of today is not written again.
+    assert vault.stats().generation == written
+
+
+def test_the_text_of_a_page_is_not_replaced_by_less(vault: Vault) -> None:
+    corpus = corpus_of(vault, found_of(("https://a.example/1", "doves coo")))
+    ask(corpus)
+    (entry,) = vault.entries({"kind": "web"}).entries
+    vault.update(entry.id, description="the whole page", attrs={**entry.attrs, "page": True})
+    ask(corpus_of(vault, found_of(("https://a.example/1", "doves fly"))))
+    (entry,) = vault.entries({"kind": "web"}).entries
+    assert (entry.description, entry.context, entry.attrs["page"]) == ("the whole page", "doves fly", True)
+
+
+def test_an_entry_of_another_kind_is_left_alone(vault: Vault) -> None:
+    corpus = corpus_of(vault, found_of(("https://a.example/1", "doves coo")))
+    (item,) = ask(corpus).lists[0].items
+    vault.update(item.hit.id, kind="note", description="mine")
+    ask(corpus_of(vault, found_of(("https://a.example/1", "doves fly"))))
+    (entry,) = vault.entries().entries
+    assert (entry.kind, entry.description) == ("note", "mine")
+
+
+def test_secrets_are_masked_before_anything_is_kept(vault: Vault) -> None:
+    url = f"https://user:hunter2-hunter2@a.example/1?token={SECRET}"
+    ask(corpus_of(vault, found_of((url, f"the token {SECRET} of doves"))))
+    (entry,) = vault.entries({"kind": "web"}).entries
+    said = str(entry.to_dict())
+    assert SECRET not in said and "hunter2" not in said and "doves" in entry.description
+
+
+def test_nothing_is_kept_when_the_policy_says_so(vault: Vault) -> None:
+    ask(corpus_of(vault, found_of(("https://a.example/1", "doves")), persist_web_hits=False))
+    assert vault.count() == 0
+
+
+class Failing:
+    """A vault that cannot be read or written."""
+
+    def get(self, id: str) -> None:
+        raise OSError("no room on the disk")
+
+
+def test_a_vault_that_fails_fails_no_retrieval() -> None:
+    corpus = corpus_of(Failing(), found_of(("https://a.example/1", "doves")))  # type: ignore[arg-type]
+    assert ask(corpus).notes == []
+    second = ask(corpus, "doves again")
+    assert [(note.code, "no room on the disk" in note.cause) for note in second.notes] == [("web_not_kept", True)]
+    assert len(second.lists[0].items) == 1
+
+
+def test_a_closed_vault_fails_no_retrieval() -> None:
+    vault = Vault(":memory:")
+    corpus = corpus_of(vault, found_of(("https://a.example/1", "doves")))
+    vault.close()
+    assert len(ask(corpus).lists[0].items) == 1
+    corpus.close()
+
+
+class Slow(Failing):
+    """A vault that takes its time."""
+
+    def __init__(self) -> None:
+        self.go_on, self.held = threading.Event(), []
+
+    def get(self, id: str) -> None:
+        self.go_on.wait(30)
+
+    def add_many(self, items: Any) -> list[str]:
+        self.held += [one.id for one in items]
+        return []
+
+
+def test_a_retrieval_does_not_wait_until_hits_are_kept() -> None:
+    slow = Slow()
+    corpus = corpus_of(slow, found_of(*[(f"https://a.example/{number}", "doves") for number in range(3)]))  # type: ignore[arg-type]
+    for number in range(5):
+        assert len(corpus.search(Asked(f"q{number}", 10)).lists[0].items) == 3
+    assert not corpus.flush(0)
+    slow.go_on.set()
+    assert corpus.flush()
+    # Each page once for what waited, however often it was found.
+    assert sorted({*slow.held}) == sorted(slow.held[-3:]) and len(slow.held) <= 4
