@@ -98,6 +98,9 @@ def test_an_unreadable_file_is_named(tmp_path):
 
 
 def test_weights_of_words_become_those_of_a_profile():
-    profile = settings_of({"ftsWeights": {"title": 9, "category": 0}}).profile("septet")
-    columns = profile.text.weights
+    settings = settings_of({"ftsWeights": {"title": 9, "category": 0}})
+    columns = settings.profile().text.weights
     assert (columns.title, columns.description, columns.context, columns.tags) == (9, 2, 2, 0)
+    alike = settings.profile("session").text.weights
+    assert (alike.title, alike.description, alike.context, alike.tags) == (1, 1, 1, 1)
+    assert settings.profile(base="seven-signals").name == "seven-signals"

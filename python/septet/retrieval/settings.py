@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -15,7 +16,7 @@ from septet.arguments import cut, exact, file_path, listed, printable, shown, ut
 from septet.documents import SUFFIXES, Unreadable, bounded, read_document
 from septet.embedding.config import EmbeddingConfig
 from septet.errors import ProfileError
-from septet.profiles import resolve
+from septet.profiles import ProfileLike, resolve
 from septet.ranking.profile import Profile
 
 __all__ = [
@@ -211,7 +212,7 @@ class RecallSettings(_Block):
     """How a recall searches, fuses and shows. Field names may be ``camelCase``, as documented, or ``snake_case``.
 
     Attributes:
-        fts_weights: what matches of titles, contents and categories count.
+        fts_weights: what matches of titles, contents and categories count in sources of knowledge.
         recall_limit: at most so many in each list of a source, 1 to 50; of a fraction the whole part counts.
         query_expansion: ask for other phrasings.
         vector_boost_weight: what lists of vectors count where the query has words enough, 1 to 5.
@@ -260,20 +261,28 @@ class RecallSettings(_Block):
         """How many entries a list of a source has at most."""
         return int(self.recall_limit)
 
-    def profile(self, base: str = BASE_PROFILE) -> Profile:
-        """Return the profile that sources are searched with: a built-in one with the weights of this configuration.
+    def profile(self, role: Role = "knowledge", base: ProfileLike = BASE_PROFILE) -> Profile:
+        """Return the profile that sources of a role are searched with.
+
+        The weights of this configuration count for knowledge, as documented; elsewhere all columns count alike.
+
+        Args:
+            role: what the sources hold.
+            base: the profile that the weights are put into.
 
         Raises:
             ProfileError: there is no such profile.
         """
-        weights = self.fts_weights
-        columns = {
-            "title": weights.title,
-            "description": weights.content,
-            "context": weights.content,
-            "tags": weights.category,
-        }
-        return resolve({"extends": base, "name": base, "text": {"weights": columns}})
+        weights = self.fts_weights if role == "knowledge" else FtsWeights(title=1, content=1, category=1)
+        chosen = resolve(base)
+        columns = replace(
+            chosen.text.weights,
+            title=weights.title,
+            description=weights.content,
+            context=weights.content,
+            tags=weights.category,
+        )
+        return replace(chosen, text=replace(chosen.text, weights=columns))
 
 
 SettingsLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | RecallSettings | None"

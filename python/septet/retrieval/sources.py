@@ -157,7 +157,11 @@ class VaultCorpus:
 
 
 def corpora_of(
-    settings: RecallSettings, knowledge: Knowledge, vaults: Mapping[str, Knowledge] | None = None
+    settings: RecallSettings,
+    knowledge: Knowledge,
+    vaults: Mapping[str, Knowledge] | None = None,
+    *,
+    profile: ProfileLike = BASE_PROFILE,
 ) -> list[VaultCorpus]:
     """Return the sources of settings as corpora; those of weight 0 are left out.
 
@@ -165,13 +169,14 @@ def corpora_of(
         settings: names the sources.
         knowledge: the vault of those that name none.
         vaults: the others, by name.
+        profile: how words are matched, but for the weights that the settings name.
 
     Raises:
+        ProfileError: there is no such profile.
         TierError: a source names a vault that is not there.
         QueryError: a source is not as it may be.
     """
     named = vaults or {}
-    profile = settings.profile()
     corpora = []
     for source in settings.sources:
         if source.vault is not None and source.vault not in named:
@@ -187,7 +192,7 @@ def corpora_of(
                 where=source.where,
                 limit=source.limit or settings.limit,
                 weight=source.weight,
-                profile=profile,
+                profile=settings.profile(source.role, profile),
                 role=source.role,
                 scoped=source.scoped,
                 shared=source.shared,
