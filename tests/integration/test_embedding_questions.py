@@ -135,6 +135,33 @@ def test_a_late_answer_does_not_hold_up_the_search_and_serves_the_next(tmp_path,
         assert embedder.sent("query") == ["apples", "stones"]
 
 
+def test_those_who_ask_the_same_question_side_by_side_wait_for_one_answer(embedder):
+    slow, found = Slow(), []
+    embedder.script.append(slow)
+    questions = QueryEmbedder(embedder, options=BY_HAND)
+    threads = [threading.Thread(target=lambda: found.append(questions.embed("apples"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert embedder.asked.wait(30)
+    slow.may_answer.set()
+    for thread in threads:
+        thread.join()
+    assert embedder.sent("query") == ["apples"]
+    assert len(found) == 8 and len({tuple(vector.scan) for vector in found}) == 1
+
+
+def test_a_call_that_was_left_behind_answers_nobody_else(embedder):
+    slow, again = Slow(), threading.Event()
+    embedder.script.extend([slow, lambda texts: again.set()])
+    questions = QueryEmbedder(embedder, options=EmbeddingOptions(automatic=False, query_timeout_s=0.05, rest_s=0))
+    assert questions.embed("apples").code == "embedding_unavailable"
+    # The call is still out; the next one does not wait for it.
+    questions.embed("apples")
+    assert again.wait(30)
+    assert embedder.sent("query") == ["apples", "apples"]
+    slow.may_answer.set()
+
+
 def joined(questions, text):
     """Ask, and wait for what goes on in the background."""
     answer = questions.embed(text)

@@ -64,6 +64,8 @@ class QueryEmbedder:
         self._on_change = on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._remembered: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
+        #: Queries that are being embedded: who asks for the same meanwhile waits for the same answer.
+        self._running: dict[tuple[str, Kind], Future[_Answer]] = {}
         self._fault: EmbeddingError | None = None
         self._backoff_s = 0.0
         self._retry_at = 0.0
@@ -95,6 +97,7 @@ class QueryEmbedder:
         """Renew the lock in a forked child, where the embedding threads do not exist."""
         self._lock = Lock()
         self._probing = False
+        self._running = {}
 
     def embed(self, text: str, kind: Kind = "query", within_s: float | None = None) -> QueryVector | Note:
         """Return the vector of a query, or a note that says why there is none.
@@ -137,6 +140,9 @@ class QueryEmbedder:
             if isinstance(error, EmbeddingError):
                 return _note(error)
             raise error
+        if future:
+            # Who asks again asks anew: this call may never end.
+            self._forget(text, kind, future)
         provider = self.embedder.provider
         if hurried:
             # It may still answer in its own time: that is no failure of the embedder's.
@@ -147,17 +153,48 @@ class QueryEmbedder:
         return _note(late)
 
     def _start(self, text: str, kind: Kind) -> Future[_Answer]:
-        """Embed on a thread: an embedder that ignores its timeout must not hold up the search."""
+        """Embed on a thread: an embedder that ignores its timeout must not hold up the search.
+
+        Sources of a retrieval search for the same query side by side: one request serves all of them.
+        """
+        asked: Future[_Answer] = Future()
+        with self._lock.hold():
+            vector = self._remembered.get((text, kind))
+            running = self._running.setdefault((text, kind), asked) if vector is None else asked
+        if vector is not None:
+            asked.set_result(_Answer(vector, None))
+        if vector is not None or running is not asked:
+            return running
         try:
             future = call_on_thread(lambda: self._answer(text, kind), "septet-query-embedding")
         except RuntimeError as fault:
             error = EmbeddingUnavailable(f"no thread to embed on: {fault}", provider=self.embedder.provider)
             self._failed(error)
-            future = Future()
-            future.set_exception(error)
+            self._ended(text, kind, asked, error)
+            return asked
+        except BaseException as fault:
+            # An interrupt: whoever waits for the same query is told.
+            self._ended(text, kind, asked, fault)
+            raise
         # Called after the result has been handed back: nobody waits for the cache.
-        future.add_done_callback(lambda done: self._store(text, kind, done))
-        return future
+        future.add_done_callback(lambda done: self._hand_over(text, kind, asked, done))
+        return asked
+
+    def _ended(self, text: str, kind: Kind, asked: Future[_Answer], answer: _Answer | BaseException) -> None:
+        self._forget(text, kind, asked)
+        if isinstance(answer, BaseException):
+            asked.set_exception(answer)
+        else:
+            asked.set_result(answer)
+
+    def _forget(self, text: str, kind: Kind, asked: Future[_Answer]) -> None:
+        with self._lock.hold():
+            if self._running.get((text, kind)) is asked:
+                del self._running[text, kind]
+
+    def _hand_over(self, text: str, kind: Kind, asked: Future[_Answer], done: Future[_Answer]) -> None:
+        self._ended(text, kind, asked, done.exception() or done.result())
+        self._store(text, kind, done)
 
     def _answer(self, text: str, kind: Kind) -> _Answer:
         try:
