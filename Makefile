@@ -49,9 +49,10 @@ bench: $(VENV)/.tools $(VENV)/.built $(VENV)/.peers  ## every figure beside othe
 	$(BIN)/python benches/run.py $(BENCH)
 	cargo bench
 
-eval: $(VENV)/.tools $(VENV)/.built  ## ranking quality on real documents, and on Cranfield if it is there
+eval: $(VENV)/.tools $(VENV)/.built  ## quality of ranking and fusion on real documents, and on Cranfield if it is there
 	$(BIN)/python benches/real_documents.py
 	$(BIN)/python benches/evaluate.py
+	$(BIN)/python benches/fusions.py
 
 # What must not change unnoticed: fusion, formulas, exact vectors, BM25 and array files.
 MUTATED := rust/fuse.rs rust/formula.rs rust/vectors/codes/*.rs rust/vectors/top_k.rs rust/fts/rank.rs \

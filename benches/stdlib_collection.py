@@ -16,6 +16,7 @@ import ast
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ class Question(NamedTuple):
         return frozenset(key.partition(":")[0] for key, grade in self.grades.items() if grade == 2)
 
 
+@cache
 def collection() -> dict[str, list[Entry]]:
     """Return the entries of each corpus, with ids that stay the same from one version of Python to the next."""
     made = collect()
