@@ -193,6 +193,14 @@ CHOICES: Mapping[str, str] = {
     "nothing while that is off, which is its default.",
     "abstracts-are-results": "Of DuckDuckGo's answers the abstract and the topics in groups are results too; the "
     "recorded system reads related topics alone, and takes groups for a failure.",
+    "whole-words-of-lists": "A word of a list counts as a whole word, also in the plural; the recorded planner "
+    "looks for it anywhere, so that a profile is a file and a showcase asks how.",
+    "the-web-is-off": "Plans leave the web out until a policy allows it; the recorded ones send plain questions out.",
+    "backends-follow-the-mode": "A plan prefers the backends that its mode uses; the recorded lists keep to the "
+    "intent, whatever mode is asked for.",
+    "letters-make-tokens": "Tokens of queries have letters of every script, without the full stop behind them; the "
+    "recorded ones end at every letter beyond ASCII, so that Über becomes ber.",
+    "vectors-are-a-tier": "A retrieval whose vectors alone found something rests on them; the recorded tier is none.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -1,0 +1,255 @@
+"""What an envelope is made of: the waves, the corpora asked in them, other phrasings; and how they are read back."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from septet.arguments import exact, shown, utf8
+from septet.errors import QueryError
+from septet.notes import Note
+
+__all__ = ["AskedCorpus", "AskedWave", "Spoken", "as_number", "as_texts", "read_field"]
+
+MOST_DEPTH, MOST_TEXT = 32, 1_000_000
+
+
+class AskedCorpus(NamedTuple):
+    """What one phrasing found in one corpus.
+
+    Attributes:
+        corpus: its name.
+        variant: which phrasing; 0 is the original.
+        state: ``answered``, ``late``, ``failed`` or ``resting``.
+        took_ms: milliseconds, of what is late those that it was waited for.
+        hits: how many different ones all lists have.
+        lists: how many places each list has, by its name.
+        backends: what was used.
+        step: which style of matching answered.
+        contradictions: how many hits contradict others.
+        confidence: how likely an answer is there.
+    """
+
+    corpus: str
+    variant: int = 0
+    state: str = "answered"
+    took_ms: float = 0.0
+    hits: int = 0
+    lists: Mapping[str, int] = {}
+    backends: tuple[str, ...] = ()
+    step: str | None = None
+    contradictions: int = 0
+    confidence: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return {**self._asdict(), "lists": dict(self.lists), "backends": list(self.backends)}
+
+
+class AskedWave(NamedTuple):
+    """One round of asking.
+
+    Attributes:
+        reason: ``query``, ``verification`` or ``follow_up``.
+        query: what was asked.
+        why: of a further wave, the reason.
+        kept: the hits come from it.
+        took_ms: milliseconds.
+        asked: by corpus and phrasing.
+    """
+
+    reason: str = "query"
+    query: str = ""
+    why: str = ""
+    kept: bool = True
+    took_ms: float = 0.0
+    asked: tuple[AskedCorpus, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return {**self._asdict(), "asked": [one.to_dict() for one in self.asked]}
+
+
+class Spoken(NamedTuple):
+    """The phrasings of a query.
+
+    Attributes:
+        variants: all of them, the original first.
+        took_ms: milliseconds that finding the others took.
+    """
+
+    variants: tuple[str, ...] = ()
+    took_ms: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready."""
+        return {"variants": list(self.variants), "took_ms": self.took_ms}
+
+
+def as_number(value: float | None) -> float | None:
+    """Return a number as JSON can have it: None for NaN and infinity."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def as_texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Return texts, each once, in order."""
+    return tuple(dict.fromkeys(values))
+
+
+def read_field(name: str, declared: str, value: Any) -> Any:
+    """Return the value of a field as its declaration has it.
+
+    Args:
+        name: for the error.
+        declared: the annotation: ``int``, ``str | None``, ``tuple[AskedWave, ...]``, …
+        value: what was given, or read from JSON.
+
+    Raises:
+        QueryError: it is something else.
+    """
+    value = exact(value)
+    wanted = declared.removesuffix(" | None")
+    if value is None and wanted != declared:
+        return None
+    reader = _known if declared == "float" else _READERS[wanted]
+    try:
+        return reader(value)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError):
+        raise QueryError(f"{name} of an envelope is {shown(value)}: wanted {_WANTED.get(wanted, wanted)}") from None
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or (number := operator.index(value)) < 0:
+        raise TypeError
+    return int(number)
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool):
+        raise TypeError
+    return as_number(float(value + 0.0))
+
+
+def _known(value: Any) -> float:
+    found = _float(value)
+    return 0.0 if found is None else found
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    return utf8(value, "a text", TypeError, MOST_TEXT)
+
+
+def _optional_text(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _all_texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(exact(one)) for one in _list(value))
+
+
+def _list(value: Any) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError
+    return value
+
+
+def _counts(value: Mapping[str, Any]) -> Mapping[str, int]:
+    return {_text(name): _whole(count) for name, count in value.items()}
+
+
+def _spoken(value: Any) -> Spoken:
+    one = value if isinstance(value, Spoken) else _made(Spoken, value)
+    return Spoken(_all_texts(one.variants), _known(one.took_ms))
+
+
+def _corpus(value: Any) -> AskedCorpus:
+    one = value if isinstance(value, AskedCorpus) else _made(AskedCorpus, value)
+    return AskedCorpus(
+        _text(one.corpus),
+        _whole(one.variant),
+        _text(one.state),
+        _known(one.took_ms),
+        _whole(one.hits),
+        _counts(one.lists),
+        _all_texts(one.backends),
+        _optional_text(one.step),
+        _whole(one.contradictions),
+        None if one.confidence is None else _float(one.confidence),
+    )
+
+
+def _wave(value: Any) -> AskedWave:
+    one = value if isinstance(value, AskedWave) else _made(AskedWave, value)
+    asked = tuple(_corpus(corpus) for corpus in _list(one.asked))
+    return AskedWave(_text(one.reason), _text(one.query), _text(one.why), _flag(one.kept), _known(one.took_ms), asked)
+
+
+def _made(kind: Any, value: Mapping[str, Any]) -> Any:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise TypeError
+    return kind(**{name: value[name] for name in kind._fields if name in value})
+
+
+def _note(value: Any) -> Note:
+    if isinstance(value, Note):
+        return value
+    # An envelope of a newer version may have newer codes.
+    code: Any = _text(value["code"])
+    return Note(code, *(_text(value.get(name, "")) for name in ("cause", "cure", "tier")))
+
+
+def _object(value: Any, depth: int = 0) -> Any:
+    """Return plain JSON: what is no number in it becomes None."""
+    if depth > MOST_DEPTH:
+        raise TypeError
+    value = exact(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return as_number(value)
+    if isinstance(value, Mapping):
+        return {_text(exact(name)): _object(inner, depth + 1) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_object(inner, depth + 1) for inner in value]
+    raise TypeError
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError
+    found: Mapping[str, Any] = _object(value)
+    return found
+
+
+_READERS: Mapping[str, Any] = {
+    "int": _whole,
+    "float": _float,
+    "bool": _flag,
+    "str": _text,
+    "tuple[str, ...]": _all_texts,
+    "Mapping[str, Any]": _mapping,
+    "Spoken": _spoken,
+    "tuple[AskedWave, ...]": lambda value: tuple(_wave(one) for one in _list(value)),
+    "tuple[Note, ...]": lambda value: tuple(_note(one) for one in _list(value)),
+}
+_WANTED = {
+    "int": "a whole number of at least 0",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "tuple[str, ...]": "a list of texts",
+    "Mapping[str, Any]": "an object",
+    "Spoken": "an object with variants",
+    "tuple[AskedWave, ...]": "a list of waves",
+    "tuple[Note, ...]": "a list of notes",
+}

@@ -1,0 +1,322 @@
+"""The envelope: the account of one retrieval as a JSON object, the same for every caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from septet.arguments import shown
+from septet.errors import QueryError
+from septet.notes import Note
+from septet.retrieval.accounts import AskedCorpus, AskedWave, Spoken, as_number, as_texts, read_field
+from septet.retrieval.evidence import BUCKETS, Evidence
+from septet.retrieval.plan import RetrievalPlan
+
+__all__ = ["AskedCorpus", "AskedWave", "Envelope", "Spoken", "envelope_of", "retrieval_tier"]
+
+#: The form of the object; it grows when fields are added.
+VERSION = 1
+_LEXICAL = ("_bm25", "_fts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Envelope:
+    """How one retrieval went: plan, numbers, backends, times and notes. Everything in it is JSON-ready.
+
+    It holds the query and its other phrasings; `without_query` leaves them out. Keys are never in it.
+
+    Attributes:
+        trigger: what asked: ``explicit_tool_query``, ``auto_chat_preamble``, ``verification_pass``, or a word of yours.
+        retrieval_tier: ``hybrid``, ``bm25``, ``lexical_fallback``, ``vector`` or ``none``.
+        memory_hit_count: hits of the memory, before the limit; the following likewise.
+        knowledge_hit_count: of the knowledge graph.
+        chunk_hit_count: of document chunks, the docs mirror and remote vectors.
+        repo_hit_count: of paths in a repository.
+        web_hit_count: of the web.
+        symbol_hit_count: of names in code.
+        other_hit_count: of corpora of your own.
+        rrf_fused_hit_count: how many different hits the fused order has.
+        returned_hit_count: how many were returned.
+        used_vector: vectors found something.
+        used_bm25: words found something.
+        used_lexical_fallback: only a fallback found something in some corpus.
+        contradiction_count: hits that contradict others.
+        top_score: the best score of the wave that counts, as documented.
+        confidence: how likely an answer is there, 0 to 1; None where nothing tells.
+        search_intent: the plan's.
+        selected_mode: the plan's.
+        backend_mix: what found something.
+        source_diversity: how many places have hits.
+        evidence_kind: ``documented`` or ``calibrated``.
+        evidence_quality: 0 to 1; None where it is unknown.
+        citation_coverage: 0 to 1.
+        verification_performed: whether a second wave was asked.
+        verification_reason: why.
+        verification_query: what it asked.
+        recommended_next_action: what to do about the evidence.
+        search_plan: `RetrievalPlan.to_dict`.
+        search_diagnostics: the documented details.
+        sqlite_journal_mode: of the vault; None where nobody said.
+        sqlite_fts5_reported: likewise.
+        sqlite_foreign_keys_on: likewise.
+        envelope_version: 1.
+        policy_version: of the policy.
+        profile: the profile's name.
+        query: as it was given; None if it was left out.
+        hops: how many times follow-up queries were asked.
+        expansion: other phrasings of the query; None without an expander.
+        waves: what was asked, and what came of it, with milliseconds.
+        notes: what could not be done, or was done differently.
+        took_ms: milliseconds from the call to its end.
+    """
+
+    trigger: str = "explicit_tool_query"
+    retrieval_tier: str = "none"
+    memory_hit_count: int = 0
+    knowledge_hit_count: int = 0
+    chunk_hit_count: int = 0
+    repo_hit_count: int = 0
+    web_hit_count: int = 0
+    symbol_hit_count: int = 0
+    other_hit_count: int = 0
+    rrf_fused_hit_count: int = 0
+    returned_hit_count: int = 0
+    used_vector: bool = False
+    used_bm25: bool = False
+    used_lexical_fallback: bool = False
+    contradiction_count: int = 0
+    top_score: float | None = None
+    confidence: float | None = None
+    search_intent: str = "broad_research"
+    selected_mode: str = "hybrid"
+    backend_mix: tuple[str, ...] = ()
+    source_diversity: int = 0
+    evidence_kind: str = "documented"
+    evidence_quality: float | None = None
+    citation_coverage: float = 0.0
+    verification_performed: bool = False
+    verification_reason: str | None = None
+    verification_query: str | None = None
+    recommended_next_action: str | None = None
+    search_plan: Mapping[str, Any] = field(default_factory=dict)
+    search_diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    sqlite_journal_mode: str | None = None
+    sqlite_fts5_reported: bool | None = None
+    sqlite_foreign_keys_on: bool | None = None
+    envelope_version: int = VERSION
+    policy_version: int = 1
+    profile: str = ""
+    query: str | None = None
+    hops: int = 0
+    expansion: Spoken | None = None
+    waves: tuple[AskedWave, ...] = ()
+    notes: tuple[Note, ...] = ()
+    took_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            object.__setattr__(self, one.name, read_field(one.name, str(one.type), getattr(self, one.name)))
+
+    @property
+    def hit_count(self) -> int:
+        """Hits of all corpora, each counted in its own."""
+        local = self.memory_hit_count + self.knowledge_hit_count + self.chunk_hit_count + self.repo_hit_count
+        return local + self.web_hit_count + self.symbol_hit_count + self.other_hit_count
+
+    @property
+    def hit_counts(self) -> Mapping[str, int]:
+        """How many hits each corpus had in the waves that count, for the original query."""
+        counts: dict[str, int] = {}
+        for one in (asked for wave in self.waves if wave.kept for asked in wave.asked if asked.variant == 0):
+            counts[one.corpus] = max(counts.get(one.corpus, 0), one.hits)
+        return counts
+
+    @property
+    def citation_required(self) -> bool:
+        """Whether an answer needs a source from elsewhere: nothing was found."""
+        return self.hit_count == 0
+
+    @property
+    def contradiction_ratio(self) -> float:
+        """Contradictions as a share of the hits; 0 without hits."""
+        return min(self.contradiction_count / self.hit_count, 1.0) if self.hit_count else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object, the documented fields first, always in this order."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found.update(
+            backend_mix=list(self.backend_mix),
+            search_plan=dict(self.search_plan),
+            search_diagnostics=dict(self.search_diagnostics),
+            expansion=None if self.expansion is None else self.expansion.to_dict(),
+            waves=[wave.to_dict() for wave in self.waves],
+            notes=[note.to_dict() for note in self.notes],
+        )
+        return found
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Envelope:
+        """Return the envelope that a dict describes: what is missing has its default, what is unknown is left out.
+
+        Raises:
+            QueryError: a field is not what it should be.
+        """
+        if not isinstance(data, Mapping):
+            raise QueryError(f"envelope is {shown(data)}: wanted what Envelope.to_dict returned")
+        return cls(**{one.name: data[one.name] for one in fields(cls) if one.name in data})  # type: ignore[arg-type]
+
+    def without_query(self) -> Envelope:
+        """Return the envelope without the query, its phrasings, and whatever may quote them."""
+        plan = {**self.search_plan, "normalized_query": "", "rewritten_query": None, "rationale": [], "reasons": {}}
+        diagnostics = {**self.search_diagnostics, "verification_query": None, "selection_rationale": [], "notes": []}
+        spoken = self.expansion
+        return replace(
+            self,
+            query=None,
+            verification_query=None,
+            search_plan=plan if self.search_plan else {},
+            search_diagnostics=diagnostics if self.search_diagnostics else {},
+            expansion=None if spoken is None else spoken._replace(variants=("",) * len(spoken.variants)),
+            waves=tuple(wave._replace(query="") for wave in self.waves),
+            notes=tuple(Note(note.code, "", "", note.tier) for note in self.notes),
+        )
+
+
+def retrieval_tier(*, used_vector: bool, used_bm25: bool, lexical_fallback: bool) -> str:
+    """Return what a retrieval rests on: ``hybrid``, ``bm25``, ``lexical_fallback``, ``vector`` or ``none``."""
+    if used_vector and used_bm25:
+        return "hybrid"
+    if used_bm25:
+        return "bm25"
+    if lexical_fallback:
+        return "lexical_fallback"
+    return "vector" if used_vector else "none"
+
+
+def envelope_of(
+    *,
+    query: str,
+    profile: str,
+    plan: RetrievalPlan,
+    evidence: Evidence,
+    waves: Sequence[AskedWave] = (),
+    initial: Evidence | None = None,
+    verified: Evidence | None = None,
+    notes: Iterable[Note] = (),
+    fused: int = 0,
+    returned: int = 0,
+    confidence: float | None = None,
+    expansion: Spoken | None = None,
+    trigger: str | None = None,
+    took_ms: float = 0.0,
+    **sqlite: Any,
+) -> Envelope:
+    """Return the envelope of a retrieval.
+
+    Args:
+        query: as it was given.
+        profile: the profile's name.
+        plan: the plan of the first wave.
+        evidence: of the wave that counts.
+        waves: all, in order.
+        initial: the evidence of the first wave; that of `evidence` by default.
+        verified: the evidence of the verification, if there was one.
+        notes: of all waves.
+        fused: how many different hits the order has.
+        returned: how many were returned.
+        confidence: how likely an answer is there.
+        expansion: other phrasings of the query.
+        trigger: what asked; by the plan, by default.
+        took_ms: milliseconds from the call to its end.
+        **sqlite: the fields ``sqlite_…``, where they are known.
+    """
+    initial = initial or evidence
+    notes = tuple(notes)
+    verification = next((wave for wave in waves if wave.reason == "verification"), None)
+    backends = as_texts(b for wave in waves if wave.kept for one in wave.asked if one.hits for b in one.backends)
+    used_vector = any(name.endswith("_vector") for name in backends)
+    used_bm25 = any(name.endswith(_LEXICAL) for name in backends)
+    places: dict[str, int] = {}
+    for name, count in evidence.hit_counts.items():
+        place = BUCKETS.get(name, "")
+        places[place] = places.get(place, 0) + count
+    return Envelope(
+        trigger=trigger or ("verification_pass" if plan.intent == "verification" else "explicit_tool_query"),
+        retrieval_tier=retrieval_tier(
+            used_vector=used_vector, used_bm25=used_bm25, lexical_fallback=evidence.used_lexical_fallback
+        ),
+        memory_hit_count=places.get("memory", 0),
+        knowledge_hit_count=places.get("knowledge", 0),
+        chunk_hit_count=sum(places.get(place, 0) for place in ("chunk", "tantivy", "qdrant")),
+        repo_hit_count=places.get("repo", 0),
+        web_hit_count=places.get("web", 0),
+        symbol_hit_count=places.get("symbol", 0),
+        other_hit_count=places.get("", 0),
+        rrf_fused_hit_count=fused,
+        returned_hit_count=returned,
+        used_vector=used_vector,
+        used_bm25=used_bm25,
+        used_lexical_fallback=evidence.used_lexical_fallback,
+        contradiction_count=evidence.contradiction_count,
+        top_score=evidence.top_score,
+        confidence=confidence,
+        search_intent=plan.intent,
+        selected_mode=plan.mode,
+        backend_mix=backends,
+        source_diversity=evidence.source_diversity,
+        evidence_kind=evidence.kind,
+        evidence_quality=evidence.evidence_quality,
+        citation_coverage=evidence.citation_coverage,
+        verification_performed=verification is not None,
+        verification_reason=None if verification is None else verification.why,
+        verification_query=None if verification is None else verification.query,
+        recommended_next_action=evidence.recommended_next_action,
+        search_plan=plan.to_dict(),
+        search_diagnostics=_diagnostics(plan, initial, verified, verification, backends, notes),
+        policy_version=plan.policy_version,
+        profile=profile,
+        query=query,
+        hops=sum(wave.reason == "follow_up" for wave in waves),
+        expansion=expansion,
+        waves=tuple(waves),
+        notes=notes,
+        took_ms=took_ms,
+        **sqlite,
+    )
+
+
+def _diagnostics(
+    plan: RetrievalPlan,
+    initial: Evidence,
+    verified: Evidence | None,
+    verification: AskedWave | None,
+    backends: Sequence[str],
+    notes: Sequence[Note],
+) -> dict[str, Any]:
+    """Return the documented details, whose numbers are those of the first wave."""
+    before = as_number(initial.top_score)
+    after = None if verified is None else as_number(verified.top_score)
+    return {
+        "policy_version": plan.policy_version,
+        "selection_rationale": list(plan.rationale),
+        "selected_mode": plan.mode,
+        "backends_used": list(backends),
+        "verification_performed": verification is not None,
+        "verification_reason": None if verification is None else verification.why,
+        "verification_query": None if verification is None else verification.query,
+        "recommended_action": initial.recommended_next_action,
+        "evidence_quality": as_number(initial.evidence_quality),
+        "citation_coverage": initial.citation_coverage,
+        "source_diversity": initial.source_diversity,
+        "initial_top_score": before,
+        "verified_top_score": after,
+        "verification_top_score_delta": None if before is None or after is None else after - before,
+        "verified_evidence_quality": None if verified is None else as_number(verified.evidence_quality),
+        "verified_source_diversity": None if verified is None else verified.source_diversity,
+        "notes": [
+            *plan.notes,
+            f"search_policy_version={plan.policy_version}",
+            *(f"{n.code}: {n.cause}" for n in notes),
+        ],
+    }

@@ -1,0 +1,331 @@
+"""How good what was found is: the documented numbers, and the same made of confidences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from septet.arguments import real, shown, whole
+from septet.errors import QueryError
+from septet.retrieval.policy import Policy
+
+__all__ = [
+    "BUCKETS",
+    "Evidence",
+    "NextAction",
+    "VerificationReason",
+    "calibrated_evidence",
+    "citation_coverage",
+    "contradicting_titles",
+    "evidence_of",
+    "evidence_quality",
+    "is_better",
+    "linked_contradictions",
+    "next_action",
+    "source_diversity",
+    "wants_verification",
+]
+
+#: What to do next. The documented rules give the first five; `calibrated_evidence` gives no others.
+NextAction: TypeAlias = Literal["ask_user", "broaden_scope", "focus_repo", "focus_codex", "retry_hybrid"]
+VerificationReason: TypeAlias = Literal[
+    "contradictions_detected", "lexical_fallback_only", "single_corpus_evidence", "weak_evidence_quality"
+]
+
+#: The documented places where evidence comes from, eight of them, by corpus. One of your own is a place of its own.
+BUCKETS: Mapping[str, str] = {
+    "memory": "memory",
+    "knowledge_graph": "knowledge",
+    "document_chunks": "chunk",
+    "repo_inventory": "repo",
+    "semantic_files": "repo",
+    "docs_mirror": "tantivy",
+    "remote": "qdrant",
+    "web_research": "web",
+    "symbol_proximity": "symbol",
+}
+#: Places whose hits are not local evidence: with these alone, the documented rule asks again.
+_NOT_LOCAL = frozenset({"web", "symbol"})
+MOST_BUCKETS = 8
+#: Titles that share a word of so many letters, of hits with more than this score, are taken for contradictory.
+LEAST_LETTERS, LEAST_SCORE = 4, 0.01
+#: The type of links that say so.
+CONTRADICTS = "contradicts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """How good the hits of a wave are.
+
+    Attributes:
+        kind: which numbers these are.
+        top_score: the best score, as documented; None where nothing was found.
+        hit_counts: how many hits each corpus has.
+        source_diversity: how many of the eight places have hits.
+        citation_coverage: the same as a share of eight.
+        evidence_quality: 0 to 1: ``documented`` the best score and the coverage, weighed; ``calibrated`` the largest
+            confidence that an answer is there, None where no corpus tells.
+        contradiction_count: how many hits contradict others.
+        used_lexical_fallback: only a fallback found something in some corpus.
+        recommended_next_action: what to do about it; None for nothing.
+    """
+
+    kind: Literal["documented", "calibrated"]
+    top_score: float | None
+    hit_counts: Mapping[str, int]
+    source_diversity: int
+    citation_coverage: float
+    evidence_quality: float | None
+    contradiction_count: int
+    used_lexical_fallback: bool
+    recommended_next_action: NextAction | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as a JSON-ready dict."""
+        return {**self.__dict__, "hit_counts": dict(self.hit_counts)}
+
+
+def source_diversity(hits: Mapping[str, int]) -> int:
+    """Return how many places have hits, given how many each corpus has."""
+    return len({BUCKETS.get(name, name) for name, count in hits.items() if count > 0})
+
+
+def citation_coverage(diversity: int) -> float:
+    """Return the share of the eight documented places that have hits, at most 1."""
+    return min(diversity / MOST_BUCKETS, 1.0)
+
+
+def evidence_quality(
+    top_score: float | None, coverage: float, *, top_weight: float = 0.7, coverage_weight: float = 0.3
+) -> float:
+    """Return the documented quality: the best score, brought into 0 to 1, and the coverage, weighed; 0 without hits.
+
+    A score of BM25 is often above 1, and then counts as 1.
+    """
+    if coverage <= 0.0:
+        return 0.0
+    top = min(max(top_score or 0.0, 0.0), 1.0)
+    return min(max(top * top_weight + coverage * coverage_weight, 0.0), 1.0)
+
+
+def next_action(diversity: int, *, contradictions: int, code_like: bool, fallback: bool) -> NextAction | None:
+    """Return the documented next action: of what applies, the first.
+
+    Contradictions: ``ask_user``. Nothing found: ``broaden_scope``. One place: ``focus_repo`` for a query about code,
+    else ``focus_codex``. A fallback found it: ``retry_hybrid``.
+    """
+    if contradictions > 0:
+        return "ask_user"
+    if diversity <= 0:
+        return "broaden_scope"
+    if diversity == 1:
+        return "focus_repo" if code_like else "focus_codex"
+    return "retry_hybrid" if fallback else None
+
+
+def evidence_of(
+    hits: Mapping[str, int],
+    top_score: float | None,
+    *,
+    contradictions: int = 0,
+    code_like: bool = False,
+    fallback: bool = False,
+    policy: Policy | None = None,
+) -> Evidence:
+    """Return the documented numbers.
+
+    Args:
+        hits: how many hits each corpus has, by its name.
+        top_score: the best score: of the memory, or else of the first corpus that has hits.
+        contradictions: how many hits contradict others.
+        code_like: the query is about code.
+        fallback: only a fallback found something in some corpus.
+        policy: has the weights.
+
+    Raises:
+        QueryError: a count is negative, or the score no finite number.
+    """
+    counts = _counted(hits)
+    contradictions = whole(contradictions, "contradictions", QueryError, 0)
+    weights = policy or Policy()
+    diversity = source_diversity(counts)
+    coverage = citation_coverage(diversity)
+    top = None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError)
+    return Evidence(
+        kind="documented",
+        top_score=top,
+        hit_counts=counts,
+        source_diversity=diversity,
+        citation_coverage=coverage,
+        evidence_quality=evidence_quality(
+            top,
+            coverage,
+            top_weight=weights.evidence_quality_top_weight,
+            coverage_weight=weights.evidence_quality_coverage_weight,
+        ),
+        contradiction_count=contradictions,
+        used_lexical_fallback=fallback,
+        recommended_next_action=next_action(
+            diversity, contradictions=contradictions, code_like=code_like, fallback=fallback
+        ),
+    )
+
+
+def calibrated_evidence(
+    confidences: Mapping[str, float | None],
+    hits: Mapping[str, int],
+    *,
+    top_score: float | None = None,
+    contradictions: int = 0,
+    code_like: bool = False,
+    fallback: bool = False,
+    policy: Policy | None = None,
+) -> Evidence:
+    """Return the numbers made of confidences.
+
+    The quality is the largest confidence that an answer is there (`Results.confidence`: 0.5 is as likely as not). They
+    are not added up: corpora that were asked the same are no independent witnesses. A corpus that cannot tell leaves it
+    to the others; if none can, the quality is unknown, and 0 only if nothing was found. Evidence of that quality needs
+    no second place: one corpus that is sure is enough.
+
+    Args:
+        confidences: by corpus; None where it cannot tell.
+        hits: how many hits each corpus has, by its name.
+        top_score: the best score, to be reported.
+        contradictions: how many hits contradict others; see `linked_contradictions`.
+        code_like: the query is about code.
+        fallback: only a fallback found something in some corpus.
+        policy: has the threshold under which evidence is weak.
+
+    Raises:
+        QueryError: a count is negative, or a confidence not from 0 to 1.
+    """
+    counts = _counted(hits)
+    contradictions = whole(contradictions, "contradictions", QueryError, 0)
+    known = [
+        real(value, f"the confidence of {shown(name)}", QueryError, 0.0, 1.0)
+        for name, value in confidences.items()
+        if value is not None and value == value
+    ]
+    diversity = source_diversity(counts)
+    quality = 0.0 if diversity == 0 else max(known, default=None)
+    threshold = (policy or Policy()).verification_weak_evidence_threshold
+    weak = quality is None or quality < threshold
+    action = next_action(diversity, contradictions=contradictions, code_like=code_like, fallback=fallback)
+    if action in ("focus_repo", "focus_codex", "retry_hybrid"):
+        action = action if weak and (diversity > 1 or len(confidences) > 1) else None
+    if action is None and quality is not None and weak:
+        action = "broaden_scope"
+    return Evidence(
+        kind="calibrated",
+        top_score=None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError),
+        hit_counts=counts,
+        source_diversity=diversity,
+        citation_coverage=citation_coverage(diversity),
+        evidence_quality=quality,
+        contradiction_count=contradictions,
+        used_lexical_fallback=fallback,
+        recommended_next_action=action,
+    )
+
+
+def wants_verification(
+    evidence: Evidence,
+    *,
+    allowed: bool = True,
+    query: str = "",
+    rewritten: str | None = "",
+    asked: int | None = None,
+    policy: Policy | None = None,
+) -> VerificationReason | None:
+    """Return why a second wave is wanted, or None.
+
+    As documented: contradictions, a fallback, hits in one place or none, or a quality under the threshold. Calibrated
+    evidence from one place is asked for again only if its quality is weak, or unknown where several corpora were asked.
+
+    Args:
+        evidence: of the first wave.
+        allowed: whether the plan allows it; a verification is not verified.
+        query: what was asked.
+        rewritten: what would be asked; None if nothing is left of the query, and then there is no second wave. Nor is
+            there if it is the same but for the case of its letters, which no corpus distinguishes.
+        asked: how many corpora were asked; by default, as many as `evidence` counts.
+        policy: has the threshold.
+    """
+    if not allowed or rewritten is None or (query and rewritten.casefold() == query.casefold()):
+        return None
+    quality = evidence.evidence_quality
+    weak = quality is not None and quality < (policy or Policy()).verification_weak_evidence_threshold
+    if evidence.contradiction_count > 0:
+        return "contradictions_detected"
+    if evidence.kind == "calibrated":
+        alone = (len(evidence.hit_counts) if asked is None else asked) <= 1
+        narrow = evidence.source_diversity <= 1 and not alone and (weak or quality is None)
+        fallback = evidence.used_lexical_fallback and (weak or quality is None)
+    else:
+        narrow, fallback = evidence.source_diversity <= 1, evidence.used_lexical_fallback
+        weak = weak or not _local(evidence.hit_counts)
+    if fallback:
+        return "lexical_fallback_only"
+    if narrow:
+        return "single_corpus_evidence"
+    return "weak_evidence_quality" if weak else None
+
+
+def is_better(first: Evidence, second: Evidence) -> bool:
+    """Say whether the second wave is kept in place of the first: its quality, or its diversity, is higher.
+
+    What is unknown is no better than what is known.
+    """
+    before, after = first.evidence_quality, second.evidence_quality
+    higher = after is not None and (before is None or after > before)
+    return higher or second.source_diversity > first.source_diversity
+
+
+def contradicting_titles(found: Sequence[tuple[str, float]]) -> int:
+    """Return how many hits the documented rule takes for contradictory: the best two, or none.
+
+    They are, if both have a score above 0.01, and titles that differ but share a word of four letters or more. That two
+    documents treat of one thing says little: `linked_contradictions` counts what somebody said.
+
+    Args:
+        found: title and score of the hits, best first.
+    """
+    if len(found) < 2:
+        return 0
+    (one, first), (other, second) = found[:2]
+    if not (first > LEAST_SCORE and second > LEAST_SCORE) or one.casefold() == other.casefold():
+        return 0
+    return 2 if _long_words(one) & _long_words(other) else 0
+
+
+def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, str]]) -> int:
+    """Return how many of the hits a link of the type ``contradicts`` leads from or to another hit.
+
+    Args:
+        ids: of the hits.
+        links: source, target and type.
+    """
+    among = frozenset(ids)
+    flagged: set[str] = set()
+    for source, target, type_ in links:
+        if type_ == CONTRADICTS and source != target and source in among and target in among:
+            flagged.update((source, target))
+    return len(flagged)
+
+
+def _long_words(title: str) -> frozenset[str]:
+    words = re.findall(r"[^\W_]+", title.casefold())
+    return frozenset(word for word in words if len(word) >= LEAST_LETTERS)
+
+
+def _local(hits: Mapping[str, int]) -> bool:
+    return any(count > 0 and BUCKETS.get(name, name) not in _NOT_LOCAL for name, count in hits.items())
+
+
+def _counted(hits: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(hits, Mapping) or not all(isinstance(name, str) for name in hits):
+        raise QueryError(f"hits is {shown(hits)}: wanted how many hits each corpus has, by its name")
+    return {name: whole(count, f"the hits of {shown(name)}", QueryError, 0) for name, count in hits.items()}

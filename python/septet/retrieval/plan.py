@@ -1,0 +1,206 @@
+"""The plan of a retrieval: a value that can be shown, kept and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from septet.arguments import flag, listed, shown, utf8, whole
+from septet.errors import QueryError
+from septet.retrieval.corpus import RetrievalMode
+
+__all__ = ["CORPORA", "INTENTS", "LOCAL", "MODES", "Intent", "Override", "RetrievalPlan", "backends_of", "one_of"]
+
+#: What a query is after.
+Intent: TypeAlias = Literal["factual_lookup", "code_navigation", "repo_structure", "broad_research", "verification"]
+INTENTS: tuple[Intent, ...] = get_args(Intent)
+MODES: tuple[RetrievalMode, ...] = get_args(RetrievalMode)
+
+#: The corpora of planned retrieval, each with its backends by words and by vectors.
+CORPORA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "memory": (("memory_bm25",), ("memory_vector",)),
+    "knowledge_graph": (("knowledge_fts",), ()),
+    "document_chunks": (("chunk_fts",), ("chunk_vector",)),
+    "repo_inventory": (("repo_path",), ()),
+    "web_research": (("web",), ()),
+    "symbol_proximity": (("symbol_proximity",), ()),
+    "docs_mirror": (("docs_fts",), ()),
+    "remote": ((), ("remote_vector",)),
+    "semantic_files": (("repo_path",), ()),
+}
+#: Those that every plan may ask.
+LOCAL = ("memory", "knowledge_graph", "document_chunks")
+
+
+class Override(NamedTuple):
+    """What a caller set in place of what was planned.
+
+    Attributes:
+        what: ``intent``, ``mode`` or ``corpora``.
+        planned: what would have been.
+        given: what the caller named.
+    """
+
+    what: str
+    planned: str
+    given: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalPlan:
+    """What a retrieval does, fully decided before a corpus is asked; `str` shows it on a few lines.
+
+    Attributes:
+        normalized_query: the query, each run of blanks being one.
+        rewritten_query: what is asked in its place; None in a plan for the query itself.
+        intent: what the query is after.
+        mode: which legs corpora use.
+        corpora: the names of those that are asked, in order.
+        preferred_backends: what they use, in order.
+        allow_verification_pass: whether weak evidence may lead to a second wave.
+        rationale: why, line by line.
+        notes: what else is to be known.
+        overrides: what the caller set.
+        reasons: for each corpus why it is asked, or why not; see `why`.
+        policy_version: the version of the policy that it was made by.
+    """
+
+    normalized_query: str
+    rewritten_query: str | None = None
+    intent: Intent = "broad_research"
+    mode: RetrievalMode = "hybrid"
+    corpora: tuple[str, ...] = LOCAL
+    preferred_backends: tuple[str, ...] = ("memory_bm25", "memory_vector", "knowledge_fts", "chunk_fts")
+    allow_verification_pass: bool = True
+    rationale: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    reasons: tuple[tuple[str, str], ...] = ()
+    policy_version: int = 1
+
+    def __post_init__(self) -> None:
+        utf8(self.normalized_query, "normalized_query", QueryError)
+        if self.rewritten_query is not None:
+            utf8(self.rewritten_query, "rewritten_query", QueryError)
+        one_of(self.intent, "intent", INTENTS)
+        one_of(self.mode, "mode", MODES)
+        flag(self.allow_verification_pass, "allow_verification_pass", QueryError)
+        whole(self.policy_version, "policy_version", QueryError, 0)
+        set_ = object.__setattr__
+        for name in ("corpora", "preferred_backends", "rationale", "notes"):
+            set_(self, name, _texts(getattr(self, name), name))
+        set_(self, "overrides", tuple(Override(*_texts(one, "overrides", 3)) for one in _rows(self.overrides)))
+        set_(self, "reasons", tuple((one[0], one[1]) for one in (_texts(r, "reasons", 2) for r in _rows(self.reasons))))
+
+    @property
+    def query(self) -> str:
+        """What is asked: the rewritten query, or else the query."""
+        return self.normalized_query if self.rewritten_query is None else self.rewritten_query
+
+    def why(self, corpus: str) -> str:
+        """Return why a corpus is asked, or why not, in a sentence."""
+        name = utf8(corpus, "corpus", QueryError)
+        asked = f"{shown(name)[1:-1]} is {'asked' if name in self.corpora else 'not asked'}"
+        reason = dict(self.reasons).get(name)
+        if reason is None:
+            reason = "the plan names it" if name in self.corpora else "the plan does not know it"
+        return f"{asked}: {reason}"
+
+    def verifying(self, query: str) -> RetrievalPlan:
+        """Return the plan of a verification: a rewritten query, by words and by vectors, asked of the same corpora."""
+        return replace(
+            self,
+            rewritten_query=query,
+            intent="verification",
+            mode="hybrid",
+            allow_verification_pass=False,
+            preferred_backends=backends_of(self.corpora, "hybrid"),
+            notes=(*self.notes, "asked once more, rewritten"),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it JSON-ready, by the documented names; `from_dict` makes an equal plan of it."""
+        return {
+            "normalized_query": self.normalized_query,
+            "rewritten_query": self.rewritten_query,
+            "intent": self.intent,
+            "retrieval_mode": self.mode,
+            "corpora": list(self.corpora),
+            "preferred_backends": list(self.preferred_backends),
+            "allow_verification_pass": self.allow_verification_pass,
+            "rationale": list(self.rationale),
+            "notes": list(self.notes),
+            "overrides": [one._asdict() for one in self.overrides],
+            "reasons": dict(self.reasons),
+            "policy_version": self.policy_version,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> RetrievalPlan:
+        """Return the plan that a dict describes, to show it or to replay it; what is missing has its default.
+
+        Raises:
+            QueryError: a field is unknown or cannot be.
+        """
+        if not isinstance(data, Mapping):
+            raise QueryError(f"plan is {shown(data)}: wanted a RetrievalPlan, or what its to_dict returned")
+        given: dict[str, Any] = {"mode" if key == "retrieval_mode" else key: value for key, value in data.items()}
+        known = {one.name for one in fields(cls)}
+        if unknown := [key for key in given if not isinstance(key, str) or key not in known]:
+            raise QueryError(f"plan has no field {shown(unknown[0])}: its fields are {', '.join(sorted(known))}")
+        if "normalized_query" not in given:
+            raise QueryError("plan has no normalized_query: a plan is for a query")
+        if isinstance(given.get("reasons"), Mapping):
+            given["reasons"] = tuple(given["reasons"].items())
+        given["overrides"] = tuple(_override(one) for one in _rows(given.get("overrides", ())))
+        return cls(**given)
+
+    def __str__(self) -> str:
+        lines = [f"{self.intent}, {self.mode}: {shown(self.query)}", f"asks {', '.join(self.corpora) or 'nothing'}"]
+        lines += [f"{one.what}: {one.given} instead of {one.planned}" for one in self.overrides]
+        others: dict[str, list[str]] = {}
+        for name, reason in self.reasons:
+            if name not in self.corpora:
+                others.setdefault(reason, []).append(name)
+        lines += [f"not {', '.join(names)}: {reason}" for reason, names in others.items()]
+        return "\n".join([lines[0], *self.rationale[:1], *lines[1:], *self.notes])
+
+
+def backends_of(corpora: Iterable[str], mode: RetrievalMode) -> tuple[str, ...]:
+    """Return what corpora use in a mode, each once, in order."""
+    found: dict[str, None] = {}
+    for name in corpora:
+        words, vectors = CORPORA.get(name, ((name,), ()))
+        # What cannot be asked by vectors is asked by words in every mode.
+        used = (*words, *vectors) if mode == "hybrid" else (vectors or words) if mode == "vector" else words
+        found.update(dict.fromkeys(used))
+    return tuple(found)
+
+
+def one_of(value: Any, name: str, choices: Collection[str]) -> Any:
+    """Return a choice as plain text.
+
+    Raises:
+        QueryError: it is none of the choices.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise QueryError(f"{name} is {shown(value)}: wanted one of {', '.join(choices)}")
+    return str.__str__(value)
+
+
+def _rows(values: object, what: str = "a field of a plan", most: int = 1_000) -> list[Any]:
+    return listed(values, what, QueryError, f"a list of at most {most}", most)
+
+
+def _texts(values: object, what: str, exactly: int | None = None) -> tuple[str, ...]:
+    found = tuple(utf8(value, what, QueryError) for value in _rows(values, what))
+    if exactly is not None and len(found) != exactly:
+        raise QueryError(f"{what} of a plan have {exactly} texts each, not {len(found)}")
+    return found
+
+
+def _override(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return tuple(value.get(name) for name in Override._fields)
+    return value
