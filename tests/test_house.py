@@ -70,7 +70,7 @@ FLOORS = (
 )
 #: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.
 EMBEDDING_FLOORS = (
-    {"embedder", "report", "rows"},
+    {"batching", "embedder", "report", "rows"},
     {"cache", "config", "handover", "pooling", "transport"},
     {"providers", "local", "function", "fallback"},
     {"choose", "pipeline"},

@@ -162,6 +162,8 @@ CHOICES: Mapping[str, str] = {
     "decay at all.",
     "names-of-any-folder-are-dated": "A name that begins with a day dates its file in every folder, whatever it ends "
     "with; the recorded systems look at .md files of a memory folder alone.",
+    "cut-after-characters": "A text that is to be cut is cut after so many characters; the recorded cut counts UTF-16 "
+    "units, and leaves out a character that stands across it.",
     "phrasings-anywhere-in-a-reply": "The first array that holds a string is taken, in a fence of any kind, between "
     "prose, or inside of another value, after what a model thinks aloud; the recorded parser wants the reply to be the "
     "array, in a fence that says json or in none.",

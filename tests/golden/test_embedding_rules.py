@@ -22,12 +22,13 @@ from septet import (
     embedder_from,
     top_k,
 )
+from septet.embedding.batching import group
 from septet.embedding.choose import configured
 from septet.embedding.config import config_of
 from septet.embedding.pipeline import MAX_FAILURES
 from septet.embedding.providers.gemini import GeminiFormat
 from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
-from septet.embedding.providers.requests import estimate_tokens, group, pieces, split_bytes
+from septet.embedding.providers.requests import estimate_tokens, pieces, split_bytes
 from septet.embedding.providers.voyage import VOYAGE_MODEL
 from septet.embedding.rows import finish, matrix_of, unit_rows
 from septet.embedding.transport.calls import Answer, json_call

@@ -21,7 +21,7 @@ from reindexed import (
     stop_after,
     write,
 )
-from septet import CallableEmbedder, Vault
+from septet import CallableEmbedder, EmbeddingOptions, Vault
 from septet.files import reindexing
 
 
@@ -85,6 +85,25 @@ def test_new_texts_have_their_vectors_before_the_switch_and_each_is_paid_once(em
     asked.clear()
     assert embedded.sync(notes, chunking=LARGE).reindexed == ("notes",)
     assert embedded.wait_embedded(20) and asked == []
+
+
+def test_new_texts_go_in_batches_within_their_bound(tmp_path, notes):
+    sizes = []
+
+    def embed(texts):
+        sizes.append((len(texts), max(map(len, texts))))
+        return numbers(texts)
+
+    embedder = CallableEmbedder(embed, model="test", dimensions=3)
+    options = EmbeddingOptions(batch_texts=5, batch_tokens=300)
+    with Vault(tmp_path / "e.septet", embedder=embedder, embedding_options=options) as vault:
+        fill(notes, 8)
+        vault.sync(notes)
+        assert vault.wait_embedded(20)
+        vault.sync(notes, chunking=SMALL)
+        assert vault.wait_embedded(20) and all(space.missing == 0 for space in vault.spaces())
+    assert all(count == 1 or (count <= 5 and count * -(-longest // 4) <= 300) for count, longest in sizes)
+    assert {count for count, _ in sizes} > {1}
 
 
 def test_a_provider_that_is_away_does_not_keep_the_switch(embedded, asked, notes):

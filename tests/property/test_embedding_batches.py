@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from embedding_server import text_rows
 from septet import OpenAICompatibleEmbedder
+from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
-from septet.embedding.providers.requests import batches, estimate_tokens, group, pieces, split_bytes
+from septet.embedding.providers.requests import batches, estimate_tokens, pieces, split_bytes
 from septet.embedding.transport.client import IO
 
 SIZES = st.lists(st.integers(0, 50), max_size=40)

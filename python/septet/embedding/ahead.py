@@ -30,18 +30,19 @@ def embed_staged(
     if not pipeline.begun():
         return tally
     pipeline.prepare(tally, begin=False)
-    size = max(1, min(pipeline.batch_texts, pipeline.embedder.batch_size))
+    batching = pipeline.batching.within(pipeline.embedder.batch_size)
     after = -1
     try:
         while not stopped() and tally.stopped_by is None:
             with pipeline.store.reading() as read:
-                after, page = staged.texts_of(read, pipeline.space(read, tally), after=after, limit=size)
+                after, page = staged.texts_of(read, pipeline.space(read, tally), after=after, limit=batching.texts)
             if not page:
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}
             mine = pipeline.claim(tally, owner, list(texts)) if texts else []
-            if mine:
-                pipeline.fill(tally, [(key, texts[key]) for key in mine])
+            for run in batching.runs([texts[key] for key in mine]):
+                if tally.stopped_by is None and not stopped():
+                    pipeline.fill(tally, [(key, texts[key]) for key in mine[run.start : run.stop]])
     finally:
         pipeline.release(owner)
     return tally

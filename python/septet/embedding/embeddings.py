@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from septet.arguments import listed, shown
 from septet.embedding.automatic import Activity, Automatic
+from septet.embedding.batching import Batching
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.chain import Chain
 from septet.embedding.embedder import Embedder, check_embedder, pooling_of, space_name
@@ -306,7 +307,7 @@ class Embeddings:
             self.cache,
             per_model,
             self._memories,
-            self._options.batch_texts,
+            Batching(self._options.batch_texts, self._options.batch_tokens),
             time.time,
             mates=frozenset(self.chain),
             # While a name is unknown, its vectors cannot be told from those of a model that is no longer used.

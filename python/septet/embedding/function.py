@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.arguments import called, whole
-from septet.embedding.embedder import Kind, checked_call, checked_texts, fault_in, name_of
+from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, fault_in, name_of
 from septet.embedding.rows import finish, matrix_of
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.threads import call_within
@@ -37,6 +37,8 @@ class CallableEmbedder:
         queries: a function for queries, if they are embedded differently.
         provider: the first part of the space's name.
         batch_size: the most texts per call of the function.
+        max_chars: a longer text is cut after so many characters, for functions that take no longer ones; None cuts
+            nothing. When it is set or changed, a vault embeds longer texts anew.
 
     Raises:
         EmbeddingConfigError: no function, no name, or a number out of range.
@@ -51,6 +53,7 @@ class CallableEmbedder:
         queries: Function | None = None,
         provider: str = "function",
         batch_size: int = 100,
+        max_chars: int | None = None,
     ) -> None:
         error = EmbeddingConfigError
         if called(function, "function", error) is None:
@@ -61,6 +64,7 @@ class CallableEmbedder:
         self._provider = name_of(provider, "provider")
         self._dimensions = None if dimensions is None else whole(dimensions, "dimensions", error, 1, MOST_DIMENSIONS)
         self._batch_size = whole(batch_size, "batch_size", error, 1, 2**31 - 1)
+        self._max_chars = None if max_chars is None else whole(max_chars, "max_chars", error, 1, 2**31 - 1)
 
     def __repr__(self) -> str:
         return f"CallableEmbedder({self._provider!r}, {self._model!r}, dimensions={self._dimensions})"
@@ -85,6 +89,21 @@ class CallableEmbedder:
         """The most texts per call of the function."""
         return self._batch_size
 
+    @property
+    def pooling(self) -> Pooling | None:
+        """How the vectors of texts beyond `max_chars` are made; None without it."""
+        # A text has at least as many bytes as characters.
+        return None if self._max_chars is None else Pooling(f"first {self._max_chars} characters", self._max_chars)
+
+    def is_long(self, text: str) -> bool:
+        """Say whether a text is cut.
+
+        Raises:
+            EmbeddingConfigError: it is not text.
+        """
+        (text,) = checked_texts([text])
+        return self._max_chars is not None and len(text) > self._max_chars
+
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
     ) -> NDArray[np.float32]:
@@ -95,7 +114,7 @@ class CallableEmbedder:
             EmbeddingUnavailable: the function raised or took too long, or its rows are too few, not finite or all zero.
             EmbeddingConfigError: `texts` is no list of texts, the kind unknown, or the time out of range.
         """
-        asked, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
+        asked, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
         if timeout_s is None:
             return self._rows(asked, kind)
         return call_within(timeout_s, lambda: self._rows(asked, kind), self._provider)

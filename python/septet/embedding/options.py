@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from septet.arguments import real, shown, whole
+from septet.embedding.batching import BATCH_TEXTS
 from septet.embedding.cache import CACHE_LIMIT
-from septet.embedding.pipeline import BATCH_TEXTS
 from septet.errors import EmbeddingConfigError
 
 __all__ = ["EmbeddingOptions"]
@@ -23,6 +23,9 @@ class EmbeddingOptions:
     Attributes:
         automatic: embed new texts in the background.
         batch_texts: texts per batch; fewer if the provider accepts fewer per request.
+        batch_tokens: the most tokens of a batch, each of its texts counted as the longest one, for models that pad
+            their batches; a token has four characters, and a longer text goes alone. None for no bound. The documented
+            batches of local models have ``batch_texts=8, batch_tokens=4096``.
         query_timeout_s: how long a search waits for its query's vector, over all attempts. None takes the embedder's
             configuration, or 3 s.
         query_memory: the number of query vectors kept in memory; 0 keeps none.
@@ -42,6 +45,7 @@ class EmbeddingOptions:
 
     automatic: bool = True
     batch_texts: int = BATCH_TEXTS
+    batch_tokens: int | None = None
     query_timeout_s: float | None = None
     query_memory: int = 256
     rest_s: float = 1.0
@@ -66,6 +70,8 @@ class EmbeddingOptions:
                 real(value, name, EmbeddingConfigError, minimum, MOST_SECONDS)
             else:
                 whole(value, name, EmbeddingConfigError, minimum, MOST)
+        if self.batch_tokens is not None:
+            whole(self.batch_tokens, "batch_tokens", EmbeddingConfigError, 1, MOST)
         if self.query_timeout_s is not None and not real(
             self.query_timeout_s, "query_timeout_s", EmbeddingConfigError, 0, MOST_SECONDS
         ):

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.embedding.batching import Batching
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
 from septet.embedding.handover import hand_over, prune
@@ -26,7 +27,6 @@ from septet.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
 
-BATCH_TEXTS = 100
 #: Batches that may fail in a row before a run ends: when the network is down, the next thousand fail too.
 MAX_FAILURES = 5
 #: A claim outlives every call.
@@ -60,7 +60,7 @@ class Pipeline:
     cache: EmbeddingCache | None = None
     per_model: bool = False
     memories: bool = True
-    batch_texts: int = BATCH_TEXTS
+    batching: Batching = field(default_factory=Batching)
     clock: Callable[[], float] = time.time
     mates: frozenset[str] = frozenset()
     leads: bool = True
@@ -176,13 +176,16 @@ class Pipeline:
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str]
     ) -> Iterator[list[tuple[str, str]]]:
         """Yield claimed batches, in passes over the hashes, until a pass finds nothing."""
-        size = max(1, min(self.batch_texts, self.embedder.batch_size))
+        batching = self.batching.within(self.embedder.batch_size)
         after, found = "", False
         while not stopped():
             with self.store.reading() as read:
                 space = self.space(read, tally)
                 beside = self.beside(read)
-                page = texts.missing(read, space, memories=self.memories, beside=beside, after=after, limit=size)
+                most = batching.texts
+                page = texts.missing(read, space, memories=self.memories, beside=beside, after=after, limit=most)
+                # The rest comes with the next page.
+                page = page[: batching.first([text for _, text in page])]
                 claimed = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:

@@ -1,14 +1,15 @@
-"""Requests: texts grouped within limits, long texts split into pieces, sizes estimated without a tokenizer."""
+"""Requests: texts within the limits of one, long texts split into pieces, sizes estimated without a tokenizer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
+from septet.embedding.batching import group
 from septet.embedding.providers.limits import Limits
 from septet.embedding.transport.calls import MAX_ANSWER_BYTES
 
-__all__ = ["answer_bytes", "batches", "estimate_tokens", "group", "pieces", "split_bytes"]
+__all__ = ["answer_bytes", "batches", "estimate_tokens", "pieces", "split_bytes"]
 
 
 #: The most bytes of one number in indented JSON, and of the fields around one vector.
@@ -31,26 +32,6 @@ def estimate_tokens(text: str) -> int:
     size = len(text.encode("utf-8", "replace"))
     ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
     return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
-
-
-def group(sizes: Sequence[int], *, most: int, budget: int | None = None, padded: bool = False) -> Iterator[range]:
-    """Yield consecutive runs of items, each as long as possible; an item over the budget makes a run of its own.
-
-    Args:
-        most: the most items of a run.
-        budget: the largest sum of sizes in a run; None for no bound.
-        padded: count every item as large as the run's largest, as a model that pads its batch does.
-    """
-    start = total = largest = 0
-    for position, size in enumerate(sizes):
-        held = position - start
-        grown = max(largest, size) * (held + 1) if padded else total + size
-        if held and (held == most or (budget is not None and grown > budget)):
-            yield range(start, position)
-            start, total, largest = position, 0, 0
-        total, largest = total + size, max(largest, size)
-    if start < len(sizes):
-        yield range(start, len(sizes))
 
 
 def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
