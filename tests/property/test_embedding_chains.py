@@ -72,7 +72,9 @@ def searched(vault, models, number):
             # It was asked while it was there.
             assert any(f"title {number}" in texts for kind, texts in models[one.space.model].calls if kind == "query")
     assert all(0 <= hit.score <= 1 for hit in found)
-    assert (found.weights["vector"] > 0) is bool(plan.embeddings)
+    # A model that is back may answer between the two, in the background of the first.
+    failed = any(note.code.startswith("embedding_") for note in found.notes)
+    assert (found.weights["vector"] > 0) is bool(plan.embeddings) or failed
 
 
 @settings(max_examples=20, deadline=None)
