@@ -92,13 +92,13 @@ def test_what_is_read_of_the_web_is_asked_for_and_text() -> None:
     with WebServer() as server:
         server.topics = {**abstract, "RelatedTopics": grouped}
         server.pages = {"/links": Reply(200, links, {"content-type": "text/html"})}
-        options = WebOptions(duckduckgo_url=f"{server.url}/ddg", allow_private=True)
+        options = WebOptions(duckduckgo_url=f"{server.url}/ddg")
         corpus = WebCorpus(policy, options=options)
-        reader = PageReader(PageRules(robots=False, allow_private=True))
+        reader = PageReader(PageRules(timeout_s=20, robots=False, allow_private=True))
         try:
             assert urls_of(corpus.search(Asked("dove", 5)).lists) == ["https://d.example/dove", "https://d.example/1"]
             with pytest.raises(WebFault, match="is text"):
-                reader.read(f"{server.url}/links", 5.0)
+                reader.read(f"{server.url}/links", 20.0)
         finally:
             corpus.close()
             reader.close()

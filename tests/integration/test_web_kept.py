@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from septet import Vault
-from septet.retrieval.corpora.web import WebCorpus, WebOptions
+from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpus import Answered, Asked
 from septet.retrieval.knowledge import Knowledge
 from septet.retrieval.policy import Policy
@@ -28,7 +28,7 @@ def found_of(*pages: tuple[str, str]) -> Any:
 
 
 def corpus_of(knowledge: Knowledge | None, web: Any, **knobs: Any) -> WebCorpus:
-    return WebCorpus(Policy(web_enabled=True, **knobs), knowledge, web=web, options=WebOptions(keep_days=7))
+    return WebCorpus(Policy(web_enabled=True, web_keep_days=7, **knobs), knowledge, web=web)
 
 
 def ask(corpus: WebCorpus, query: str = "doves") -> Answered:

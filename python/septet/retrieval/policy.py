@@ -196,6 +196,17 @@ class Policy:
     scraper_min_text_density: float = _share(
         0.15, "SCRAPER_MIN_DENSITY", "a page with a smaller share of text is left out"
     )
+    web_read_pages: bool = knob(
+        False, "switch", "WEB_READ_PAGES", "the pages that a web search finds are read, not only what it shows of them",
+        **_OURS,
+    )  # fmt: skip
+    web_allow_private: bool = knob(
+        False, "switch", "WEB_ALLOW_PRIVATE", "pages of private addresses, such as 127.0.0.1, are read too", **_OURS
+    )
+    web_pause_ms: int = _count(
+        500, "WEB_PAUSE", "milliseconds that a host of the web is left alone after it answered", 60_000, 0, **_OURS
+    )
+    web_keep_days: int = _count(30, "WEB_KEEP_DAYS", "hits of the web are valid for so many days", 36_500, **_OURS)
     persist_web_hits: bool = knob(
         True, "switch", "PERSIST_WEB_HITS_DISABLED", "hits of the web are kept as entries", inverted=True
     )

@@ -54,7 +54,7 @@ def public_addresses(host: str, port: int) -> Sequence[str]:
     if not addresses or not all(map(is_public, addresses)):
         raise WebFault(
             f"{printable(host)[:200]} is no public address",
-            "allow_private=True lets pages of a private network be read",
+            "web_allow_private lets pages of a private network be read",
             asked=False,
         )
     return addresses

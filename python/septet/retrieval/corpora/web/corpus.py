@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from septet._core import Lock
-from septet.arguments import called, flag, real, shown, utf8
+from septet.arguments import called, real, shown, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.files.redaction import Redactor
@@ -53,7 +53,6 @@ SNIPPET_CHARS = 300
 #: So many entries are known by id where no vault keeps them.
 MOST_RECENT = 1_000
 FLUSH_S = 5.0
-MOST_DAYS = 36_500.0
 #: The store of hits that no vault keeps.
 STORE = "web"
 
@@ -62,21 +61,13 @@ class WebOptions(NamedTuple):
     """What no documented knob says of the web.
 
     Attributes:
-        pages: results are looked up, and their texts taken, instead of what search services show of them.
         timeout_s: how long a question may take where the retrieval has no deadline, 0.01 to 600 seconds.
-        pause_s: how long a host is left alone between two requests, 0 to 60 seconds; not SearXNG, which is one's own.
-        keep_days: how many days a hit is valid, 0.01 to 36,500; then searches leave its entry out.
-        allow_private: pages of private addresses, such as 127.0.0.1 or 10.0.0.1, are read too.
         user_agent: how requests introduce themselves, and the name that robots.txt may have rules for.
         duckduckgo_url: where DuckDuckGo is asked.
         tavily_url: where Tavily is asked.
     """
 
-    pages: bool = False
     timeout_s: float = TIMEOUT_S
-    pause_s: float = 0.5
-    keep_days: float = 30.0
-    allow_private: bool = False
     user_agent: str = USER_AGENT
     duckduckgo_url: str = DUCKDUCKGO_URL
     tavily_url: str = TAVILY_URL
@@ -130,7 +121,7 @@ class WebCorpus:
         self.budget = budget or CreditBudget(policy.tavily_credit_budget_per_session)
         self._redactor = redactor or Redactor()
         self._tiers = Tiers(_backends(policy, self._options, self.budget, called(web, "web", QueryError)))
-        self._reader = PageReader(_page_rules(policy, self._options)) if self._options.pages else None
+        self._reader = PageReader(_page_rules(policy, self._options)) if policy.web_read_pages else None
         self._keeper = Keeper(knowledge) if knowledge is not None and policy.persist_web_hits else None
         self._knowledge = knowledge
         self._store = STORE if knowledge is None else store_of(knowledge)
@@ -254,7 +245,7 @@ class WebCorpus:
                 pages.get(result.url),
                 backend=found.backend or "web",
                 now=now,
-                keep_days=self._options.keep_days,
+                keep_days=self._policy.web_keep_days,
                 redactor=self._redactor,
             )
             if entry is not None:
@@ -285,12 +276,8 @@ def _checked(options: WebOptions | None) -> WebOptions:
         return WebOptions()
     if not isinstance(options, WebOptions):
         raise QueryError(f"options is {shown(options)}: wanted WebOptions")
-    flag(options.pages, "pages", QueryError)
-    flag(options.allow_private, "allow_private", QueryError)
     return options._replace(
         timeout_s=real(options.timeout_s, "timeout_s", QueryError, 0.01, 600),
-        pause_s=real(options.pause_s, "pause_s", QueryError, 0, 60),
-        keep_days=real(options.keep_days, "keep_days", QueryError, 0.01, MOST_DAYS),
         user_agent=_header(options.user_agent, "user_agent"),
         duckduckgo_url=_header(options.duckduckgo_url, "duckduckgo_url"),
         tavily_url=_header(options.tavily_url, "tavily_url"),
@@ -309,8 +296,8 @@ def _page_rules(policy: Policy, options: WebOptions) -> PageRules:
         timeout_s=policy.scraper_timeout_ms / 1_000,
         min_density=policy.scraper_min_text_density,
         robots=policy.scraper_robots_txt_respect,
-        pause_s=options.pause_s,
-        allow_private=options.allow_private,
+        pause_s=policy.web_pause_ms / 1_000,
+        allow_private=policy.web_allow_private,
         user_agent=options.user_agent,
     )
 
@@ -325,7 +312,9 @@ def _backends(policy: Policy, options: WebOptions, budget: CreditBudget, web: We
         engines, language = searxng_engines(policy.searxng_engines), searxng_language(policy.searxng_language)
         found.append(SearXNG(policy.searxng_url, engines=engines, language=language, limit=most, user_agent=agent))
     if policy.duckduckgo_fallback_enabled:
-        found.append(DuckDuckGo(limit=most, pause_s=options.pause_s, url=options.duckduckgo_url, user_agent=agent))
+        found.append(
+            DuckDuckGo(limit=most, pause_s=policy.web_pause_ms / 1_000, url=options.duckduckgo_url, user_agent=agent)
+        )
     if policy.tavily_enabled:
         depth, most = policy.tavily_search_depth, policy.tavily_max_results
 
