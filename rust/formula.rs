@@ -29,6 +29,8 @@ pub enum Expression {
     Linear(Box<Self>, f64, f64),
     /// An expression where another is unknown or 0, elsewhere unknown.
     Unless(Box<Self>, Box<Self>),
+    /// The highest values, as many as a leg takes; elsewhere unknown.
+    Top(Box<Self>),
     /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
     Estimate(Box<Self>, Box<Self>, Estimator),
     /// The weighted mean of terms.
@@ -63,6 +65,10 @@ pub trait Candidates {
     fn column(&self, name: &str) -> Option<&[f64]>;
     /// Whether a candidate is of a kind.
     fn is_kind(&self, candidate: usize, kind: &str) -> bool;
+    /// How many a leg takes; None where that is not known.
+    fn taken(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// What became of candidates.
@@ -110,6 +116,7 @@ impl Expression {
                 let free = other.values(of)?.into_iter().map(|x| x.is_nan() || x == 0.0);
                 Ok(inner.values(of)?.into_iter().zip(free).map(|(x, free)| if free { x } else { f64::NAN }).collect())
             }
+            Self::Top(inner) => Ok(highest(inner.values(of)?, of.taken())),
             Self::Estimate(inner, by, how) => Ok(estimated(inner.values(of)?, &by.values(of)?, *how, of)),
             Self::Sum(terms, missing) => mean(terms, *missing, of),
             Self::Ranks(terms, k, first_rank) => ranks(terms, *k, *first_rank, of),
@@ -187,6 +194,13 @@ fn sums(matrix: &[f64], m: usize) -> Vec<f64> {
 /// Known values changed one by one; what is unknown stays so.
 fn each(mut values: Vec<f64>, change: impl Fn(f64) -> f64) -> Vec<f64> {
     values.iter_mut().filter(|x| !x.is_nan()).for_each(|x| *x = change(*x));
+    values
+}
+
+/// The highest values, so many of them; the others become unknown.
+fn highest(mut values: Vec<f64>, most: Option<usize>) -> Vec<f64> {
+    let order = fuse::order(&values);
+    order.into_iter().skip(most.unwrap_or(usize::MAX)).for_each(|at| values[at] = f64::NAN);
     values
 }
 
@@ -308,6 +322,18 @@ mod tests {
         gives(&Expression::Linear(Box::new(column("partly")), 0.5, 3.0), [NAN, 2.0]);
         gives(&Expression::Unless(Box::new(column("a")), Box::new(column("partly"))), [4.0, NAN]);
         gives(&Expression::Unless(Box::new(column("a")), Box::new(Expression::Constant(0.0))), [4.0, 1.0]);
+    }
+
+    #[test]
+    fn the_highest_are_as_many_as_a_leg_takes() {
+        let values = vec![0.5, NAN, 0.9, 0.9, -1.0];
+        for (most, kept) in [(None, 4), (Some(9), 4), (Some(3), 3), (Some(1), 1), (Some(0), 0)] {
+            let found = highest(values.clone(), most);
+            assert_eq!(found.iter().filter(|x| !x.is_nan()).count(), kept, "{most:?}");
+            assert!(kept == 0 || found[2] == 0.9);
+            assert!(found.iter().zip(&values).all(|(x, value)| x.is_nan() || x == value));
+        }
+        gives(&Expression::Top(Box::new(column("mixed"))), [4.0, -2.0]);
     }
 
     #[test]

@@ -467,11 +467,12 @@ def bm25_top_k(
     """
 
 def matched_in(
-    terms: Sequence[str], rows: int, counts: Sequence[int], texts: Sequence[tuple[str, str]]
+    terms: Sequence[str], rows: int, counts: Sequence[int], texts: Sequence[tuple[str, str]], begun: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
     """Return what texts (title, everything) hold of a query: information, share, share by the title ``(m,)``.
 
-    The last value is the information of all terms, of which so many of ``rows`` rows hold each.
+    The last value is the information of all terms, of which so many of ``rows`` rows hold each. With ``begun`` a term
+    stands for all words that begin with its last one.
     """
 
 def bm25_at(
@@ -493,15 +494,26 @@ def spans(texts: Sequence[str], terms: Sequence[str], prefixes: int, grams: bool
         grams: look for the grams of the texts too.
     """
 
-def query_terms(text: str, drop_stop_words: bool, grams: bool, most: int) -> tuple[tuple[str, ...], int, bool]:
+def query_terms(text: str, stop_words: bool | Set[str], grams: bool, most: int) -> tuple[tuple[str, ...], int, bool]:
     """Cut a query into the terms of a full-text search by the documented steps; see `septet.query.parse`.
+
+    Args:
+        stop_words: what is left out: True the documented words, False none, or these.
 
     Returns:
         At most ``most`` terms, how many were left out, and whether FTS5 takes a term for several tokens (a phrase).
     """
 
+def cascade_words(text: str, stop_words: bool | Set[str], most: int) -> tuple[tuple[str, ...], int, bool, bool]:
+    """Cut a query into words whose beginnings are looked for; none may be left.
+
+    Returns:
+        At most ``most`` words, how many were left out, whether FTS5 takes one for several tokens, and whether the query
+        has words but none is left.
+    """
+
 def needed_words(
-    text: str, drop_stop_words: bool, grams: bool, most: int
+    text: str, stop_words: bool | Set[str], grams: bool, most: int
 ) -> tuple[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...], bool]:
     """Return the words that an entry must hold to hold a whole query, each once: those that `query_terms` keeps.
 
@@ -558,7 +570,8 @@ _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, Spell
 _SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32], Sample]
 #: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
-#: words that entries need to hold to come before all others, by forms and pieces.
+#: words that entries need to hold to come before all others, by forms and pieces; steps of a cascade, where terms are
+#: beginnings of words: whether all are wanted, and their numbers.
 _Query: TypeAlias = tuple[
     str,
     Sequence[str],
@@ -566,6 +579,7 @@ _Query: TypeAlias = tuple[
     tuple[NDArray[np.float64], NDArray[np.float32]] | None,
     tuple[NDArray[np.int64], NDArray[np.float64]] | None,
     Sequence[tuple[Sequence[str], Sequence[str]]],
+    Sequence[tuple[bool, Sequence[int]]],
 ]
 
 @final
@@ -598,7 +612,7 @@ class Corpus:
         selection: Selection | None = None,
         feedback: tuple[int, int, int, float] | None = None,
         constants: tuple[float, float] | None = None,
-    ) -> list[tuple[Pool, int, int, bool, int]]:
+    ) -> list[tuple[Pool, int, int, bool, int, int | None]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
         Args:
@@ -625,8 +639,13 @@ class Corpus:
             OSError: a vector cannot be read from its file.
         """
 
-    def term_counts(self, terms: Sequence[str], grams: bool) -> tuple[int, list[int]] | None:
-        """Return the entries and how many hold each term, in grams too if asked; None if no full text is given."""
+    def term_counts(
+        self, terms: Sequence[str], grams: bool, begun: NDArray[np.float64] | None = None
+    ) -> tuple[int, list[int]] | None:
+        """Return the entries and how many hold each term, in grams too if asked; None if no full text is given.
+
+        With ``begun``, the weights of the columns, how many hold words that begin with each, where a weight is above 0.
+        """
 
     def words_near(self, word: str, edits: int, most: int) -> list[tuple[str, int, int]] | None:
         """Return words at most so many edits from another: word, edits, entries that hold it; None without full text.
@@ -890,6 +909,7 @@ class Formula:
         now: float = 0.0,
         domain: str | None = None,
         least: float | None = None,
+        taken: int | None = None,
     ) -> Ranking:
         """Return `score` of a pool.
 

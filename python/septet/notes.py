@@ -39,6 +39,7 @@ Codes, with what each means:
 ``over_budget``             results were left out, because ``max_tokens`` has no room for them
 ``provider_refuses``        the provider refuses every request; the run ended early
 ``query_cut``               the query is too long; its last terms were left out
+``query_too_vague``         nothing but stop words is in the query, and the profile searches for nothing then
 ``reranker_failed``         the reranker gave no usable scores in time; the order is that of the scores
 ``sidecar_damaged``         a file of the sidecar was damaged; it is made anew
 ``space_incomplete``        some entries have no vector of the model yet
@@ -54,7 +55,7 @@ Codes, with what each means:
 ``web_failed``              a search service of the web failed or rests; the next one was asked, if there is one
 ``web_not_kept``            a hit of the web could not be stored in the vault
 ``web_page_unread``         pages that a web search found were not read; what it shows of them stands for them
-``words_relaxed``           no entry holds every word of the query, as the profile asks; those with some were searched
+``words_relaxed``           no entry holds every word of the query, as the profile asks; those with fewer were searched
 ==========================  =========================================================================================
 """
 
@@ -103,6 +104,7 @@ NoteCode: TypeAlias = Literal[
     "over_budget",
     "provider_refuses",
     "query_cut",
+    "query_too_vague",
     "reranker_failed",
     "sidecar_damaged",
     "space_incomplete",

@@ -263,6 +263,9 @@ class Results(Sequence[Hit]):
             sum over the tiers that answered, as ``total``.
         understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
             ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
+        matched_by: where the profile asks for all words, then fewer, then any (``text.match = "cascade"``), which of
+            these has an answer: ``all``, ``4 of 6``, ``any``; in a federation the strictest of a tier. None where no
+            entry holds a word, and with other profiles.
     """
 
     hits: tuple[Hit, ...]
@@ -278,6 +281,7 @@ class Results(Sequence[Hit]):
     offset: int = 0
     understood: Mapping[str, Any] | None = None
     facets: Mapping[str, Facets] = field(default_factory=dict)
+    matched_by: str | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -367,6 +371,7 @@ class Results(Sequence[Hit]):
             "offset": self.offset,
             **({"facets": {name: one.to_dict() for name, one in self.facets.items()}} if self.facets else {}),
             **({} if self.understood is None else {"understood": dict(self.understood)}),
+            **({} if self.matched_by is None else {"matched_by": self.matched_by}),
             "hits": [h.to_dict() for h in self.hits],
             "notes": [n.to_dict() for n in self.notes],
             "tiers": [

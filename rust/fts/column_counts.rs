@@ -95,12 +95,21 @@ impl ColumnCounts {
     /// FTS5's weighted frequency: it adds the column's weight for one occurrence after another, which is more than a
     /// product where weights are no whole numbers.
     pub(super) fn frequency(&self, number: u32, weights: &[f64]) -> f64 {
-        let mut frequency = 0.0;
-        for (&count, &weight) in self.get(number).iter().zip(weights) {
-            frequency = add_times(frequency, weight, count);
-        }
-        frequency
+        weighted(self.get(number), weights)
     }
+
+    /// The frequency of several tuples, their occurrences taken together.
+    pub(super) fn frequency_together(&self, numbers: impl Iterator<Item = u32>, weights: &[f64]) -> f64 {
+        let mut counts = vec![0_u32; self.columns];
+        for number in numbers {
+            counts.iter_mut().zip(self.get(number)).for_each(|(sum, &count)| *sum = sum.saturating_add(count));
+        }
+        weighted(&counts, weights)
+    }
+}
+
+fn weighted(counts: &[u32], weights: &[f64]) -> f64 {
+    counts.iter().zip(weights).fold(0.0, |frequency, (&count, &weight)| add_times(frequency, weight, count))
 }
 
 fn add_times(start: f64, weight: f64, count: u32) -> f64 {

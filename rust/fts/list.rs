@@ -55,8 +55,35 @@ impl<'a> Scorer<'a> {
         runs.iter().map(most).fold(0.0, f64::max)
     }
 
+    /// What the postings of several terms in one row add to its score, where the terms count as one.
+    pub(super) fn score_together(&self, idf: f64, postings: &[(u32, Posting)]) -> f64 {
+        match postings {
+            [] => 0.0,
+            &[(term, posting)] => self.score(idf, term, posting),
+            [(term, posting), ..] => {
+                let details = &self.contents.details;
+                let tuples = postings.iter().map(|&(term, posting)| details.of(term, posting).0);
+                let frequency = details.column_counts.frequency_together(tuples, self.weights);
+                self.weighed(idf, frequency, details.of(*term, *posting).1)
+            }
+        }
+    }
+
+    /// Whether every column has a weight above 0.
+    pub(super) fn counts_everything(&self) -> bool {
+        self.weights.iter().all(|&weight| weight > 0.0)
+    }
+
+    /// Whether a posting is of a column whose weight is above 0.
+    pub(super) fn occurs(&self, term: u32, posting: Posting) -> bool {
+        self.frequency(self.contents.details.of(term, posting).0) > 0.0
+    }
+
     fn formula(&self, idf: f64, tuple: u32, tokens: u32) -> f64 {
-        let frequency = self.frequency(tuple);
+        self.weighed(idf, self.frequency(tuple), tokens)
+    }
+
+    fn weighed(&self, idf: f64, frequency: f64, tokens: u32) -> f64 {
         let length = self.lengths.get(tokens as usize).copied();
         let length = length.unwrap_or_else(|| self.statistics.length(tokens, self.constants));
         idf * ((frequency * self.constants.most()) / (frequency + length))

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// A corpus of fewer rows is counted as one of so many: in three rows no word is rare.
 const LEAST_ROWS: u64 = 1_000;
 /// The place of the title among the columns of an entry.
-const TITLE: usize = 1;
+pub(super) const TITLE: usize = 1;
 
 /// What a row holds of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,8 +50,7 @@ pub fn matched_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], slots: &[i64])
                 information += if holds { term.idf } else { 0.0 };
                 title += if in_title { term.idf } else { 0.0 };
             }
-            let share = |part: f64| if all > 0.0 { part / all } else { 0.0 };
-            Ok(Matched { information, share: share(information), title: share(title) })
+            Ok(shares(information, title, all))
         };
         Ok((slots.iter().map(matched).collect::<Result<_>>()?, all))
     })
@@ -62,8 +61,8 @@ impl<'a> Term<'a> {
         let number = |scorer: &'a Scorer<'a>| scorer.contents.term(term).map(|number| (scorer, number));
         let numbers: Vec<(&Scorer<'a>, u32)> = scorers.iter().filter_map(number).collect();
         let counts = numbers.iter().map(|(scorer, number)| scorer.statistics.count(*number));
-        let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).fold(LEAST_ROWS, u64::max);
-        Self { idf: information(rows, counts.max().unwrap_or(0)), numbers }
+        let rows = scorers.iter().map(|scorer| scorer.statistics.rows()).max().unwrap_or(0);
+        Self { idf: information_among(rows, counts.max().unwrap_or(0)), numbers }
     }
 
     /// Whether a row holds the term, and whether its title does.
@@ -85,12 +84,13 @@ impl<'a> Term<'a> {
 }
 
 /// As [`matched_at`], from texts: the title of each and all it holds, given how many of so many rows hold each term. A term
-/// may be a phrase.
+/// may be a phrase. With `begun` the last word of a term stands for those that begin with it.
 ///
 /// # Errors
 /// [`crate::Error::Length`] unless there is one count a term.
 pub fn matched_in<T: AsRef<str>>(
     terms: &[T],
+    begun: bool,
     (rows, counts): (u64, &[u32]),
     texts: &[(T, T)],
 ) -> Result<(Vec<Matched>, f64)> {
@@ -100,7 +100,7 @@ pub fn matched_in<T: AsRef<str>>(
     let mut asked: Vec<(Vec<Vec<u8>>, f64)> = terms
         .iter()
         .zip(counts)
-        .map(|(term, &count)| (index_terms(term.as_ref()), information(rows.max(LEAST_ROWS), count)))
+        .map(|(term, &count)| (index_terms(term.as_ref()), information_among(rows, count)))
         .filter(|(term, _)| !term.is_empty())
         .collect();
     asked.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -108,15 +108,26 @@ pub fn matched_in<T: AsRef<str>>(
     let all: f64 = asked.iter().map(|(_, idf)| idf).sum();
     let held = |text: &T| {
         let tokens = index_terms(text.as_ref());
-        let holds = |term: &[Vec<u8>]| tokens.windows(term.len()).any(|some| some == term);
+        let same = |some: &[Vec<u8>], term: &[Vec<u8>]| match (some.split_last(), term.split_last()) {
+            (Some((last, some)), Some((begin, term))) if begun => some == term && last.starts_with(begin),
+            _ => some == term,
+        };
+        let holds = |term: &[Vec<u8>]| tokens.windows(term.len()).any(|some| same(some, term));
         asked.iter().filter(|(term, _)| holds(term)).map(|(_, idf)| idf).sum::<f64>()
     };
-    let share = |part: f64| if all > 0.0 { part / all } else { 0.0 };
-    let matched = |(title, whole): &(T, T)| {
-        let information = held(whole);
-        Matched { information, share: share(information), title: share(held(title)) }
-    };
+    let matched = |(title, whole): &(T, T)| shares(held(whole), held(title), all);
     Ok((texts.iter().map(matched).collect(), all))
+}
+
+/// What a row holds, as parts of all.
+pub(super) fn shares(information: f64, title: f64, all: f64) -> Matched {
+    let share = |part: f64| if all > 0.0 { part / all } else { 0.0 };
+    Matched { information, share: share(information), title: share(title) }
+}
+
+/// The information of a term that so many rows hold; of few rows as if they were some more.
+pub(super) fn information_among(rows: u64, count: u32) -> f64 {
+    information(rows.max(LEAST_ROWS), count)
 }
 
 fn information(rows: u64, count: u32) -> f64 {
@@ -153,11 +164,15 @@ mod tests {
         assert_eq!(matched_at::<&str>(&parts, &[], &[0]).unwrap(), (vec![Matched::default()], 0.0));
         let texts = [("red foxes", "a red foxes"), ("blue", "b blue a fox"), ("", "c blue")];
         let asked = ["fox", "foxes", "blue", "yak"];
-        let (twin, total) = matched_in(&asked, (3, &[2, 2, 1, 0]), &texts).unwrap();
+        let (twin, total) = matched_in(&asked, false, (3, &[2, 2, 1, 0]), &texts).unwrap();
         assert_eq!((twin[0], twin[1].title, total), (found[0], found[1].title, all));
         assert!((twin[1].information - found[1].information).abs() < 1e-12);
-        assert!(matched_in(&["red fox", "a"], (9, &[1, 1]), &texts).unwrap().0[0].share == 1.0);
-        assert!(matched_in(&asked, (3, &[1]), &texts).is_err());
+        assert!(matched_in(&["red fox", "a"], false, (9, &[1, 1]), &texts).unwrap().0[0].share == 1.0);
+        for (begun, wanted) in [("re", [1.0, 0.0, 0.0]), ("red fo", [1.0, 0.0, 0.0]), ("ed", [0.0; 3])] {
+            let (found, _) = matched_in(&[begun, begun], true, (9, &[1, 1]), &texts).unwrap();
+            assert_eq!(found.iter().map(|found| found.share).collect::<Vec<_>>(), wanted, "{begun}");
+        }
+        assert!(matched_in(&asked, false, (3, &[1]), &texts).is_err());
         assert!(matched_at(&parts, &["fox"], &[3]).is_err() && matched_at(&parts, &["a-b"], &[0]).is_err());
     }
 }

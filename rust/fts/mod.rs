@@ -4,9 +4,12 @@
 //!   places;
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`];
+//! - [`beginnings()`], [`cascade_top_k`]: words as beginnings, all of them, fewer of them, or any;
 //! - [`matched_at`]: how much of a query slots hold; [`feedback_at`]: how like the best slots they are.
 
 mod base;
+mod beginnings;
+mod cascade;
 mod column_counts;
 mod contents;
 mod dense;
@@ -29,6 +32,8 @@ mod top_candidates;
 mod unicode61;
 mod write;
 
+pub use beginnings::{Beginnings, beginnings};
+pub use cascade::{Step, cascade_at, cascade_top_k};
 pub use feedback::{Feedback, feedback_at};
 pub use index::TextIndex;
 pub use matched::{Matched, matched_at, matched_in};

@@ -166,14 +166,16 @@ type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, f64);
 
 /// Return how much of a query's terms texts hold.
 #[pyfunction]
+#[pyo3(signature = (terms, rows, counts, texts, begun=false))]
 pub(super) fn matched_in<'py>(
     py: Python<'py>,
     terms: Vec<String>,
     rows: u64,
     counts: Vec<u32>,
     texts: Vec<(String, String)>,
+    begun: bool,
 ) -> PyResult<Held<'py>> {
-    let (found, all) = py.detach(|| fts::matched_in(&terms, (rows, &counts), &texts))?;
+    let (found, all) = py.detach(|| fts::matched_in(&terms, begun, (rows, &counts), &texts))?;
     let column = |of: fn(&fts::Matched) -> f64| array(py, found.iter().map(of).collect());
     Ok((column(|found| found.information), column(|found| found.share), column(|found| found.title), all))
 }

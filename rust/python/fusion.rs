@@ -1,5 +1,6 @@
 //! Fusion and the facts about an entry.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use numpy::PyArray2;
@@ -154,7 +155,7 @@ impl Formula {
     }
 
     /// Score a pool, its facts made signals by rules, and order it.
-    #[pyo3(signature = (pool, names, weights, *, rules=None, now=0.0, domain=None, least=None))]
+    #[pyo3(signature = (pool, names, weights, *, rules=None, now=0.0, domain=None, least=None, taken=None))]
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     fn rank(
         &self,
@@ -165,11 +166,13 @@ impl Formula {
         now: f64,
         domain: Option<&str>,
         least: Option<f64>,
+        taken: Option<usize>,
     ) -> PyResult<Ranking> {
-        let pool = &pool.get().0;
+        let pool = taken
+            .map_or_else(|| Cow::Borrowed(&pool.get().0), |taken| Cow::Owned(pool.get().0.clone().with_taken(taken)));
         let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
         // Candidates are few: giving the interpreter's lock away would cost more than the work.
-        let found = search::rank(pool, &self.0, &weights, facts, least)?;
+        let found = search::rank(&pool, &self.0, &weights, facts, least)?;
         Ok(Ranking::new(names, found))
     }
 }
@@ -229,6 +232,7 @@ impl<'py> FromPyObject<'_, 'py> for Node {
             "saturate" => Expression::Saturate(inner(1)?),
             "found" => Expression::Found(inner(1)?),
             "linear" => Expression::Linear(inner(1)?, object.get_item(2)?.extract()?, object.get_item(3)?.extract()?),
+            "top" => Expression::Top(inner(1)?),
             "unless" => Expression::Unless(inner(1)?, inner(2)?),
             "estimate" => {
                 let [intercept, slope, doubt]: [f64; 3] = object.get_item(3)?.extract()?;

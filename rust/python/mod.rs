@@ -23,6 +23,7 @@ mod fusion;
 mod leases;
 mod links;
 mod pool;
+mod query;
 mod ranking;
 mod search;
 mod terms;
@@ -240,9 +241,11 @@ mod _core {
     #[pymodule_export]
     use super::pool::Pool;
     #[pymodule_export]
+    use super::query::{cascade_words, needed_words, query_terms, spans};
+    #[pymodule_export]
     use super::ranking::{FactRules, Ranking};
     #[pymodule_export]
-    use super::search::{Corpus, NameTable, Selection, needed_words, query_terms, spans};
+    use super::search::{Corpus, NameTable, Selection};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,

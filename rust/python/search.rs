@@ -8,66 +8,18 @@ use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use super::codes::Codes;
 use super::fts::{Statistics, TextIndex, constants_of};
 use super::pool::Pool;
+use super::query::{QueryParts, Wanted};
 use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use super::vectors::Sample;
 use super::{Integers, Pieces, Vector, array, count, guarded};
 use crate::arrays::Source;
 use crate::fts::Feedback;
 use crate::search;
-use crate::terms::Needed;
-
-/// Cut a query into the terms of a full-text search.
-#[pyfunction]
-pub(super) fn query_terms<'py>(
-    py: Python<'py>,
-    text: &str,
-    drop_stop_words: bool,
-    grams: bool,
-    most: i64,
-) -> PyResult<(Bound<'py, PyTuple>, usize, bool)> {
-    let found = search::query_terms(text, drop_stop_words, grams, count("most", most)?);
-    Ok((PyTuple::new(py, found.terms)?, found.cut, found.has_phrase))
-}
-
-/// The words that entries need to hold: the forms and the pieces of each.
-type NeededParts = Vec<(Vec<String>, Vec<String>)>;
-
-/// Return the words that an entry must hold to hold the whole query, and whether FTS5 takes one for several tokens.
-#[pyfunction]
-pub(super) fn needed_words<'py>(
-    py: Python<'py>,
-    text: &str,
-    drop_stop_words: bool,
-    grams: bool,
-    most: i64,
-) -> PyResult<(Bound<'py, PyTuple>, bool)> {
-    let (words, has_phrase) = search::needed_words(text, drop_stop_words, grams, count("most", most)?);
-    let each = |word: Needed| Ok((PyTuple::new(py, word.forms)?, PyTuple::new(py, word.pieces)?));
-    let words = words.into_iter().map(each).collect::<PyResult<Vec<_>>>()?;
-    Ok((PyTuple::new(py, words)?, has_phrase))
-}
-
-/// Return by text where terms stand in it: start, end (characters) and number of the term; the terms from the number
-/// `prefixes` on match words that begin with them.
-#[pyfunction]
-pub(super) fn spans(
-    py: Python<'_>,
-    texts: Vec<PyBackedStr>,
-    terms: Vec<String>,
-    prefixes: usize,
-    grams: bool,
-) -> Vec<Vec<(usize, usize, usize)>> {
-    let found = |text: &PyBackedStr| {
-        let spans = search::spans(text, &terms, prefixes, grams);
-        spans.into_iter().map(|span| (span.start, span.end, span.term)).collect()
-    };
-    py.detach(|| texts.iter().map(found).collect())
-}
 
 /// Names by number, append-only.
 #[pyclass(frozen, module = "septet._core")]
@@ -132,20 +84,9 @@ pub(super) struct Corpus {
 
 /// Rows of unit length with their slots, codes, the row of each slot, and a sample.
 type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>, Bound<'py, Sample>);
-/// Text, terms, grams, exact and unit vector, slots and scores that FTS5 found, words that are needed.
-type QueryParts<'py> = (
-    PyBackedStr,
-    Vec<String>,
-    bool,
-    Option<(Vector<'py, f64>, Vector<'py, f32>)>,
-    Option<(Vector<'py, i64>, Vector<'py, f64>)>,
-    NeededParts,
-);
-/// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word.
-type Found = (Pool, usize, usize, bool, usize);
-/// The needed words of each query, as a search takes them.
-type NeededWords = Vec<Vec<Needed>>;
-
+/// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word, and the
+/// step that answered.
+type Found = (Pool, usize, usize, bool, usize, Option<usize>);
 #[pymethods]
 impl Corpus {
     #[new]
@@ -206,20 +147,30 @@ impl Corpus {
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;
-        let needed: NeededWords = queries.iter().map(|parts| needed_of(&parts.5)).collect();
-        let each = queries.iter().zip(&needed);
-        let queries = each.map(|(parts, needed)| query_of(parts, needed)).collect::<PyResult<Vec<_>>>()?;
+        let wanted: Vec<Wanted> = queries.iter().map(Wanted::of).collect();
+        let queries = queries.iter().zip(&wanted).map(|(parts, own)| own.query(parts)).collect::<PyResult<Vec<_>>>()?;
         let recall =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
         let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
-        Ok(found.into_iter().map(|one| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole)).collect())
+        let told = |one: search::Recalled| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step);
+        Ok(found.into_iter().map(told).collect())
     }
 
-    /// Return the number of entries and how many of them hold each term; None without full text.
-    fn term_counts(&self, py: Python<'_>, terms: Vec<String>, grams: bool) -> PyResult<Option<(u64, Vec<usize>)>> {
-        let count = |corpus: search::Corpus<'_>| {
-            Ok(py.detach(|| corpus.text.map(|text| text.counts(&terms, grams)).transpose())?)
+    /// Return the number of entries and how many of them hold each term, or what each begins in weighted columns; None
+    /// without full text.
+    #[pyo3(signature = (terms, grams, begun=None))]
+    fn term_counts(
+        &self,
+        py: Python<'_>,
+        terms: Vec<String>,
+        grams: bool,
+        begun: Option<Vector<'_, f64>>,
+    ) -> PyResult<Option<(u64, Vec<usize>)>> {
+        let weights = begun.as_ref().map(Vector::slice).transpose()?;
+        let counts = |text: search::FullText<'_>| {
+            weights.map_or_else(|| text.counts(&terms, grams), |weights| text.counts_begun(&terms, weights))
         };
+        let count = |corpus: search::Corpus<'_>| Ok(py.detach(|| corpus.text.map(counts).transpose())?);
         guarded(self.sources(None), || self.with(py, count))
     }
 
@@ -270,8 +221,8 @@ impl Corpus {
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;
-        let needed = needed_of(&query.5);
-        let (query, slots) = (query_of(&query, &needed)?, slots.slice()?);
+        let wanted = Wanted::of(&query);
+        let (query, slots) = (wanted.query(&query)?, slots.slice()?);
         let find = |corpus: search::Corpus<'_>| {
             Ok(Pool(py.detach(|| search::candidates_at(&corpus, space.as_ref(), &request, &query, slots))?))
         };
@@ -349,20 +300,6 @@ fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<
         positions: positions.slice()?,
         sample: &sample.get().0,
     })
-}
-
-fn needed_of(parts: &NeededParts) -> Vec<Needed> {
-    parts.iter().map(|(forms, pieces)| Needed { forms: forms.clone(), pieces: pieces.clone() }).collect()
-}
-
-fn query_of<'a>(
-    (text, terms, grams, vector, found, _): &'a QueryParts<'_>,
-    needed: &'a [Needed],
-) -> PyResult<search::Query<'a>> {
-    let vector = vector.as_ref().map(|(exact, unit)| PyResult::Ok((exact.slice()?, unit.slice()?)));
-    let found = found.as_ref().map(|(slots, scores)| PyResult::Ok((slots.slice()?, scores.slice()?)));
-    let needed = (!needed.is_empty()).then_some(needed);
-    Ok(search::Query { text, terms, grams: *grams, needed, vector: vector.transpose()?, found: found.transpose()? })
 }
 
 fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)>) -> PyResult<search::Columns> {

@@ -108,6 +108,14 @@ impl<'a> FullText<'a> {
         Ok((self.entries.1.rows(), fts::rows_holding(&self.parts(&weights, fts::FTS5, grams), terms)?))
     }
 
+    /// Return the number of entries, and how many of them hold what each word begins, in columns of a weight above 0.
+    ///
+    /// # Errors
+    /// Those of [`fts::beginnings`].
+    pub fn counts_begun(&self, words: &[String], weights: &[f64]) -> Result<(u64, Vec<usize>)> {
+        Ok((self.entries.1.rows(), fts::beginnings(self.entries(weights, fts::FTS5), words)?.counts()))
+    }
+
     /// Whether there is a term that no row holds.
     pub(super) fn lacks_any(&self, terms: &[String], grams: bool) -> bool {
         terms.iter().any(|term| {

@@ -9,6 +9,7 @@
 
 mod adjustment;
 mod balance;
+mod cascade;
 mod confidence;
 mod corpus;
 mod labels;
@@ -27,7 +28,7 @@ pub use confidence::Confidence;
 pub use corpus::{Corpus, FullText, Space};
 pub use labels::{Labels, NameTable};
 pub use pool::Pool;
-pub use query::{MOST_NEEDED, Terms, needed_words, query_terms};
+pub use query::{CascadeWords, MOST_NEEDED, StopWords, Terms, cascade_words, needed_words, query_terms};
 pub use rank::{FactRules, Fixed, Least, Placed, QueryFacts, Ranking, Rules, rank};
 pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall};
 pub use selection::Selection;

@@ -43,6 +43,7 @@ pub struct Pool {
     columns: Vec<(Name, Arc<[f64]>)>,
     vectors: Vec<Arc<Vectors>>,
     vector_at: Arc<[VectorAt]>,
+    taken: Option<usize>,
 }
 
 impl Pool {
@@ -60,7 +61,25 @@ impl Pool {
         }
         let (kind, severity, domain) = (Arc::new(kind), Arc::new(severity), Arc::new(domain));
         let (rows, tiers, vector_at) = (rows.into(), tiers.into(), vec![None; m].into());
-        Ok(Self { rows, tiers, kind, severity, domain, ids: None, columns: Vec::new(), vectors: Vec::new(), vector_at })
+        Ok(Self {
+            rows,
+            tiers,
+            kind,
+            severity,
+            domain,
+            ids: None,
+            columns: Vec::new(),
+            vectors: Vec::new(),
+            vector_at,
+            taken: None,
+        })
+    }
+
+    /// The candidates, of which each leg took so many.
+    #[must_use]
+    pub fn with_taken(mut self, taken: usize) -> Self {
+        self.taken = Some(taken);
+        self
     }
 
     /// The number of candidates.
@@ -165,6 +184,7 @@ impl Pool {
             columns: self.picked(positions),
             vectors: self.vectors.clone(),
             vector_at: positions.iter().map(|&i| self.vector_at[i]).collect(),
+            taken: self.taken,
         })
     }
 
@@ -257,6 +277,10 @@ impl Candidates for Pool {
 
     fn is_kind(&self, candidate: usize, kind: &str) -> bool {
         self.kind.get(candidate) == kind
+    }
+
+    fn taken(&self) -> Option<usize> {
+        self.taken
     }
 }
 

@@ -9,6 +9,64 @@ const LEAST_CHARS: usize = 2;
 /// No entry is looked for that holds all of more words than this, in so many forms and pieces together.
 pub const MOST_NEEDED: (usize, usize) = (64, 256);
 
+/// Words that are left out of a query.
+#[derive(Clone, Debug)]
+pub enum StopWords {
+    /// None.
+    None,
+    /// The documented ones, [`terms::STOP_WORDS`].
+    English,
+    /// These, in lower case.
+    These(FxHashSet<String>),
+}
+
+impl StopWords {
+    fn has(&self, word: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::English => terms::is_stop_word(word),
+            Self::These(words) => words.contains(word),
+        }
+    }
+}
+
+/// The words of a query whose beginnings are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CascadeWords {
+    /// In lower case, in the order of the query; repeated words stand again.
+    pub words: Vec<String>,
+    /// How many were left out because the query is too long.
+    pub cut: usize,
+    /// Whether FTS5 takes a word for several tokens, a phrase, which only FTS5 can rank.
+    pub has_phrase: bool,
+    /// Whether the query has words, and all of them were left out.
+    pub vague: bool,
+}
+
+/// Cut a query into words: without stop words, and without single letters of scripts that have blanks between words. Nothing
+/// may be left.
+pub fn cascade_words(text: &str, stop_words: &StopWords, most: usize) -> CascadeWords {
+    let all = terms::words(text);
+    let any = !all.is_empty();
+    let long = |word: &str| match word.chars().collect::<Vec<_>>()[..] {
+        [one] => terms::is_unspaced(one),
+        _ => true,
+    };
+    let mut words: Vec<(String, usize)> = all
+        .into_iter()
+        .filter(|word| long(word) && !stop_words.has(word))
+        .map(|word| {
+            let tokens = index_terms(&word).len();
+            (word, tokens)
+        })
+        .filter(|(_, tokens)| *tokens > 0)
+        .collect();
+    let (cut, vague) = (words.len().saturating_sub(most), any && words.is_empty());
+    words.truncate(most);
+    let has_phrase = words.iter().any(|(_, tokens)| *tokens > 1);
+    CascadeWords { words: words.into_iter().map(|(word, _)| word).collect(), cut, has_phrase, vague }
+}
+
 /// The terms of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -22,10 +80,10 @@ pub struct Terms {
 
 /// Cut a query into terms by the documented steps.
 ///
-/// Words of under two characters are dropped, unless none would be left; stop words likewise, if `drop_stop_words`; grams
+/// Words of under two characters are dropped, unless none would be left; stop words likewise; grams
 /// (see [`terms::query_grams`]) are added for what FTS5's `unicode61` cannot cut.
-pub fn query_terms(text: &str, drop_stop_words: bool, grams: bool, most: usize) -> Terms {
-    let mut kept = kept(terms::words(text), drop_stop_words, String::as_str);
+pub fn query_terms(text: &str, stop_words: &StopWords, grams: bool, most: usize) -> Terms {
+    let mut kept = kept(terms::words(text), stop_words, String::as_str);
     if grams {
         let plain: FxHashSet<&str> = kept.iter().map(String::as_str).collect();
         let more: Vec<String> =
@@ -42,8 +100,8 @@ pub fn query_terms(text: &str, drop_stop_words: bool, grams: bool, most: usize) 
 /// several tokens; no words if they are too many ([`MOST_NEEDED`]).
 ///
 /// They are those that [`query_terms`] keeps. What FTS5 makes no token of cannot be held, and is not needed.
-pub fn needed_words(text: &str, drop_stop_words: bool, grams: bool, most: usize) -> (Vec<Needed>, bool) {
-    let mut words = kept(terms::needed(text, grams), drop_stop_words, |word| word.forms[0].as_str());
+pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize) -> (Vec<Needed>, bool) {
+    let mut words = kept(terms::needed(text, grams), stop_words, |word| word.forms[0].as_str());
     words.truncate(most);
     let mut has_phrase = false;
     let mut is_indexed = |term: &String| {
@@ -62,10 +120,13 @@ pub fn needed_words(text: &str, drop_stop_words: bool, grams: bool, most: usize)
 }
 
 /// The words of a query that are searched for.
-fn kept<W>(words: Vec<W>, drop_stop_words: bool, name: impl Fn(&W) -> &str) -> Vec<W> {
+fn kept<W>(words: Vec<W>, stop_words: &StopWords, name: impl Fn(&W) -> &str) -> Vec<W> {
     let long = |word: &W| name(word).chars().nth(LEAST_CHARS - 1).is_some();
     let kept = filtered(words, long);
-    if drop_stop_words { filtered(kept, |word| !terms::is_stop_word(name(word))) } else { kept }
+    match stop_words {
+        StopWords::None => kept,
+        _ => filtered(kept, |word| !stop_words.has(name(word))),
+    }
 }
 
 /// What passes, or everything if nothing does.
@@ -77,8 +138,12 @@ fn filtered<W>(words: Vec<W>, passes: impl Fn(&W) -> bool) -> Vec<W> {
 mod tests {
     use super::*;
 
+    fn english(drop: bool) -> StopWords {
+        if drop { StopWords::English } else { StopWords::None }
+    }
+
     fn terms_of(text: &str, drop: bool, most: usize) -> Vec<String> {
-        query_terms(text, drop, true, most).terms
+        query_terms(text, &english(drop), true, most).terms
     }
 
     #[test]
@@ -92,7 +157,7 @@ mod tests {
     #[test]
     fn the_words_that_are_needed_are_those_that_are_searched_for() {
         let of = |text: &str, drop, most| {
-            let (words, phrase) = needed_words(text, drop, true, most);
+            let (words, phrase) = needed_words(text, &english(drop), true, most);
             (words.into_iter().map(|word| word.forms[0].clone()).collect::<Vec<_>>().join(" "), phrase)
         };
         assert_eq!(of("What is a JWT token, JWT?", true, 9), ("jwt token".to_owned(), false));
@@ -100,20 +165,33 @@ mod tests {
         assert_eq!(of("the", true, 9).0, "the");
         assert_eq!(of("a b", false, 9).0, "a b");
         assert_eq!(of("one two three", false, 2).0, "one two");
-        assert!(needed_words("?!", true, true, 9).0.is_empty());
+        assert!(needed_words("?!", &StopWords::English, true, 9).0.is_empty());
         let many = |count: usize| (0..count).map(|i| format!("w{i:03} ")).collect::<String>();
-        assert_eq!(needed_words(&many(64), false, false, 256).0.len(), 64);
-        assert!(needed_words(&many(65), false, false, 256).0.is_empty());
+        assert_eq!(needed_words(&many(64), &StopWords::None, false, 256).0.len(), 64);
+        assert!(needed_words(&many(65), &StopWords::None, false, 256).0.is_empty());
         // A word of 200 characters has 199 pairs, two have too many.
-        assert_eq!(needed_words(&"水".repeat(200), false, true, 256).0[0].pieces.len(), 199);
-        assert!(needed_words(&"水".repeat(300), false, true, 256).0.is_empty());
+        assert_eq!(needed_words(&"水".repeat(200), &StopWords::None, true, 256).0[0].pieces.len(), 199);
+        assert!(needed_words(&"水".repeat(300), &StopWords::None, true, 256).0.is_empty());
+    }
+
+    #[test]
+    fn a_cascade_keeps_no_stop_words_and_may_keep_nothing() {
+        let stop = StopWords::These(["the", "what"].map(str::to_owned).into_iter().collect());
+        let of = |text: &str, most| cascade_words(text, &stop, most);
+        assert_eq!(of("What's THE DB fix-up, DB?", 9).words, ["db", "fix", "up", "db"]);
+        assert_eq!((of("a b c-d 水", 9).words, of("a b", 9).vague), (vec!["水".to_owned()], true));
+        assert!(of("the WHAT", 9).vague && !of("?!", 9).vague && !of("", 9).vague);
+        let cut = of("one two three the four", 3);
+        assert_eq!((cut.words.len(), cut.cut, cut.has_phrase, cut.vague), (3, 1, false, false));
+        assert_eq!(terms_of("the what", true, 9), ["the", "what"]);
+        assert_eq!(query_terms("the what red", &stop, false, 9).terms, ["red"]);
     }
 
     #[test]
     fn grams_follow_the_words_and_the_rest_of_a_long_query_is_cut() {
-        let found = query_terms("getUserName red red", false, true, 3);
+        let found = query_terms("getUserName red red", &StopWords::None, true, 3);
         assert_eq!(found.terms[..3], ["getusername", "red", "red"]);
         assert!(found.cut > 0);
-        assert!(query_terms("getUserName", false, false, 9).terms == ["getusername"]);
+        assert!(query_terms("getUserName", &StopWords::None, false, 9).terms == ["getusername"]);
     }
 }

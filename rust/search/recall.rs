@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::cascade::Cascade;
 use super::corpus::{Corpus, Space};
 use super::labels::Labels;
 use super::pool::{Pool, Vectors};
 use super::selection::Selection;
 use crate::error::{Error, Result};
 use crate::formula::Candidates;
-use crate::fts::{self, Feedback, Matched, Part, Wanted};
+use crate::fts::{self, Feedback, Matched, Step, Wanted};
 use crate::fuse;
 use crate::pool;
 use crate::terms::{Needed, SpellingIndex};
@@ -28,6 +29,9 @@ pub struct Query<'a> {
     pub grams: bool,
     /// Entries that hold all of these come before those that hold some; None where they are equal.
     pub needed: Option<&'a [Needed]>,
+    /// Terms are beginnings of words, of which entries hold what the first step says that has an answer; None where whole
+    /// words count, any of them.
+    pub steps: Option<&'a [Step]>,
     /// The query vector: as it was given `(d,)`, and of unit length `(d,)`.
     pub vector: Option<(&'a [f64], &'a [f32])>,
     /// Slots and scores by full text, best first, that FTS5 found: where full text is not in memory, or a term is a
@@ -97,6 +101,8 @@ pub struct Recalled {
     pub unknown: bool,
     /// How many of the matches hold every needed word; 0 where none is needed, or FTS5 answered.
     pub whole: usize,
+    /// The step of the query that has an answer.
+    pub step: Option<usize>,
 }
 
 impl Guard {
@@ -133,7 +139,8 @@ pub fn candidates_at(
     query: &Query<'_>,
     slots: &[i64],
 ) -> Result<Pool> {
-    candidates(corpus, space, request, query, slots, &[])
+    let cascade = Cascade::begin(corpus, request, query)?;
+    candidates(corpus, space, request, (query, cascade.as_ref()), slots, &[])
 }
 
 fn one(
@@ -143,24 +150,29 @@ fn one(
     query: &Query<'_>,
     nearest: &[i64],
 ) -> Result<Recalled> {
-    let Matches { mut slots, mut scores, matches, whole } = by_text(corpus, request, query)?;
+    let mut cascade = Cascade::begin(corpus, request, query)?;
+    let found = cascade.as_mut().map(|cascade| cascade.matches(corpus, request)).transpose()?;
+    let Matches { mut slots, mut scores, matches, whole } =
+        found.map_or_else(|| by_text(corpus, request, query), Ok)?;
     if !request.guard.is_some_and(|guard| guard.fires(matches)) {
         slots.truncate(request.k);
         scores.truncate(request.k);
     }
-    let pool = candidates(corpus, space, request, query, &fuse::unite(&slots, nearest), &scores)?;
-    let unknown =
-        corpus.text.filter(|_| query.found.is_none()).is_some_and(|text| text.lacks_any(query.terms, query.grams));
-    Ok(Recalled { pool, matches, by_text: slots.len(), unknown, whole })
+    let united = fuse::unite(&slots, nearest);
+    let pool = candidates(corpus, space, request, (query, cascade.as_ref()), &united, &scores)?;
+    let lacks_any =
+        || corpus.text.filter(|_| query.found.is_none()).is_some_and(|text| text.lacks_any(query.terms, query.grams));
+    let unknown = cascade.as_ref().map_or_else(lacks_any, Cascade::lacks_any);
+    Ok(Recalled { pool, matches, by_text: slots.len(), unknown, whole, step: cascade.and_then(|c| c.answered) })
 }
 
 /// The best slots by full text, their scores, how many match, and how many of these hold every needed word.
 #[derive(Default)]
-struct Matches {
-    slots: Vec<i64>,
-    scores: Vec<f64>,
-    matches: usize,
-    whole: usize,
+pub(super) struct Matches {
+    pub(super) slots: Vec<i64>,
+    pub(super) scores: Vec<f64>,
+    pub(super) matches: usize,
+    pub(super) whole: usize,
 }
 
 fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Result<Matches> {
@@ -235,14 +247,14 @@ fn candidates(
     corpus: &Corpus<'_>,
     space: Option<&Space<'_>>,
     request: &Request<'_>,
-    query: &Query<'_>,
+    (query, cascade): (&Query<'_>, Option<&Cascade<'_>>),
     slots: &[i64],
     scores: &[f64],
 ) -> Result<Pool> {
     corpus.check(slots)?;
     let mut pool = facts(corpus, request.tier, slots)?;
     if !query.terms.is_empty() {
-        pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, query, slots, scores)?)?;
+        pool = pool.with_column(Cow::Borrowed("bm25"), bm25(corpus, request, (query, cascade), slots, scores)?)?;
         if request.columns.tfidf {
             pool = pool.with_column(Cow::Borrowed("tfidf"), tfidf(corpus, query, slots)?)?;
         }
@@ -254,7 +266,9 @@ fn candidates(
         }
         if let Some(text) = corpus.text.filter(|_| query.found.is_none()) {
             let parts = text.parts(request.weights, request.constants, query.grams);
-            pool = with_matched(pool, &parts, request.constants.most(), query, slots)?;
+            let of_terms = || fts::matched_at(&parts, query.terms, slots);
+            let found = cascade.map_or_else(of_terms, |cascade| cascade.matched(slots))?;
+            pool = with_matched(pool, request.constants.most(), found)?;
             if let Some(needed) = query.needed {
                 let whole = fts::holds_all_at(&parts, needed, slots)?;
                 let values = whole.into_iter().map(|whole| f64::from(u8::from(whole))).collect();
@@ -281,8 +295,7 @@ fn candidates(
     }
 }
 
-fn with_matched(pool: Pool, parts: &[Part<'_>], most: f64, query: &Query<'_>, slots: &[i64]) -> Result<Pool> {
-    let (found, all) = fts::matched_at(parts, query.terms, slots)?;
+fn with_matched(pool: Pool, most: f64, (found, all): (Vec<Matched>, f64)) -> Result<Pool> {
     let most = most * all;
     let reach = pool.column("bm25").unwrap_or_default().iter().map(|score| (score / most).min(1.0)).collect();
     let column = |of: fn(&Matched) -> f64| found.iter().map(of).collect();
@@ -346,7 +359,7 @@ fn facts(corpus: &Corpus<'_>, tier: u32, slots: &[i64]) -> Result<Pool> {
 fn bm25(
     corpus: &Corpus<'_>,
     request: &Request<'_>,
-    query: &Query<'_>,
+    (query, cascade): (&Query<'_>, Option<&Cascade<'_>>),
     slots: &[i64],
     scores: &[f64],
 ) -> Result<Vec<f64>> {
@@ -354,8 +367,9 @@ fn bm25(
     let mut values = scores.to_vec();
     match corpus.text {
         Some(text) if query.found.is_none() && !others.is_empty() => {
-            let found =
-                fts::bm25_at(&text.parts(request.weights, request.constants, query.grams), query.terms, others)?;
+            let of_terms =
+                || fts::bm25_at(&text.parts(request.weights, request.constants, query.grams), query.terms, others);
+            let found = cascade.map_or_else(of_terms, |cascade| cascade.bm25(others))?;
             values.extend(found.into_iter().map(|score| if score.is_nan() { 0.0 } else { score }));
         }
         _ => values.resize(slots.len(), f64::NAN),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::fts::{index_terms, tokens};
+use crate::fts::{Token, index_terms, tokens};
 use crate::terms::{fold, runs_with_grams};
 
 /// A place of a text that a term of a query matches, in characters.
@@ -19,12 +19,12 @@ pub struct Span {
 /// Return where terms stand in a text, as FTS5 finds them: a term of several tokens stands where they follow each other.
 /// Of terms within each other the longest is returned.
 ///
-/// The terms from `prefixes` on match words that begin with them. `grams` also looks for what [`crate::terms::grams`]
+/// The terms from `prefixes` on match words that begin with them, or whose stem begins with theirs. `grams` also looks for what [`crate::terms::grams`]
 /// makes of the text: where such a term can be found in its word, that is the place, else the whole word.
 pub fn spans(text: &str, terms: &[String], prefixes: usize, grams: bool) -> Vec<Span> {
     let (whole, begun) = terms.split_at(prefixes.min(terms.len()));
     let asked: Vec<Vec<Vec<u8>>> = whole.iter().map(|term| index_terms(term)).collect();
-    let begun: Vec<Vec<u8>> = begun.iter().filter_map(|prefix| tokens(prefix).pop()).map(|token| token.word).collect();
+    let begun: Vec<Token> = begun.iter().filter_map(|prefix| tokens(prefix).pop()).collect();
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
     let own = tokens(text);
     for (at, first) in own.iter().enumerate() {
@@ -36,7 +36,8 @@ pub fn spans(text: &str, terms: &[String], prefixes: usize, grams: bool) -> Vec<
             }
         }
         for (number, prefix) in begun.iter().enumerate() {
-            if first.word.starts_with(prefix) {
+            // FTS5 stems what a word begins with, like a word.
+            if first.word.starts_with(&prefix.word) || first.term.starts_with(&prefix.term) {
                 found.push((first.place.clone(), whole.len() + number));
             }
         }

@@ -92,6 +92,7 @@ TEXT_RULES = {
     "match": "any", "stop_words": "keep", "grams": True, "max_terms": 256, "snippet": "match", "snippet_chars": 120,
     "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
+    "min_terms": 3,
     "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
     "k1": 1.2, "b": 0.75,
 }

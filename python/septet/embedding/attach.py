@@ -32,6 +32,8 @@ def with_query_vectors(
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
+    if plan.query.vague and "text" in plan.legs:
+        return plan
     embedders = _query_embedders(tiers)
     if plan.model is not None:
         embedders = {model: one for model, one in embedders.items() if model == plan.model}

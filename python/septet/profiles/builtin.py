@@ -5,13 +5,31 @@ They are made unchecked, because checking loads pydantic; a test checks them.
 
 from __future__ import annotations
 
-from septet.ranking.fusion import Clamp, Col, Estimate, Expression, Found, Saturate, Scale, Sum, Term
+from septet.ranking.fusion import (
+    Clamp,
+    Col,
+    Const,
+    Estimate,
+    Expression,
+    Found,
+    Linear,
+    Rrf,
+    Saturate,
+    Scale,
+    Sum,
+    Term,
+    Top,
+    Unless,
+)
 from septet.ranking.profile import Adaptive, Balance, ColumnWeights, Cuts, Graph, Profile, Smoothing, TextRules
 
 __all__ = [
     "BUILTIN",
     "CONNECTED_PRIORITY",
     "MARKDOWN_MEMORY",
+    "PLANNED_RETRIEVAL",
+    "RECALL",
+    "RECALL_STOP_WORDS",
     "SEPTET",
     "SEVEN_SIGNALS",
     "SIMILAR",
@@ -178,6 +196,74 @@ MARKDOWN_MEMORY = Profile.known(
 )
 
 
+#: The documented 93 words; `and` is not among them.
+RECALL_STOP_WORDS = tuple(
+    "an the this that these those some each every he it me my we us or am they them their there here what which where "
+    "when whom is be do no so if as at by in of on to up are was has had not but can did for got let may our its nor "
+    "yet how all any too own out why who few have been were will would could should does being also with from into "
+    "about than over such after before between just only very more most really already".split()
+)
+
+# The documented category of an entry is one of its tags. An id has no weight and is not searched: beginnings of words
+# would find ids that are made of letters and digits at random.
+_RECALL_COLUMNS = ColumnWeights.known(id=0.0, title=6.0, description=2.0, context=2.0, tags=3.0)
+
+RECALL = Profile.known(
+    name="recall",
+    description="The documented recall of one source: all words by their beginnings, else fewer, else any, ranked by "
+    "BM25, and vectors; fused by ranks from 0 with k = 60, the first ten of each list, or as many as the limit.",
+    text=TextRules.known(
+        match="cascade",
+        min_terms=3,
+        stop_words=RECALL_STOP_WORDS,
+        grams=False,
+        snippet="start",
+        typos=False,
+        weights=_RECALL_COLUMNS,
+    ),
+    signals={
+        "recall": Rrf.known(
+            rrf=(
+                Term.known(weight=1.0, of=Top.known(top=Col.known(col="bm25"))),
+                # A cosine of 0 has its rank, too.
+                Term.known(weight=1.0, of=Top.known(top=Linear.known(linear=Col.known(col="cosine"), plus=2.0))),
+            ),
+            k=60.0,
+            first_rank=0,
+        )
+    },
+    weights={"text": {"recall": 1.0}, "hybrid": {"recall": 1.0}},
+    missing="zero",
+    cuts=Cuts.known(limit=10, factor=1, minimum=10, guard_below=0),
+    adaptive=Adaptive.known(text=(), hybrid=()),
+)
+
+_NEAR = Top.known(top=Clamp.known(clamp=Col.known(col="cosine")))
+_WORDED = Top.known(top=Saturate.known(saturate=Col.known(col="bm25")))
+_FUSED = 0.55
+
+PLANNED_RETRIEVAL = Profile.known(
+    name="planned-retrieval",
+    description="The documented fusion of a corpus of planned retrieval: 0.55 cosine + 0.45 BM25 where both legs find "
+    "an entry, and what one leg finds keeps its score; both from 0 to 1, BM25 as x / (1 + x), so that neither drowns "
+    "the other.",
+    text=TextRules.known(match="any", stop_words="keep", grams=True, snippet="match", typos=False),
+    signals={
+        "vector": Unless.known(unless=Unless.known(unless=_WORDED, of=Const.known(const=1.0)), of=_NEAR),
+        "text": Unless.known(unless=Unless.known(unless=_NEAR, of=Const.known(const=1.0)), of=_WORDED),
+        "vector_alone": Unless.known(unless=_WORDED, of=_NEAR),
+        "text_alone": Unless.known(unless=_NEAR, of=_WORDED),
+    },
+    weights={
+        "text": {"vector": 0.0, "text": 0.0, "vector_alone": 0.0, "text_alone": 1.0},
+        "hybrid": {"vector": _FUSED, "text": 1.0 - _FUSED, "vector_alone": 1.0, "text_alone": 1.0},
+    },
+    missing="zero",
+    cuts=Cuts.known(limit=10, factor=4, minimum=1, guard_below=0),
+    adaptive=Adaptive.known(text=(), hybrid=()),
+)
+
+
 def _similar(signal: str) -> Profile:
     return Profile.known(
         name="similar",
@@ -191,4 +277,4 @@ def _similar(signal: str) -> Profile:
 SIMILAR = _similar("cosine")
 SIMILAR_WORDS = _similar("tfidf")
 
-BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS, MARKDOWN_MEMORY)}
+BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS, MARKDOWN_MEMORY, RECALL, PLANNED_RETRIEVAL)}

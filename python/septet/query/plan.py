@@ -133,7 +133,9 @@ class Plan(NamedTuple):
 
     @property
     def asks_vectors(self) -> bool:
-        """Whether vectors are searched: their leg is on and a query vector is there."""
+        """Whether vectors are searched: their leg is on, a query vector is there, and the query is not too vague."""
+        if self.query.vague and "text" in self.legs:
+            return False
         return "vector" in self.legs and self.vector is not None
 
     def of_tier(self, name: str) -> Plan:

@@ -36,11 +36,13 @@ __all__ = [
     "Scale",
     "Sum",
     "Term",
+    "Top",
     "Unless",
     "estimates",
     "evaluate",
     "formula",
     "names",
+    "takes_top",
 ]
 
 Column: TypeAlias = NDArray[np.float64]
@@ -130,6 +132,15 @@ class Unless(Checked):
     of: Expression
 
 
+class Top(Checked):
+    """The highest values, as many as each leg takes candidates; unknown elsewhere: what that leg alone would list.
+
+    A candidate that one leg found may have a value in the other leg's column, too: ``bm25`` and ``cosine``.
+    """
+
+    top: Expression
+
+
 class Estimate(Checked):
     """A cosine where it is known, and an estimate where the vector has not come yet.
 
@@ -214,13 +225,28 @@ _KINDS = {
     "found": Found,
     "linear": Linear,
     "unless": Unless,
+    "top": Top,
     "estimate": Estimate,
     "sum": Sum,
     "rrf": Rrf,
 }
 
 Expression: TypeAlias = Annotated[
-    Col | Const | Only | Scale | Clamp | Log1p | Decay | Saturate | Found | Linear | Unless | Estimate | Sum | Rrf,
+    Col
+    | Const
+    | Only
+    | Scale
+    | Clamp
+    | Log1p
+    | Decay
+    | Saturate
+    | Found
+    | Linear
+    | Unless
+    | Top
+    | Estimate
+    | Sum
+    | Rrf,
     _ByKey(),
 ]
 
@@ -281,12 +307,17 @@ def estimates(expression: Expression) -> bool:
     return isinstance(expression, Estimate) or any(map(estimates, _inside(expression)))
 
 
+def takes_top(expression: Expression) -> bool:
+    """Say whether a part of an expression is a `Top`."""
+    return isinstance(expression, Top) or any(map(takes_top, _inside(expression)))
+
+
 def _inside(expression: Expression) -> tuple[Expression, ...]:
     """Return the expressions that one is made of."""
     match expression:
         case Only(of=inner) | Scale(scale=inner) | Clamp(clamp=inner) | Log1p(log1p=inner) | Decay(decay=inner):
             return (inner,)
-        case Saturate(saturate=inner) | Found(found=inner) | Linear(linear=inner):
+        case Saturate(saturate=inner) | Found(found=inner) | Linear(linear=inner) | Top(top=inner):
             return (inner,)
         case Unless(unless=other, of=inner):
             return (other, inner)
@@ -319,6 +350,8 @@ def _parts(e: Expression) -> tuple[Any, ...]:
         return ("found", _parts(e.found))
     if isinstance(e, Linear):
         return ("linear", _parts(e.linear), e.times, e.plus)
+    if isinstance(e, Top):
+        return ("top", _parts(e.top))
     if isinstance(e, Unless):
         return ("unless", _parts(e.of), _parts(e.unless))
     if isinstance(e, Estimate):

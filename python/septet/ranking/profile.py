@@ -15,7 +15,7 @@ from septet.checked import Bounds, Checked
 from septet.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
 from septet.ranking.facts import AGES, TIMES, attrs_paths, is_fact
-from septet.ranking.fusion import Expression, Missing, estimates, formula, names
+from septet.ranking.fusion import Expression, Missing, estimates, formula, names, takes_top
 from septet.ranking.passes import (
     AtLeastOne,
     Balance,
@@ -100,9 +100,13 @@ class TextRules(Checked):
     Attributes:
         match: ``any`` takes the best of the entries that hold a word of the query. ``all`` first takes those that hold
             every word, in any of its forms (the strict wave), and fills up with others where they are fewer than the
-            candidates wanted (the relaxed wave). Queries of more than 64 words are searched for any.
-        stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left.
-        grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`).
+            candidates wanted (the relaxed wave). Queries of more than 64 words are searched for any. ``cascade`` takes
+            words for beginnings and finds entries that hold all of them, else those that hold fewer, else any.
+        min_terms: a cascade drops the shortest word, again and again, while no entry holds all that are left and more
+            than so many are; then any word will do. None drops none.
+        stop_words: ``drop`` leaves the 95 English stop words out, unless nothing else is left; a list leaves these out.
+            A cascade leaves single letters out, too, and finds nothing where nothing else is left.
+        grams: add character pairs, folded words and parts of identifiers (see `septet.query.parse`); not in a cascade.
         max_terms: longer queries are cut, with a note.
         feedback: how the column ``feedback`` is filled, if a signal reads it.
         snippet: ``match`` shows hits by the passage around the best match, ``start`` by the start of the description.
@@ -112,8 +116,9 @@ class TextRules(Checked):
         b: how much the length of a text counts, from 0, not at all, to 1, in proportion.
     """
 
-    match: Literal["any", "all"] = "any"
-    stop_words: Literal["keep", "drop"] = "keep"
+    match: Literal["any", "all", "cascade"] = "any"
+    min_terms: Annotated[int, Bounds(ge=1, le=4096)] | None = 3
+    stop_words: Literal["keep", "drop"] | Annotated[tuple[str, ...], Bounds(max_length=10_000)] = "keep"
     grams: bool = True
     max_terms: Annotated[int, Bounds(ge=1, le=4096)] = 256
     feedback: Feedback = field(default_factory=Feedback.known)
@@ -123,6 +128,18 @@ class TextRules(Checked):
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
     k1: Annotated[float, Bounds(ge=0.01, le=1_000)] = K1
     b: Share = B
+
+    @cached_property
+    def dropped(self) -> bool | frozenset[str]:
+        """The stop words that are left out: False for none, True for the documented ones."""
+        if isinstance(self.stop_words, str):
+            return self.stop_words == "drop"
+        return frozenset(word.lower() for word in self.stop_words)
+
+    @cached_property
+    def weighed(self) -> tuple[str, ...]:
+        """The columns with a weight above 0."""
+        return tuple(name for name in ColumnWeights.__dataclass_fields__ if getattr(self.weights, name) > 0)
 
     @cached_property
     def constants(self) -> tuple[float, float] | None:
@@ -300,6 +317,11 @@ class Profile(Checked):
     def estimates(self) -> bool:
         """Whether a signal estimates the cosines of candidates whose vector has not come yet."""
         return any(map(estimates, self.signals.values()))
+
+    @cached_property
+    def takes_top(self) -> bool:
+        """Whether a signal reads as many candidates as a leg takes."""
+        return any(map(takes_top, (*self.signals.values(), *self._changes)))
 
     @cached_property
     def signal_names(self) -> tuple[str, ...]:

@@ -39,14 +39,17 @@ def rank(
     now: float,
     domain: str | None,
     least: float | None = None,
+    taken: int | None = None,
 ) -> Ranking:
     """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and ages, and return `score` of the pool.
 
     ``domain`` is unknown (NaN) for a query that asks for none. The profile's floor raises to ``least`` at most.
+    Each leg took ``taken`` candidates.
     """
     if profile.ages:
         pool = pool.with_columns(with_ages(pool.columns, profile.ages, now))
     counted = [weights[name] for name in profile.signals]
-    return profile.formula.rank(
-        pool, profile.signal_names, counted, rules=profile.facts.rules, now=now, domain=domain, least=least
-    )
+    names, rules = profile.signal_names, profile.facts.rules
+    if taken is not None and profile.takes_top:
+        return profile.formula.rank(pool, names, counted, rules=rules, now=now, domain=domain, least=least, taken=taken)
+    return profile.formula.rank(pool, names, counted, rules=rules, now=now, domain=domain, least=least)

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from septet.ranking.profile import WeightSet
     from septet.search.tier_threads import TierThreads
 
-__all__ = ["Answer", "FederatedSearch", "Page", "memories_of", "mismatches", "next_attempt", "query_notes"]
+__all__ = [
+    "Answer",
+    "FederatedSearch",
+    "Page",
+    "matched_by",
+    "memories_of",
+    "mismatches",
+    "next_attempt",
+    "query_notes",
+]
 
 _Answer = TypeVar("_Answer")
 _Nothing = TypeVar("_Nothing")
@@ -288,7 +297,9 @@ def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recal
         from septet.search.typos import guess_note
 
         notes.append(guess_note(guesses, used=False))
-    if not plan.query.terms and "text" in plan.legs:
+    if plan.query.vague:
+        notes += _of_vague(plan)
+    elif not plan.query.terms and "text" in plan.legs:
         cause = "no letter or digit is left of the query" if plan.query.text.strip() else "the query is empty"
         cure = "ask with at least one word"
         if plan.filters:
@@ -300,7 +311,34 @@ def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recal
     if plan.query.needed and all(one.whole == 0 for one in recalled) and any(one.matches for one in recalled):
         cause = "no entry holds every word of the query: those that hold some were searched"
         notes.append(Note("words_relaxed", cause, "ask with fewer words"))
+    if plan.query.steps and (name := matched_by(plan, recalled)) not in (None, "all"):
+        cause = f"no entry holds all {len(plan.query.terms)} words of the query: those that hold {name} were searched"
+        notes.append(Note("words_relaxed", cause, "ask with fewer words"))
     return notes
+
+
+def matched_by(plan: Plan, recalled: Sequence[Recalled]) -> str | None:
+    """Return the name of the first step of a cascade that has an answer in a tier; None where none has."""
+    answered = [found.step for found in recalled if found.step is not None]
+    return plan.query.steps[min(answered)].name if answered else None
+
+
+def _of_vague(plan: Plan) -> list[Note]:
+    if "text" not in plan.legs:
+        return []
+    cause = "nothing but stop words and single letters is in the query: nothing was searched, vectors neither"
+    return [Note("query_too_vague", cause, "ask with a word that tells more")]
+
+
+def total_of(search: FederatedSearch, query: int, plan: Plan) -> int | None:
+    """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
+    # As `Plan.asks_text` says, without a call.
+    if plan.scans_words or "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
+        return None
+    answers = search.answers
+    if len(answers) == 1:
+        return answers[0].recalled[query].matches + answers[0].recalled[query].more
+    return sum([answer.recalled[query].matches + answer.recalled[query].more for answer in answers])
 
 
 def mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:

@@ -16,7 +16,16 @@ from septet.ranking.pool import Candidate, Pool
 from septet.ranking.profile import WeightSet
 from septet.ranking.score import Placed, rank
 from septet.results import Hit, Note, Results, TierReport, hits_of
-from septet.search.federated import FederatedSearch, Page, memories_of, mismatches, next_attempt, query_notes
+from septet.search.federated import (
+    FederatedSearch,
+    Page,
+    matched_by,
+    memories_of,
+    mismatches,
+    next_attempt,
+    query_notes,
+    total_of,
+)
 from septet.search.merge import merged
 from septet.tiers.protocol import Recalled, SearchAgain, Tier
 
@@ -242,7 +251,9 @@ def ranked(search: FederatedSearch, query: int) -> Ranked:
             search.stages.mark("merge")
     if plan.profile.asks_store:
         pool = _completed(search, pool)
-    ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score)
+    ranking = rank(
+        pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.candidates
+    )
     if search.stages is not None:
         search.stages.mark("rank")
     late, guesses = NOTHING, _guesses(recalled) if unknown else NO_GUESSES
@@ -351,7 +362,7 @@ def _hits(search: FederatedSearch, one: Ranked, best: Sequence[Placed], whole: S
             breakdown, signals = parts(one, placed)
         scored.append((score, tiers[tier].name, breakdown, signals, confidence, raw or NO_VALUES))
     query, rules = one.plan.query, one.plan.profile.text
-    sought = (query.terms, query.begun, query.grams)
+    sought = ((), query.terms, False) if query.steps else (query.terms, query.begun, query.grams)
     full, around, chars = one.plan.mode == "full", rules.snippet == "match", rules.snippet_chars
     return hits_of(entries_of(whole), scored, full=full, sought=sought, around=around, snippet_chars=chars)
 
@@ -379,19 +390,9 @@ def _results(
         notes=(*one.notes, *search.notes(one.query, one.mismatches), *cut),
         tiers=search.reports(one.query) if reports is None else reports,
         took_ms=(time.perf_counter() - search.started) * 1e3,
-        total=_total(search, one.query, plan),
+        total=total_of(search, one.query, plan),
         offset=plan.offset,
         facets=search.facets[one.query] if search.facets else {},
         understood=None if plan.web is None else plan.web.told(),
+        matched_by=None if not plan.query.steps else matched_by(plan, [a.recalled[one.query] for a in search.answers]),
     )
-
-
-def _total(search: FederatedSearch, query: int, plan: Plan) -> int | None:
-    """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
-    # As `Plan.asks_text` says, without a call.
-    if plan.scans_words or "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
-        return None
-    answers = search.answers
-    if len(answers) == 1:
-        return answers[0].recalled[query].matches + answers[0].recalled[query].more
-    return sum([answer.recalled[query].matches + answer.recalled[query].more for answer in answers])

@@ -41,6 +41,7 @@ class Recalled(NamedTuple):
         guesses: by word of the query that no entry holds, words near it that some do: each with its edits and how many
             entries hold it; only where the plan asks for them.
         whole: how many of the matches hold every word that the plan needs; None where it needs none, or none is said.
+        step: of a plan that cascades, the number of the step that has an answer; None where no step has one.
     """
 
     pool: Pool
@@ -53,6 +54,7 @@ class Recalled(NamedTuple):
     more: int = 0
     guesses: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
     whole: int | None = None
+    step: int | None = None
 
 
 class Standing(NamedTuple):

@@ -18,6 +18,7 @@ __all__ = [
     "FtsRows",
     "Rank",
     "candidate_count",
+    "cascade",
     "count_memories",
     "counts",
     "matching",
@@ -85,6 +86,15 @@ def recall(read: Reading, plan: Plan, limit: int) -> FtsRows:
     return found if len(found.rows) < limit else found._replace(matches=_count(read, plan, passing))
 
 
+def cascade(read: Reading, plan: Plan, limit: int) -> tuple[FtsRows, int | None]:
+    """Return the best rows of the first step of a cascade that has any, as `recall`, and the number of the step."""
+    for step in range(len(plan.query.steps)):
+        found = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
+        if found.rows:
+            return found, step
+    return FtsRows([], [], fallback=False, matches=0), None
+
+
 def _whole(read: Reading, plan: Plan, tables: Sequence[str] | None = None) -> Condition:
     return holding_all(plan.query.needed, _tables(read, plan) if tables is None else tables)
 
@@ -114,7 +124,7 @@ def _holding(read: Reading, plan: Plan, passing: Condition, what: str) -> sqlite
     tables = _tables(read, plan)
     rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
     sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
-    return read.sql.execute(sql, (*[plan.query.match] * len(tables), *passing.parameters))
+    return read.sql.execute(sql, (*map(plan.query.match_in, tables), *passing.parameters))
 
 
 def _tables(read: Reading, plan: Plan) -> list[str]:
@@ -160,11 +170,12 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
     """
     holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
-        found = known.get((term, grams))
+        key = (plan.query.holding(term, "entries_fts") if plan.query.steps else term, grams)
+        found = known.get(key)
         if found is None:
             if len(known) >= MOST_COUNTS:
                 known.clear()
-            found = known[term, grams] = _rows_holding(read, term, grams)
+            found = known[key] = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
         holding[term] = found
     if plan.scores_memories and not any(holding.values()):
         # Then the scores are those of memories, as they are.
@@ -174,8 +185,8 @@ def counts(read: Reading, plan: Plan, known: dict[tuple[str, bool], int]) -> Ter
 
 def _counts_of_memories(read: Reading, plan: Plan) -> TermCounts:
     sql = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
-    terms = dict.fromkeys(plan.query.terms)
-    holding = {term: int(read.sql.execute(sql, (f'"{term}"',)).fetchone()[0]) for term in terms}
+    matches = {term: plan.query.holding(term, "memories_fts") for term in plan.query.terms}
+    holding = {term: int(read.sql.execute(sql, (match,)).fetchone()[0]) for term, match in matches.items()}
     return TermCounts(indexing.totals(read, "memories_fts").rows, holding)
 
 
@@ -189,6 +200,10 @@ def _scale_of_memories(read: Reading, plan: Plan) -> float | None:
         return None
     of_entries, of_memories = factors((others, own), plan.query.terms)
     return of_memories / of_entries if of_entries else 1.0
+
+
+def _rows_matching(read: Reading, match: str) -> int:
+    return int(read.sql.execute("SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?", (match,)).fetchone()[0])
 
 
 def _rows_holding(read: Reading, term: str, grams: bool) -> int:
@@ -214,7 +229,7 @@ def recall_memories(read: Reading, plan: Plan, limit: int) -> list[int]:
     if plan.query.needed:
         whole = _whole(read, plan, ["memories_fts"])
         first = f"({whole.sql}) DESC, "
-    given = (plan.query.match, *passing.parameters, *whole.parameters, limit)
+    given = (plan.query.match_in("memories_fts"), *passing.parameters, *whole.parameters, limit)
     return [r[0] for r in read.sql.execute(sql.replace("{}", first), given)]
 
 
@@ -225,7 +240,7 @@ def count_memories(read: Reading, plan: Plan, most: int) -> int:
         "SELECT count(*) FROM (SELECT 1 FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid "
         f"WHERE memories_fts MATCH ? AND {passing.sql} LIMIT ?)"
     )
-    return int(read.sql.execute(sql, (plan.query.match, *passing.parameters, most)).fetchone()[0])
+    return int(read.sql.execute(sql, (plan.query.match_in("memories_fts"), *passing.parameters, most)).fetchone()[0])
 
 
 def _ranked(
@@ -241,19 +256,19 @@ def _ranked(
         weights = f"{w.id!r}, {w.title!r}, {w.description!r}, {w.tags!r}, {1.0 if plan.query.grams else 0.0!r}"
         scores["memories_fts"] = f"{scale!r} * -bm25(memories_fts, {weights})"
     try:
-        rows, found = _run(read, plan.query.match, scores, tail, parameters, only)
+        rows, found = _run(read, plan, scores, tail, parameters, only)
         return FtsRows(rows, found, fallback=False, matches=len(rows))
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
     scores = dict.fromkeys(scores, "-rank")
-    rows, found = _run(read, plan.query.match, scores, tail, parameters, only)
+    rows, found = _run(read, plan, scores, tail, parameters, only)
     return FtsRows(rows, found, fallback=True, matches=len(rows))
 
 
 def _run(
     read: Reading,
-    match: str,
+    plan: Plan,
     scores: Mapping[str, str],
     tail: str,
     parameters: Sequence[object],
@@ -261,9 +276,10 @@ def _run(
 ) -> tuple[list[int], list[float]]:
     # The plus keeps FTS5 from looking up row by row: each look-up would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
-    one = (match,) if only is None else (match, *only)
+    more = () if only is None else only
+    given = [value for t in scores for value in (plan.query.match_in(t), *more)]
     parts = [f"SELECT rowid AS row, {s} AS score FROM {t} WHERE {t} MATCH ?{inside}" for t, s in scores.items()]
-    matches, given = parts[0], one * len(parts)
+    matches = parts[0]
     if len(parts) > 1:
         matches = f"SELECT row, sum(score) AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
     found = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*given, *parameters)).fetchall()

@@ -34,8 +34,17 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
     texts = [("", "")] * len(rows)
     for at, entry_id, title, *others, tags, grams in indexing.indexed_texts(read, rows):
         texts[at] = title, " ".join((entry_id, title, *others, tag_words(tags), grams if plan.query.grams else ""))
+        if plan.query.steps:
+            of_column = dict(
+                zip(("id", "title", "description", "context", "tags"), (entry_id, title, *others, tag_words(tags)))
+            )
+            texts[at] = (
+                of_column["title"] if "title" in plan.query.columns else "",
+                "\n".join(map(of_column.__getitem__, plan.query.columns)),
+            )
     holding = [counts.holding.get(term, 0) for term in terms]
-    information, matched, title_share, most = _core.matched_in(terms, counts.entries, holding, texts)
+    begun = bool(plan.query.steps)
+    information, matched, title_share, most = _core.matched_in(terms, counts.entries, holding, texts, begun)
     reach: NDArray[np.float64] = np.minimum(scores / ((K1 + 1) * most), 1.0) if most > 0 else np.zeros(len(rows))
     if plan.query.needed:
         whole = fulltext.whole_rows(read, plan, rows)

@@ -30,9 +30,9 @@ def _rows(view: ReadView, query: int) -> NDArray[np.int64]:
         return view.snapshot.rows[view.mask()] if compared else np.empty(0, dtype=np.int64)
     from septet.storage.tables import fulltext
 
-    found = fulltext.matching(view.read, plan) if view.needs_fts5(plan) else view.matches(query).rows
+    found = fulltext.matching(view.read, view.at_step(plan)) if view.needs_fts5(plan) else view.matches(query).rows
     rows = np.asarray(found, dtype=np.int64)
     if plan.include_memories and not plan.scores_memories:
-        memories = fulltext.recall_memories(view.read, plan, -1)
+        memories = fulltext.recall_memories(view.read, view.at_step(plan), -1)
         rows = np.concatenate([rows, np.array(memories, dtype=np.int64)])
     return rows

@@ -8,6 +8,7 @@ import numpy as np
 
 from septet import _core
 from septet.explanation import LegReport
+from septet.query.parse import Step
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
 from septet.storage.tables import candidates, fulltext
@@ -42,7 +43,7 @@ def _as_memory(view: ReadView, candidate: Candidate) -> bool:
 
 
 def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
-    plan = view.plan
+    plan = view.at_step(view.plan)
     if not plan.query.terms:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
     own = plan.scores_memories or plan.profile.text.constants is not None
@@ -54,6 +55,8 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     if hit and plan.query.needed:
         whole = fulltext.whole_rows(view.read, plan, [candidate.row])
         detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
+    if plan.query.steps:
+        detail += f"; {_step(view)}"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
@@ -72,7 +75,7 @@ def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegR
 
 
 def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
-    return fulltext.rank_of(view.read, view.plan, row)
+    return fulltext.rank_of(view.read, view.at_step(view.plan), row)
 
 
 def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
@@ -90,13 +93,25 @@ def _whole(view: ReadView) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
+def _step(view: ReadView) -> str:
+    """Say which step of the cascade has an answer."""
+    step, query = view.answered.get(id(view.plan)), view.plan.query
+    if step is None:
+        return "no step of the cascade has an answer"
+    name, every, words = query.steps[step]
+    wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
+    return f"the step that answers, {name!r}, asks for {wanted}"
+
+
 def _one_term(view: ReadView, term: str) -> Plan:
-    return view.plan._replace(query=view.plan.query._replace(terms=(term,), needed=()))
+    query = view.plan.query
+    steps = (Step("all", True, (0,)),) if query.steps else ()
+    return view.plan._replace(query=query._replace(terms=(term,), needed=(), steps=steps))
 
 
 def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     plan = view.plan
-    rows = fulltext.recall_memories(view.read, plan, -1) if plan.asks_text else []
+    rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
     rank = rows.index(candidate.row) + 1 if candidate.row in rows and passes else None
     detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
     return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)

@@ -29,10 +29,10 @@ def _matching(view: ReadView, plan: Plan) -> int:
     snapshot = view.snapshot
     rows, postings = snapshot.memory_rows, snapshot.postings
     every = plan.include_expired or not len(snapshot.bounded)
-    if rows is None or postings is None or plan.filters or not every or view.needs_fts5(plan):
+    if rows is None or postings is None or plan.filters or not every or view.needs_fts5(plan) or plan.query.steps:
         from septet.storage.tables import fulltext
 
-        return fulltext.count_memories(view.read, plan, MOST)
+        return fulltext.count_memories(view.read, view.at_step(plan), MOST)
     parts = [(postings.entries, rows[0], plan.profile.text.weights.array)]
     if plan.query.grams:
         parts.append((postings.grams, rows[1], _ONE))

@@ -44,6 +44,7 @@ class ReadView:
         fallbacks: the identities of plans for which ``bm25()`` was missing, and FTS5's default rank stood in.
         unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
+        answered: by identity of plans that cascade, the step that has an answer.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ReadView:
         self.fallbacks: set[int] = set()
         self.unknown: set[int] = set()
         self.whole: dict[int, int] = {}
+        self.answered: dict[int, int | None] = {}
 
     def __enter__(self) -> ReadView:
         return self
@@ -126,6 +128,9 @@ class ReadView:
         if plan.profile.text.match == "all":
             for p, hits, one in zip(self.plans, by_fts5, found):
                 self.whole[id(p)] = one[4] if hits is None else hits[3]
+        elif plan.profile.text.match == "cascade":
+            for p, hits, one in zip(self.plans, by_fts5, found):
+                self.answered[id(p)] = one[5] if hits is None else hits[4]
         if plan.typos:
             for p, one in zip(self.plans, found):
                 if one[3]:
@@ -137,7 +142,7 @@ class ReadView:
 
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
         """Return slots ``(m,)`` as candidates of a plan, every column filled."""
-        plan = self.plans[query]
+        plan = self.at_step(self.plans[query])
         pool = self.corpus.candidates_at(
             self._query(plan, _NONE if self.needs_fts5(plan) else None),
             slots,
@@ -180,6 +185,13 @@ class ReadView:
         )
         return found[0]
 
+    def at_step(self, plan: Plan) -> Plan:
+        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
+        if len(plan.query.steps) < 2:
+            return plan
+        step = self.answered.get(id(plan))
+        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
+
     def needs_fts5(self, plan: Plan) -> bool:
         """Say whether SQLite ranks the full text of a plan: it is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
@@ -187,7 +199,8 @@ class ReadView:
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
         terms = plan.query.terms
-        if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams)):
+        begun = plan.profile.text.weights.array if plan.query.steps else None
+        if not self.needs_fts5(plan) and (found := self.corpus.term_counts(terms, plan.query.grams, begun)):
             return TermCounts(found[0], dict(zip(terms, found[1])), plan.profile.text.k1)
         from septet.storage.tables import fulltext
 
@@ -197,19 +210,24 @@ class ReadView:
         """Return which slots pass every filter ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
-    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int] | None:
+    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int, int | None] | None:
         """Return the best slots and scores as FTS5 ranks them, the number of all, and of those that hold every word.
 
-        None where memory does.
+        And the step of a cascade that has an answer. None where memory does it all.
         """
         if not self.needs_fts5(plan):
             return None
         from septet.storage.tables import fulltext
 
-        hits = fulltext.recall(self.read, plan, self._look(plan))
+        step: int | None = None
+        if plan.query.steps:
+            hits, step = fulltext.cascade(self.read, plan, self._look(plan))
+        else:
+            hits = fulltext.recall(self.read, plan, self._look(plan))
         if hits.fallback:
             self.fallbacks.add(id(plan))
-        return self.snapshot.slots_of(hits.rows), np.array(hits.scores, dtype=np.float64), hits.matches, hits.whole
+        scores = np.array(hits.scores, dtype=np.float64)
+        return self.snapshot.slots_of(hits.rows), scores, hits.matches, hits.whole, step
 
     def _look(self, plan: Plan) -> int:
         # To know whether the small-corpus guard fires, look far enough to count.
@@ -217,7 +235,9 @@ class ReadView:
 
     def _query(self, plan: Plan, found: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
-        return query.text, query.terms if plan.asks_text else (), query.grams, vector, found, query.needed
+        terms = query.terms if plan.asks_text else ()
+        steps = [step[1:] for step in query.steps] if query.steps else ()
+        return query.text, terms, query.grams, vector, found, query.needed, steps
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space
@@ -268,7 +288,7 @@ class ReadView:
         if plan.asks_text and by_text is not None:
             from septet.tiers.local.completion import ranked_by_fts5
 
-            pool = ranked_by_fts5(self.read, plan, pool, by_text, self.term_counts(plan))
+            pool = ranked_by_fts5(self.read, self.at_step(plan), pool, by_text, self.term_counts(plan))
         if late:
             from septet.tiers.local.completion import titled
 

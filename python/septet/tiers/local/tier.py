@@ -151,6 +151,7 @@ class LocalSession:
                 self._memories_matching(plan) if apart else 0,
                 NO_GUESSES if not view.unknown or id(plan) not in view.unknown else self._guesses(plan),
                 view.whole[id(plan)] if plan.query.needed and view.whole else None,
+                view.answered.get(id(plan)) if plan.query.steps else None,
             )
             for plan, (pool, matches) in zip(view.plans, found)
         ]
@@ -256,7 +257,8 @@ class LocalSession:
             return []
         from septet.storage.tables import fulltext
 
-        return entries.read_rows(self.view.read, fulltext.recall_memories(self.view.read, plan, plan.candidates))
+        rows = fulltext.recall_memories(self.view.read, self.view.at_step(plan), plan.candidates)
+        return entries.read_rows(self.view.read, rows)
 
     def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
         from septet.tiers.local.guesses import guesses_of
@@ -268,7 +270,7 @@ class LocalSession:
             return 0
         from septet.storage.tables import fulltext
 
-        return fulltext.count_memories(self.view.read, plan, -1)
+        return fulltext.count_memories(self.view.read, self.view.at_step(plan), -1)
 
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""

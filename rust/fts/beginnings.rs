@@ -1,0 +1,179 @@
+//! Words of a query as beginnings: each stands for every term that begins with its stem, as `"word" *` does in FTS5.
+
+use super::list::Scorer;
+use super::matched::{Matched, TITLE, information_among, shares};
+use super::postings::Posting;
+use super::rank::{Part, with_scorers};
+use super::tokens::index_terms;
+use crate::collections::BitMask;
+use crate::error::{Error, Result};
+
+/// What the words of a query begin, in one index and at one moment.
+#[derive(Clone, Debug)]
+pub struct Beginnings {
+    /// In the order of the query's words.
+    pub(super) words: Vec<Beginning>,
+}
+
+/// One word.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beginning {
+    stem: Vec<u8>,
+    /// The numbers of the terms that begin with it and that rows hold.
+    pub(super) terms: Vec<u32>,
+    /// The rows that hold one of them in a column that counts.
+    pub(super) rows: BitMask,
+    /// How many these are.
+    pub(super) count: u32,
+}
+
+/// Look for the terms that begin with words, in columns whose weight is above 0.
+///
+/// # Errors
+/// [`Error::Phrase`] for a word that FTS5 would take for several; those of the part, as [`super::bm25_top_k`].
+pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnings> {
+    let stem = |word: &T| match &mut index_terms(word.as_ref())[..] {
+        [] => Ok(Vec::new()),
+        [term] => Ok(std::mem::take(term)),
+        _ => Err(Error::Phrase { term: word.as_ref().to_owned() }),
+    };
+    let stems = words.iter().map(stem).collect::<Result<Vec<_>>>()?;
+    with_scorers(&[part], |scorers| {
+        let [scorer] = scorers else { return Ok(Beginnings { words: Vec::new() }) };
+        let mut terms: Vec<Vec<u32>> = vec![Vec::new(); stems.len()];
+        // One pass over the names for all words; most names have none of the first bytes.
+        let mut by_first: [Vec<usize>; 256] = [const { Vec::new() }; 256];
+        for (word, stem) in stems.iter().enumerate() {
+            if let Some(&first) = stem.first() {
+                by_first[usize::from(first)].push(word);
+            }
+        }
+        for (name, number) in scorer.contents.names().names().zip(0..) {
+            let Some(&first) = name.first() else { continue };
+            for &word in &by_first[usize::from(first)] {
+                if name.starts_with(&stems[word]) && scorer.statistics.count(number) > 0 {
+                    terms[word].push(number);
+                }
+            }
+        }
+        let words = stems.into_iter().zip(terms).map(|(stem, terms)| Beginning::new(stem, terms, scorer));
+        Ok(Beginnings { words: words.collect() })
+    })
+}
+
+impl Beginnings {
+    /// Whether there is a word with which nothing begins.
+    pub fn lacks_any(&self) -> bool {
+        self.words.iter().any(|word| word.count == 0)
+    }
+
+    /// By word how many rows hold what it begins.
+    pub fn counts(&self) -> Vec<usize> {
+        self.words.iter().map(|word| word.count as usize).collect()
+    }
+
+    /// Say how much of the words the rows of slots `(m,)` hold, as [`super::matched_at`]; a word counts once.
+    ///
+    /// # Errors
+    /// As [`super::bm25_at`].
+    pub fn matched_at(&self, part: Part<'_>, slots: &[i64]) -> Result<(Vec<Matched>, f64)> {
+        let mut words: Vec<&Beginning> = self.words.iter().filter(|word| !word.stem.is_empty()).collect();
+        words.sort_unstable_by(|a, b| a.stem.cmp(&b.stem));
+        words.dedup_by(|a, b| a.stem == b.stem);
+        with_scorers(&[part], |scorers| {
+            let Some(scorer) = scorers.first() else { return Ok((Vec::new(), 0.0)) };
+            let rows = scorer.statistics.rows();
+            let idf: Vec<f64> = words.iter().map(|word| information_among(rows, word.count)).collect();
+            let all: f64 = idf.iter().sum();
+            let matched = |&slot: &i64| {
+                let slot = scorer.contents.check_slot(slot)?;
+                let (mut held, mut title) = (0.0, 0.0);
+                for (word, idf) in words.iter().zip(&idf).filter(|(word, _)| word.rows.contains(slot)) {
+                    held += idf;
+                    title += if word.in_title(scorer, slot) { *idf } else { 0.0 };
+                }
+                Ok(shares(held, title, all))
+            };
+            Ok((slots.iter().map(matched).collect::<Result<_>>()?, all))
+        })
+    }
+}
+
+impl Beginning {
+    fn new(stem: Vec<u8>, terms: Vec<u32>, scorer: &Scorer<'_>) -> Self {
+        let (slots, mut rows) = (scorer.statistics.slots(), BitMask::default());
+        let limit = slots.words().len() * 64;
+        let every = scorer.counts_everything();
+        for &term in &terms {
+            for run in scorer.contents.runs(term) {
+                if every {
+                    run.mark(&mut rows, limit);
+                    continue;
+                }
+                for &posting in run.postings {
+                    let slot = posting.slot as usize;
+                    if slot < limit && scorer.occurs(term, posting) {
+                        rows.insert(slot);
+                    }
+                }
+            }
+        }
+        rows.intersect(slots);
+        let count = match terms[..] {
+            [one] if every => scorer.statistics.count(one),
+            _ => rows.count() as u32,
+        };
+        Self { stem, terms, rows, count }
+    }
+
+    /// How many postings its terms have.
+    pub(super) fn postings(&self, scorer: &Scorer<'_>) -> usize {
+        self.terms.iter().flat_map(|&term| scorer.contents.runs(term)).map(|run| run.postings.len()).sum()
+    }
+
+    /// What the word adds to the score of a row; 0 where it holds none of its terms.
+    pub(super) fn score_at(&self, scorer: &Scorer<'_>, slot: usize) -> f64 {
+        if !self.rows.contains(slot) {
+            return 0.0;
+        }
+        let found: Vec<(u32, Posting)> =
+            self.terms.iter().filter_map(|&term| Some((term, posting_at(scorer, term, slot)?))).collect();
+        scorer.score_together(scorer.statistics.idf(self.count), &found)
+    }
+
+    /// Pass on what the word adds to the scores of rows, each row once.
+    pub(super) fn scores(&self, scorer: &Scorer<'_>, rows: &BitMask, mut each: impl FnMut(usize, f64)) {
+        let idf = scorer.statistics.idf(self.count);
+        let inside = |posting: &Posting| rows.contains(posting.slot as usize);
+        if let [term] = self.terms[..] {
+            for run in scorer.contents.runs(term) {
+                for &posting in run.postings.iter().filter(|&posting| inside(posting)) {
+                    each(posting.slot as usize, scorer.score(idf, term, posting));
+                }
+            }
+            return;
+        }
+        let mut found: Vec<(u32, Posting)> = Vec::new();
+        for &term in &self.terms {
+            for run in scorer.contents.runs(term) {
+                found.extend(run.postings.iter().filter(|&posting| inside(posting)).map(|&posting| (term, posting)));
+            }
+        }
+        found.sort_unstable_by_key(|(_, posting)| posting.slot);
+        for of_row in found.chunk_by(|a, b| a.1.slot == b.1.slot) {
+            each(of_row[0].1.slot as usize, scorer.score_together(idf, of_row));
+        }
+    }
+
+    fn in_title(&self, scorer: &Scorer<'_>, slot: usize) -> bool {
+        self.terms.iter().any(|&term| {
+            let Some(posting) = posting_at(scorer, term, slot) else { return false };
+            let counts = scorer.contents.details.column_counts.get(scorer.contents.details.of(term, posting).0);
+            counts.len() > 1 && counts.get(TITLE).is_some_and(|&count| count > 0)
+        })
+    }
+}
+
+fn posting_at(scorer: &Scorer<'_>, term: u32, slot: usize) -> Option<Posting> {
+    scorer.contents.runs(term)[usize::from(slot >= scorer.contents.split())].find(slot)
+}

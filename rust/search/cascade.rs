@@ -1,0 +1,58 @@
+//! A query whose words are beginnings, of which entries hold all, fewer, or any: how it is answered from memory.
+
+use super::corpus::Corpus;
+use super::recall::{Matches, Query, Request};
+use super::selection::Selection;
+use crate::error::Result;
+use crate::fts::{self, Beginnings, Matched, Part, Step, Wanted};
+
+/// A cascade that is answered.
+pub(super) struct Cascade<'a> {
+    part: Part<'a>,
+    beginnings: Beginnings,
+    steps: &'a [Step],
+    /// The step that has an answer.
+    pub(super) answered: Option<usize>,
+}
+
+impl<'a> Cascade<'a> {
+    /// Look for what the words begin; None for a query without steps, or that FTS5 answered.
+    pub(super) fn begin(corpus: &Corpus<'a>, request: &Request<'a>, query: &Query<'a>) -> Result<Option<Self>> {
+        let (Some(steps), Some(text), None) = (query.steps, corpus.text, query.found) else { return Ok(None) };
+        if query.terms.is_empty() {
+            return Ok(None);
+        }
+        let part = text.entries(request.weights, request.constants);
+        let beginnings = fts::beginnings(part, query.terms)?;
+        // Who asks about given slots asks with the step that answered.
+        Ok(Some(Self { part, beginnings, steps, answered: (steps.len() == 1).then_some(0) }))
+    }
+
+    /// Find the best of the first step that has an answer.
+    pub(super) fn matches(&mut self, corpus: &Corpus<'_>, request: &Request<'_>) -> Result<Matches> {
+        let mask = request.selection.map(Selection::slots);
+        let wanted = Wanted { k: request.look, mask, ties: Some(corpus.rows) };
+        let (hits, answered) = fts::cascade_top_k(self.part, &self.beginnings, self.steps, wanted)?;
+        self.answered = answered;
+        let slots = hits.slots.into_iter().map(|slot| slot as i64).collect();
+        Ok(Matches { slots, scores: hits.scores, matches: hits.matches, whole: 0 })
+    }
+
+    /// The scores of slots by the step that answered, NaN for those that it does not find.
+    pub(super) fn bm25(&self, slots: &[i64]) -> Result<Vec<f64>> {
+        match self.answered.and_then(|step| self.steps.get(step)) {
+            Some(step) => fts::cascade_at(self.part, &self.beginnings, step, slots),
+            None => Ok(vec![f64::NAN; slots.len()]),
+        }
+    }
+
+    /// How much of all words slots hold, and the information of these.
+    pub(super) fn matched(&self, slots: &[i64]) -> Result<(Vec<Matched>, f64)> {
+        self.beginnings.matched_at(self.part, slots)
+    }
+
+    /// Whether there is a word with which nothing begins.
+    pub(super) fn lacks_any(&self) -> bool {
+        self.beginnings.lacks_any()
+    }
+}
