@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from septet.arguments import real, shown, whole
 from septet.errors import QueryError
@@ -59,6 +60,16 @@ _MOST_WEIGHT = 1e9
 _EVEN = 0.5
 #: Tags of an identity; of those of chunks and points the rest, behind a blank, is none of it.
 _TAG = re.compile(r"\[(?:((?:chunk|qdrant):[^\]\s]*|(?:repo|node):[^\]]*)[^\]]*|([^\]]*))\]")
+
+
+class _Blank:
+    """A `Hit` while its fields are filled in: setting them of a frozen value takes twice as long."""
+
+    __slots__ = Hit.__slots__
+
+
+_FIELDS = tuple(name for name in Hit.__slots__ if name != "snippet")
+_values = attrgetter(*_FIELDS)
 
 
 class Fused(NamedTuple):
@@ -150,25 +161,35 @@ def rrf(
     return _sorted(parts)
 
 
-def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0) -> list[FusedItem]:
+def fused_lists(
+    lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0, limit: int | None = None
+) -> list[FusedItem]:
     """Fuse the lists of corpora by reciprocal rank, each with its weight; see `rrf`.
 
     What several lists found is one hit: the first one's, filled up from the others (`merged_hits`).
+
+    Args:
+        lists: those of all corpora and phrasings.
+        k: as for `rrf`.
+        first_rank: as for `rrf`.
+        limit: only so many of the best; None for all.
 
     Raises:
         QueryError: as `rrf`.
     """
     keys = [[item.key for item in ranked.items] for ranked in lists]
-    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank), lists)
+    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank)[:limit], lists)
 
 
-def items_of(fused: Iterable[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:
+def items_of(fused: Sequence[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:
     """Return fused keys with their hits, whose score is that of the fusion."""
+    wanted = {one.key for one in fused}
     hits: dict[str, Hit] = {}
     for ranked in lists:
         for key, hit in ranked.items:
-            known = hits.get(key)
-            hits[key] = hit if known is None else merged_hits(known, hit)
+            if key in wanted:
+                known = hits.get(key)
+                hits[key] = hit if known is None else merged_hits(known, hit)
     return [FusedItem(Item(one.key, changed_hit(hits[one.key], score=one.score)), one) for one in fused]
 
 
@@ -182,30 +203,33 @@ def merged_hits(first: Hit, other: Hit) -> Hit:
         return first
     if first.entry is not None and other.entry is not None and other.entry.updated_at > first.entry.updated_at:
         first, other = other, first
-    changes: dict[str, object] = {"confidence": max(first.confidence, other.confidence)}
+    changes: dict[str, object] = {}
+    if other.confidence > first.confidence:
+        changes["confidence"] = other.confidence
     if other.raw and other.raw != first.raw:
         known = {name: value for name, value in first.raw.items() if value is not None}
         changes["raw"] = {**first.raw, **other.raw, **known}
-    if first.entry is None:
+    if first.entry is None and other.entry is not None:
         changes["entry"] = other.entry
-    if first.source is None:
+    if first.source is None and other.source is not None:
         changes["source"] = other.source
     # Hits of a search make their snippets when they are asked for: of an entry that has a text.
     if first._origin is None and not first.snippet:
         changes |= {"snippet": other.snippet, "_origin": other._origin}
-    return changed_hit(first, **changes)
+    return changed_hit(first, **changes) if changes else first
 
 
 def changed_hit(hit: Hit, **changes: object) -> Hit:
     """Return a hit with other values, and without a look at the passage that it shows when it is asked for."""
-    made = object.__new__(Hit)
-    for name in Hit.__slots__:
-        if name in changes:
-            object.__setattr__(made, name, changes[name])
-        else:
-            with suppress(AttributeError):
-                object.__setattr__(made, name, object.__getattribute__(hit, name))
-    return made
+    made: Any = _Blank()
+    for name, value in zip(_FIELDS, _values(hit)):
+        setattr(made, name, value)
+    with suppress(AttributeError):
+        made.snippet = object.__getattribute__(hit, "snippet")
+    for name, value in changes.items():
+        setattr(made, name, value)
+    made.__class__ = Hit
+    return cast("Hit", made)
 
 
 def bounded_k(k: float) -> float:

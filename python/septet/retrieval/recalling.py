@@ -70,7 +70,7 @@ def recall(
     The arguments, and what is raised, are those of `recall_lists`.
     """
     made = recall_lists(lists, settings, query=query, now=now, scope=scope, rules=rules)
-    return fused_lists(made, k=settings.rrf_k, first_rank=0)[: settings.most_results * settings.limit]
+    return fused_lists(made, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
 
 
 def recall_lists(
