@@ -90,7 +90,7 @@ class Expanding:
         cache_size: queries remembered, those used last; 0 to 1,000,000.
         rest_s: how long it rests after its first failure, 0 to 86,400 seconds.
         longest_rest_s: the longest rest.
-        close: called when this is closed, to close what the expander needs.
+        close: called whenever this is closed, to close what the expander needs.
 
     Raises:
         QueryError: an argument is none of these.
@@ -173,10 +173,9 @@ class Expanding:
 
     def close(self) -> None:
         """Ask no more; what is asked for already is not waited for. Closing twice is fine."""
-        with self._lock.hold():
-            closed, self._is_closed = self._is_closed, True
-        if not closed:
-            self._close()
+        self._is_closed = True
+        # Again when an interrupt kept it from the first time.
+        self._close()
 
     def _start(self, query: str, now: float) -> _Call:
         """Begin a call; the lock is held.
