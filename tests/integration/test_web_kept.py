@@ -59,6 +59,27 @@ def test_hits_are_kept_and_found_by_later_searches(vault: Vault) -> None:
     assert {item.key.rpartition(":")[2] for item in found.lists[0].items} == {hit.id, other.id}
 
 
+def test_what_was_kept_stands_in_where_no_service_answers(vault: Vault) -> None:
+    vault.add(title="doves coo here too", kind="note")
+    ask(corpus_of(vault, found_of(("https://a.example/1", "doves coo"))))
+    for web in (found_of(), found_of(("no address", "x")), raising):
+        found = ask(corpus_of(vault, web), "cooing doves")
+        assert [(one.name, [item.hit.source for item in one.items]) for one in found.lists] == [
+            ("web", []),
+            ("kept", ["https://a.example/1"]),
+        ]
+        (item,) = found.lists[1].items
+        assert item.hit.tier == "web_research" and item.hit.entry == vault.get(item.hit.id)
+    # Neither while the web is off, nor where nothing is kept.
+    off = WebCorpus(Policy(), vault, web=found_of())
+    assert [one.name for one in ask(off).lists] == ["web"]
+    assert [one.name for one in ask(corpus_of(vault, found_of(), persist_web_hits=False)).lists] == ["web"]
+
+
+def raising(query: str, limit: int) -> list[Any]:
+    raise RuntimeError("down")
+
+
 def test_hits_are_not_valid_for_ever(vault: Vault) -> None:
     corpus = corpus_of(vault, found_of(("https://a.example/1", "doves coo")))
     ask(corpus)
@@ -122,6 +143,8 @@ def test_a_vault_that_fails_fails_no_retrieval() -> None:
     second = ask(corpus, "doves again")
     assert [(note.code, "no room on the disk" in note.cause) for note in second.notes] == [("web_not_kept", True)]
     assert len(second.lists[0].items) == 1
+    third = ask(corpus_of(Failing(), raising))  # type: ignore[arg-type]
+    assert [note.code for note in third.notes] == ["web_failed"] * 2 and third.lists[0].items == []
 
 
 def test_a_closed_vault_fails_no_retrieval() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -274,6 +275,35 @@ def test_a_host_is_asked_one_thing_at_a_time(server: WebServer) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda number: reader.read(f"{server.url}/{number}", 20.0).text, range(8)))
     assert found == [LONG.strip()] * 8 and server.most_at_once == 1
+
+
+def test_robots_txt_is_fetched_by_one_of_those_who_want_it(server: WebServer) -> None:
+    def slow(request: Request) -> Reply:
+        server.closing.wait(0.1)
+        return robots(b"User-agent: *\nDisallow: /3\n")
+
+    server.pages = {f"/{number}": html(LONG) for number in range(6)} | {"/robots.txt": slow}
+    pages, faults = reader_of(robots=True).read_all(
+        [f"{server.url}/{number}" for number in range(6)], time.monotonic() + 20.0
+    )
+    assert sorted(pages) == [f"{server.url}/{number}" for number in (0, 1, 2, 4, 5)]
+    assert len(faults) == 1 and "robots.txt" in faults[0]
+    assert server.paths().count("/robots.txt") == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 30])
+def test_few_threads_read_many_pages(server: WebServer, count: int) -> None:
+    seen: list[int] = []
+
+    def page(request: Request) -> Reply:
+        seen.append(sum(one.name == "septet-web-page" for one in threading.enumerate()))
+        return html(LONG)
+
+    server.pages = {f"/{number}": page for number in range(count)}
+    urls = [f"{server.url}/{number}" for number in range(count)]
+    pages, faults = reader_of().read_all(urls, time.monotonic() + 20.0)
+    assert sorted(pages) == sorted(urls) and faults == []
+    assert max(seen, default=0) <= 8
 
 
 def test_between_two_requests_there_is_a_pause(server: WebServer) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from septet._core import Lock
 from septet.arguments import called, real, shown, utf8
 from septet.entry import Entry
-from septet.errors import QueryError
+from septet.errors import QueryError, SeptetError
 from septet.files.redaction import Redactor
 from septet.notes import Note
 from septet.query.parse import parse
@@ -30,17 +28,17 @@ from septet.retrieval.corpora.web.backends import (
     Tavily,
     WebSearch,
 )
-from septet.retrieval.corpora.web.calls import USER_AGENT, WebFault
+from septet.retrieval.corpora.web.calls import USER_AGENT
 from septet.retrieval.corpora.web.credits import CreditBudget, tavily_outcome
-from septet.retrieval.corpora.web.entries import TAVILY, entry_of
+from septet.retrieval.corpora.web.entries import KIND, TAVILY, entry_of
 from septet.retrieval.corpora.web.keeping import Keeper
 from septet.retrieval.corpora.web.pages import PageReader, PageRules, WebPage
 from septet.retrieval.corpora.web.results import WebResult, ranked, scored, searxng_engines, searxng_language
 from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.policy import Policy
 from septet.storage.forks import renew_in_children
-from septet.threads import call_on_thread
 
 __all__ = ["WebCorpus", "WebOptions"]
 
@@ -81,7 +79,8 @@ class WebCorpus:
     of kind ``web``, not trusted, with their address as ``source``; secrets in them are masked. A vault keeps them, in
     the background, unless ``persist_web_hits`` is False; what is found again is updated.
 
-    Only the original phrasing of a query is asked. What fails is a note, and rests.
+    Only the original phrasing of a query is asked. What fails is a note, and rests. Where no service gives anything,
+    what the vault kept of earlier searches stands in, as the list ``kept``.
 
     Args:
         policy: the knobs, and the key.
@@ -205,36 +204,37 @@ class WebCorpus:
             self._keeper.keep([hit.entry for hit in hits if hit.entry is not None])
             if (fault := self._keeper.told()) is not None:
                 notes.append(Note("web_not_kept", f"a hit of the web was not kept: {fault}", "it is found again"))
-        listed = self._list(found.backend or "web", asked, hits)
+        lists = [self._list(found.backend or "web", asked, hits)]
+        if not hits:
+            lists += self._kept(query, asked, now + left_s, notes)
         told = [replace(note, tier=self.name) for note in (*found.notes, *notes)]
-        return Answered([listed], ["web"] if found.asked else [], told)
+        return Answered(lists, ["web"] if found.asked else [], told)
+
+    def _kept(self, query: str, asked: Asked, ends_at: float, notes: list[Note]) -> list[RankedList]:
+        """Return what the vault kept of earlier searches, as a list; none if it keeps nothing."""
+        if self._keeper is None or self._knowledge is None:
+            return []
+        limit = min(asked.limit, self._policy.searxng_max_urls_to_scrape)
+        if limit < 1:
+            return []
+        left_s = max(0.01, ends_at - time.monotonic())
+        try:
+            hits = self._knowledge.search(query, kinds=[KIND], limit=limit, timeout_s=left_s)
+        except Exception as fault:  # noqa: BLE001 - the vault may be another's code
+            said = str(fault) if isinstance(fault, SeptetError) else type(fault).__name__
+            notes.append(Note("web_failed", f"what was kept of the web cannot be searched: {said}"))
+            return []
+        return [self._list("kept", asked, [changed_hit(hit, tier=self.name) for hit in hits])]
 
     def _read(self, results: Sequence[WebResult], ends_at: float) -> tuple[dict[str, WebPage], list[Note]]:
-        """Return the pages that can be read in time, by the addresses of the results, read side by side."""
-        reader = self._reader
-        if reader is None or not results:
+        """Return the pages that can be read in time, by the addresses of the results."""
+        if self._reader is None or not results:
             return {}, []
-        left_s = ends_at - time.monotonic()
-        futures: dict[str, Future[WebPage]] = {}
-        pages: dict[str, WebPage] = {}
-        faults: list[str] = []
-        for result in results:
-            try:
-                futures[result.url] = call_on_thread(partial(reader.read, result.url, left_s), "septet-web-page")
-            except RuntimeError:
-                faults.append("no thread could be started")
-        wait(futures.values(), max(0.0, left_s))
-        for url, future in futures.items():
-            if not future.done():
-                faults.append("the time was over")
-                continue
-            try:
-                pages[url] = future.result()
-            except WebFault as fault:
-                faults.append(fault.cause)
-        if not faults:
+        pages, faults = self._reader.read_all([result.url for result in results], ends_at)
+        unread = len(results) - len(pages)
+        if not unread:
             return pages, []
-        said = f"{len(faults)} of {len(results)} pages were not read: {'; '.join(dict.fromkeys(faults))}"
+        said = f"{unread} of {len(results)} pages were not read: {'; '.join(dict.fromkeys(faults))}"
         return pages, [Note("web_page_unread", said, "what the search service shows of them stands for them")]
 
     def _hits(self, query: str, found: Found, results: Sequence[WebResult], pages: dict[str, WebPage]) -> Sequence[Hit]:

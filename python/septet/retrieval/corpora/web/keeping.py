@@ -48,7 +48,7 @@ class Keeper:
                 self._waiting.move_to_end(entry.id)
             while len(self._waiting) > MOST_WAITING:
                 self._waiting.popitem(last=False)
-            if self._waiting and self._writing is None:
+            if self._waiting and (self._writing is None or self._writing.done()):
                 # Where no thread can be started, the next hits bring one along.
                 with suppress(RuntimeError):
                     self._writing = call_on_thread(self._write, "septet-web-keeping")
@@ -64,7 +64,7 @@ class Keeper:
         while True:
             with self._lock.hold():
                 writing = self._writing
-            if writing is None:
+            if writing is None or writing.done():
                 return not self._waiting
             if not wait([writing], max(0.0, ends_at - time.monotonic())).done:
                 return False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
-from urllib.request import getproxies
 
 from septet._core import Lock
 from septet.retrieval.corpora.web.addresses import public_addresses, split_page_url, usable_url
@@ -15,6 +17,7 @@ from septet.retrieval.corpora.web.courtesy import Courtesy
 from septet.retrieval.corpora.web.html_text import PageText, decoded, text_of_html
 from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, robots_of
 from septet.storage.forks import renew_in_children
+from septet.threads import call_on_thread
 
 if TYPE_CHECKING:
     from septet.embedding.transport.calls import Answer
@@ -27,6 +30,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 #: A robots.txt counts for a day; what could not be read is tried again after a minute.
 _ROBOTS_S, _CLOSED_S = 86_400.0, 60.0
 MOST_ROBOTS = 256
+#: So many pages are read at once.
+MOST_AT_ONCE = 8
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _PLAIN = frozenset({"text/plain", "text/markdown", "text/x-rst"})
 _HEADERS = {"accept": "text/html,application/xhtml+xml,text/plain;q=0.9,text/markdown;q=0.9"}
@@ -81,8 +86,9 @@ class PageReader:
         renew_in_children(self)
 
     def after_fork(self) -> None:
-        """Renew the lock."""
+        """Renew the lock, and forget which files threads of the parent fetch."""
         self._lock = Lock()
+        self._fetched: dict[str, Future[Robots]] = {}
 
     def close(self) -> None:
         """Close the connections."""
@@ -114,6 +120,39 @@ class PageReader:
             raise WebFault(f"only {page.density:.2f} of the page is text: wanted {rules.min_density:g}")
         return WebPage(url, page.title, page.text)
 
+    def read_all(self, urls: Iterable[str], ends_at: float) -> tuple[dict[str, WebPage], list[str]]:
+        """Return the pages that can be read in time, by their addresses, and why others cannot; eight side by side.
+
+        Args:
+            ends_at: in seconds of `time.monotonic`.
+        """
+        waiting = deque(urls)
+        pages: dict[str, WebPage] = {}
+        faults: list[str] = []
+
+        def serve() -> None:
+            while True:
+                left_s = ends_at - time.monotonic()
+                try:
+                    url = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    if left_s <= 0:
+                        raise WebFault("the time was over")
+                    pages[url] = self.read(url, left_s)
+                except WebFault as fault:
+                    faults.append(fault.cause)
+
+        threads = []
+        for _ in range(min(MOST_AT_ONCE, len(waiting))):
+            # Where no thread can be started, the others read its share.
+            with suppress(RuntimeError):
+                threads.append(call_on_thread(serve, "septet-web-page"))
+        late = wait(threads, max(0.0, ends_at - time.monotonic())).not_done
+        waiting.clear()
+        return dict(pages), [*faults, *["the time was over"] * len(late)]
+
     def _followed(
         self, url: str, ends_at: float, max_bytes: int, headers: dict[str, str], *, keeps_robots: bool
     ) -> tuple[str, Answer]:
@@ -136,7 +175,7 @@ class PageReader:
     def _answer(
         self, url: str, host: str, ends_at: float, max_bytes: int, headers: dict[str, str], delay_s: float
     ) -> Answer:
-        if not self._rules.allow_private and any(name in getproxies() for name in ("http", "https", "all")):
+        if not self._rules.allow_private and _has_proxy():
             # A proxy would look the name up itself, and reach what is private to it.
             public_addresses(host, 80)
         with self._courtesy.turn(host, ends_at):
@@ -150,28 +189,53 @@ class PageReader:
         return answer
 
     def _robots_of(self, origin: str, ends_at: float) -> Robots:
+        """Return the rules of a host; one thread fetches them, those beside it wait."""
         with self._lock.hold():
             until, known = self._robots.get(origin, (0.0, NOTHING))
             if time.monotonic() < until:
                 self._robots.move_to_end(origin)
                 return known
-        keep_s = _ROBOTS_S
+            others, fetched = self._fetched.get(origin), Future[Robots]()
+            if others is None:
+                self._fetched[origin] = fetched
+        if others is not None:
+            if not wait([others], max(0.0, ends_at - time.monotonic())).done or others.exception() is not None:
+                raise WebFault(f"robots.txt of {origin} was not there in time", asked=False)
+            return others.result()
         try:
-            _, answer = self._followed(
-                f"{origin}/robots.txt", ends_at, MAX_ROBOTS_BYTES, {"accept": "text/plain"}, keeps_robots=False
-            )
+            robots = self._fetch_robots(origin, ends_at)
+            fetched.set_result(robots)
+        except BaseException:
+            fetched.set_exception(WebFault("it was not fetched"))
+            raise
+        finally:
+            with self._lock.hold():
+                self._fetched.pop(origin, None)
+        return robots
+
+    def _fetch_robots(self, origin: str, ends_at: float) -> Robots:
+        headers = {"accept": "text/plain"}
+        try:
+            url = f"{origin}/robots.txt"
+            _, answer = self._followed(url, ends_at, MAX_ROBOTS_BYTES, headers, keeps_robots=False)
             robots = _robots_in(answer, self._rules.user_agent)
         except WebFault as fault:
             if not fault.asked:
                 raise
             robots = NOTHING
-        if robots.closed:
-            keep_s = _CLOSED_S
+        keep_s = _CLOSED_S if robots.closed else _ROBOTS_S
         with self._lock.hold():
             self._robots[origin] = time.monotonic() + keep_s, robots
             if len(self._robots) > MOST_ROBOTS:
                 self._robots.popitem(last=False)
         return robots
+
+
+def _has_proxy() -> bool:
+    # Loading it takes longer than all else here.
+    from urllib.request import getproxies
+
+    return any(name in getproxies() for name in ("http", "https", "all"))
 
 
 def _robots_in(answer: Answer, agent: str) -> Robots:
