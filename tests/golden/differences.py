@@ -179,6 +179,8 @@ CHOICES: Mapping[str, str] = {
     "model for all of them, which most do not have.",
     "unknown-settings-are-errors": "A setting that does not exist is an error that names the nearest one; the recorded "
     "system drops it without a word.",
+    "seen-by-every-leg": "Who may see an entry holds for words and vectors alike, before anything is ranked; the "
+    "recorded vectors find what other projects keep to themselves.",
     "best-first-under-each-heading": "Results under one heading are in the order of their scores; the recorded system "
     "puts them in groups by what they are, so that a better one may stand below a worse one.",
     "once-in-a-list": "An item that a list repeats counts there once, at its best rank; the recorded system adds up "

@@ -9,7 +9,7 @@ from septet.retrieval.corpus import Asked
 from septet.retrieval.settings import settings_of
 from septet.retrieval.sources import VaultCorpus, corpora_of
 
-ASKED = Asked("token refresh", 10)
+ASKED = Asked("token", 10)
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def vault():
         made.add(id="k3", title="Shared token", attrs={"project": "B", "cross_project": 1}, vector=far)
         made.add(id="k4", title="Doubtful token", attrs={"confidence": 0.2}, vector=near)
         made.add(id="k5", title="Likely token", attrs={"confidence": 0.21, "project": "A"}, vector=far)
-        made.add(id="m1", kind="message", title="refresh", attrs={"session": "s1", "project": "A"}, vector=near)
-        made.add(id="m2", kind="message", title="refresh", attrs={"session": "s2", "project": "A"}, vector=far)
+        made.add(id="m1", kind="message", title="refresh a token", attrs={"session": "s1", "project": "A"}, vector=near)
+        made.add(id="m2", kind="message", title="refresh a token", attrs={"session": "s2", "project": "A"}, vector=far)
         yield made
 
 
@@ -145,3 +145,17 @@ def test_a_source_that_cannot_be_is_an_error(vault, more, said):
 def test_vectors_that_fit_nothing_are_a_note(vault):
     found = of(vault)[0].search(ASKED._replace(vector=[1.0, 0.0, 0.0]))
     assert ids(found)["text"] and any(note.code == "vector_mismatch" for note in found.notes)
+
+
+def test_it_is_told_which_words_the_entries_hold(vault):
+    knowledge = of(vault)[0]
+    steps = {"token": "all", "project token": "all", "token zebra": "any", "zebra": None}
+    assert {query: knowledge.search(ASKED._replace(query=query)).step for query in steps} == steps
+
+
+def test_a_query_without_words_that_tell_anything_compares_no_vectors(vault):
+    found = of(vault)[0].search(ASKED._replace(query="what is this", vector=[1.0, 0.0]))
+    assert ids(found) == {"text": []}
+    assert [note.code for note in found.notes] == ["query_too_vague"]
+    alone = of(vault)[0].search(ASKED._replace(query="what is this", vector=[1.0, 0.0], mode="vector"))
+    assert len(alone.lists[0].items) == 4

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 #: What sources are searched with, beside the weights that are configured.
-BASE_PROFILE = "septet"
+BASE_PROFILE = "recall"
 
 MOST_SOURCES, MOST_KINDS, MOST_CHARS = 64, 1_000, 100_000
 #: Weights are at most so large: no sum of them loses anything.

@@ -98,7 +98,8 @@ class VaultCorpus:
     def search(self, asked: Asked) -> Answered:
         """Return its lists ``text`` and ``vector``, those that the mode asks for; none where the scope leaves it out.
 
-        Vectors are compared for the original phrasing alone, and not within a session.
+        Vectors are compared for the original phrasing alone, and not within a session. The step says which words the
+        entries found by words hold: ``all``, ``4 of 6``, ``any``.
 
         Raises:
             QueryError: the scope, or a filter, cannot be understood.
@@ -125,7 +126,7 @@ class VaultCorpus:
             if hits is not None
         ]
         backends = [f"{self._name}_{one.name}" for one in lists]
-        return Answered(lists, backends, found.notes, confidence=found.confidence)
+        return Answered(lists, backends, found.notes, found.step, confidence=found.confidence)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return a whole entry by its id; None if there is none.

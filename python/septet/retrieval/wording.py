@@ -8,17 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from septet.profiles.builtin import RECALL_STOP_WORDS
+
 __all__ = ["STOP_WORDS", "Overlap", "age_spread", "exact_matches", "kept_words", "title_overlap", "top_terms"]
 
 #: The documented words that tell nothing of what is asked for.
-STOP_WORDS = frozenset(
-    """
-    about after all already also am an any are as at be been before being between but by can could did do does each
-    every few for from got had has have he here how if in into is it its just let may me more most my no nor not of on
-    only or our out over own really should so some such than that the their them there these they this those to too up
-    us very was we were what when where which who whom why will with would yet
-    """.split()
-)
+STOP_WORDS = frozenset(RECALL_STOP_WORDS)
 #: Runs of letters, digits and underscores, with the marks that belong to letters.
 _WORD = re.compile(r"\w+(?:[\u0300-\u036f]+\w*)*")
 _LEAST_LETTERS = 2

@@ -37,12 +37,15 @@ class Found(NamedTuple):
         vector: by vectors; the score is the cosine.
         notes: what they could not do.
         confidence: how likely an answer is among them, 0 to 1.
+        step: which words those found by words hold, where the profile asks for all, else fewer; see
+            `Results.matched_by`.
     """
 
     text: tuple[Hit, ...] | None
     vector: tuple[Hit, ...] | None
     notes: tuple[Note, ...]
     confidence: float
+    step: str | None = None
 
 
 @lru_cache(maxsize=16)
@@ -85,6 +88,8 @@ def searched_legs(
 ) -> Found:
     """Search the legs that the mode names, one after the other; vectors for the original phrasing alone.
 
+    Vectors are not compared with a query whose words the profile finds too vague to be searched for.
+
     Args:
         tier: the name that the hits carry.
         limit: at most so many of each leg.
@@ -106,14 +111,15 @@ def searched_legs(
         options["kinds"] = list(kinds)
     if where:
         options["where"] = where
-    text = vector = None
+    text = vector = step = None
     notes: list[Note] = []
     confidence = 0.0
     if asked.mode != "vector":
         results = knowledge.search(asked.query, **_leg(options, "text", asked))
         text, confidence = _named(results.hits, tier), results.confidence
-        notes += results.notes
-    if asked.mode != "full_text" and asked.variant == 0:
+        notes, step = [*results.notes], results.matched_by
+    is_vague = any(note.code == "query_too_vague" for note in notes)
+    if asked.mode != "full_text" and asked.variant == 0 and not is_vague:
         if asked.vector is not None:
             options |= {"query_vector": asked.vector, "model": asked.model}
         try:
@@ -128,7 +134,7 @@ def searched_legs(
         known = {(note.code, note.cause) for note in notes}
         quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
         notes += [note for note in said if note.code not in quiet and (note.code, note.cause) not in known]
-    return Found(text, vector, tuple(notes), confidence)
+    return Found(text, vector, tuple(notes), confidence, step)
 
 
 def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:
