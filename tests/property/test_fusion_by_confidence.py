@@ -130,7 +130,7 @@ def test_beside_lists_that_tell_none_the_order_by_confidence_counts_as_one_list(
     order = [one.item.key for one in by_confidence(told)]
     found = by_confidence([*told, ranked(dict.fromkeys(paths, 0.0), "path", "repo")])
     assert [(one.item.key, one.fused.score) for one in found] == [
-        (one.key, one.score) for one in rrf([order, paths], k=10)
+        (one.key, one.score) for one in rrf([order, paths], [1.5, 1.0], k=10)
     ]
 
 
@@ -138,6 +138,16 @@ def test_a_weight_is_how_often_the_evidence_counts():
     twice = by_confidence([ranked({"a": 0.5}, "text", "docs", 2.0), ranked({"b": 0.6}, "text", "code")])
     assert [(one.item.key, round(one.fused.score, 9)) for one in twice] == [("a", 0.75), ("b", 0.6)]
     assert [one.item.key for one in by_confidence([ranked({"a": 0.5}, weight=0.0), ranked({"b": 0.1})])] == ["b"]
+
+
+@steady
+@given(likely, likely)
+def test_another_phrasing_is_half_the_evidence(words, other):
+    assume(any(words.values()) and any(other.values()))
+    found = by_confidence([ranked(words), ranked(other)._replace(variant=1)])
+    halved = {key: 1 - math.sqrt(1 - share) for key, share in other.items()}
+    wanted = {key: max(words.get(key, 0.0), halved.get(key, 0.0)) for key in words.keys() | other.keys()}
+    assert by_key(one.fused for one in found) == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.parametrize(

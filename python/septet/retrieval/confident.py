@@ -14,10 +14,15 @@ from septet.errors import QueryError
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.fusion import Fused, FusedItem, items_of, rrf
 
-__all__ = ["CONFIDENCE_K", "by_confidence", "confident"]
+__all__ = ["CONFIDENCE_K", "CONFIDENCE_WEIGHT", "PHRASING_SHARE", "by_confidence", "confident"]
 
-#: Of the fusion with lists that tell no confidence.
+#: Of the fusion with lists that tell no confidence, and what the order by confidence counts there: five of it come
+#: before the first of another list. With ten paths that answer nothing beside the corpora of the standard library,
+#: nDCG@10 fell from 0.626 to 0.618 so, to 0.559 with a weight of 1.
 CONFIDENCE_K = 10.0
+CONFIDENCE_WEIGHT = 1.5
+#: Evidence for another phrasing is half the evidence for the query, as the documented original counts double.
+PHRASING_SHARE = 0.5
 #: No evidence is certain: a certain one would leave nothing to the others.
 _MOST = 1 - 1e-12
 
@@ -57,8 +62,8 @@ def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> li
     """Fuse the lists of corpora by the confidence of their hits.
 
     Lists of one name are one kind of evidence, of which the highest counts once, whichever phrasing or corpus brought
-    it; the kinds are fused as by `confident`. Lists without any confidence, such as paths, are fused with the order
-    that results by reciprocal rank. A lone list keeps its order.
+    it; the kinds are fused as by `confident`, other phrasings with half their weight. Lists without any confidence, as
+    of paths, are fused with the order that results by reciprocal rank. A lone list keeps its order.
 
     Args:
         lists: of any corpora, each with its weight.
@@ -87,9 +92,10 @@ def _likely(lists: Sequence[RankedList], places: Sequence[int]) -> list[Fused]:
     for place in places:
         one = lists[place]
         kind = best.setdefault(one.name, {})
+        weight = one.weight * (PHRASING_SHARE if one.variant else 1.0)
         for rank, (key, hit) in enumerate(one.items):
             # A weight is how often the evidence counts.
-            nats = -one.weight * math.log1p(-min(max(hit.confidence, 0.0), _MOST))
+            nats = -weight * math.log1p(-min(max(hit.confidence, 0.0), _MOST))
             if key not in kind or nats > kind[key][0]:
                 kind[key] = (nats, place, rank)
     parts: dict[str, list[tuple[int, int, float]]] = {}
@@ -120,7 +126,7 @@ def _mixed(likely: Sequence[Fused], silent: Sequence[tuple[int, RankedList]], k:
     orders = [[one.key for one in likely], *([item.key for item in one.items] for _, one in silent)]
     of = {one.key: one for one in likely}
     made = []
-    for one in rrf(orders, [1.0, *(ranked.weight for _, ranked in silent)], k=k):
+    for one in rrf(orders, [CONFIDENCE_WEIGHT, *(ranked.weight for _, ranked in silent)], k=k):
         parts: list[tuple[int, int, float]] = []
         for at, rank, part in one.parts:
             if at:
