@@ -28,8 +28,12 @@ from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col
 from septet.ranking.profile import Adaptive
 from septet.retrieval.confident import by_confidence
-from septet.retrieval.corpus import Item, RankedList
+from septet.retrieval.corpus import Asked as Question
+from septet.retrieval.corpus import Item, RankedList, RetrievalMode
 from septet.retrieval.fusion import calibrated, convex, dbsf, fused_lists
+from septet.retrieval.recalling import recall
+from septet.retrieval.settings import RecallSettings
+from septet.retrieval.sources import VaultCorpus
 
 __all__ = ["ACROSS", "DEPTH", "WITHIN", "Ranked", "evaluation_of", "ranked_of"]
 
@@ -51,12 +55,16 @@ class Ranked(NamedTuple):
         text: by words; the score is BM25.
         vector: by vectors; the score is the cosine.
         septet: by the profile ``septet``, ten.
+        query: what was asked.
+        recalled: the lists of a documented recall, which has words, weights and steps of its own.
     """
 
     corpus: str
     text: Sequence[Hit]
     vector: Sequence[Hit]
     septet: Sequence[Hit]
+    query: str = ""
+    recalled: Sequence[RankedList] = ()
 
     def listed(self, name: str, most: int = DEPTH, weight: float = 1.0) -> RankedList:
         """Return one of the lists as a retrieval has it."""
@@ -99,6 +107,13 @@ def _recall(found: Sequence[Ranked]) -> list[str]:
     return _by_rank([*words, *near], 60.0, 0)
 
 
+def _whole_recall(found: Sequence[Ranked]) -> list[str]:
+    """Recall as documented, with all its lists."""
+    settings = RecallSettings(sources=[{"name": one.corpus} for one in found])
+    lists = [ranked for one in found for ranked in one.recalled]
+    return [one.item.hit.id for one in recall(lists, settings, query=found[0].query, now=NOW)]
+
+
 def _chunks(found: Ranked) -> RankedList:
     """Fuse as documented chunks, 1 / (1 + rank) for words."""
     text = {hit.id: 1 / (1 + rank) for rank, hit in enumerate(found.text)}
@@ -122,6 +137,7 @@ WITHIN: Mapping[str, Callable[[Ranked], Sequence[str]]] = {
     "RRF, k 10": lambda one: _by_rank(_legs([one]), 10.0),
     "confidence": lambda one: _by_confidence(_legs([one])),
     "documented recall (RRF, k 60, vectors 1.5)": lambda one: _recall([one]),
+    "documented recall, with its own lists": lambda one: _whole_recall([one]),
     "documented chunks (raw convex, 0.60)": lambda one: [item.key for item in _chunks(one).items],
     "documented memory (raw convex, 0.55)": _memory,
     "DBSF": lambda one: [fused.key for fused in dbsf([_scores(one.text), _scores(one.vector)])],
@@ -145,6 +161,7 @@ ACROSS: Mapping[str, Callable[[Sequence[Ranked]], Sequence[str]]] = {
     "DBSF of each corpus' septet": lambda found: [one.key for one in dbsf([_scores(one.septet) for one in found])],
     "highest score of septet": lambda found: [hit.id for hit in _united(found, "septet")],
     "documented recall (RRF, k 60, vectors 1.5)": _recall,
+    "documented recall, with its own lists": _whole_recall,
     "documented planned (chunks, then RRF, k 60)": lambda found: _by_rank([_chunks(one) for one in found], 60.0),
 }
 #: One ranking of all candidates, which no list is made for.
@@ -254,11 +271,15 @@ def ranked_of(corpus: str, vault: Vault, asked: Asked, *, vectors: bool) -> Rank
     """Search by each leg, and by both; with ``vectors`` False by words alone."""
     options = _options(asked, vectors)
     near = {**options, "legs": "vector", "limit": DEPTH}
+    source = VaultCorpus(corpus, vault, profile=RecallSettings().profile())
+    mode: RetrievalMode = "hybrid" if vectors else "full_text"
     return Ranked(
         corpus=corpus,
         text=vault.search(asked.text, limit=DEPTH, legs="text", profile=_WORDS, mode="scan").hits,
         vector=vault.search(asked.text, profile=_NEAR, **near).hits if vectors else (),
         septet=vault.search(asked.text, profile=_SEPTET, **options).hits,
+        query=asked.text,
+        recalled=source.search(Question(asked.text, RECALL_LIMIT, mode, vector=asked.vector)).lists,
     )
 
 
