@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import threading
+from contextlib import closing
 
+import httpx
 import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
+from septet.embedding.transport.client import IO
+from septet.retrieval.chat import ChatExpander
 from septet.retrieval.expansion import TIMEOUT_S, Expanding
 from septet.retrieval.phrasings import phrasings_in, variants_of
 
@@ -99,6 +103,31 @@ def test_what_the_document_takes_as_it_is_is_taken_as_it_is(reply):
     plain = [" ".join(one.split()) for one in found]
     if len(found) > 1 and found == plain and len({one.casefold() for one in found}) == len(found):
         assert ours(reply)[: len(found)] == found or any(len(one) > 1_000 for one in found)
+
+
+@pytest.mark.parametrize("provider", ["openai", "openai-compatible", "openrouter", "ollama"])
+def test_a_model_is_asked_as_recorded(provider):
+    sent = []
+
+    def answer(request):
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json={"choices": [{"message": {"content": "[]"}}]})
+
+    with closing(
+        ChatExpander(
+            "m",
+            provider=provider,
+            base_url="http://model",
+            api_key="k",
+            outside=IO(transport=httpx.MockTransport(answer)),
+        )
+    ) as expander:
+        assert expander(QUERY) == []
+    options, said = RECORDED["call_options"], sent[0]["messages"][1]
+    assert said == {"role": "user", "content": RECORDED["user_message_for_query_abc"]}
+    limit = sent[0].get("max_tokens", sent[0].get("max_completion_tokens"))
+    assert (sent[0]["temperature"], limit) == (options["temperature"], options["maxTokens"])
+    assert options["thinking"] is False and (sent[0].get("reasoning_effort") == "none") == (provider == "ollama")
 
 
 def test_a_model_that_never_answers_leaves_the_query_alone():

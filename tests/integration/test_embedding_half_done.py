@@ -41,7 +41,9 @@ def halfway(request):
         yield vault, embedder, done
 
 
-@pytest.mark.parametrize("profile", ["septet", "six-signals", "seven-signals", "markdown-memory"])
+@pytest.mark.parametrize(
+    "profile", ["septet", "six-signals", "seven-signals", "markdown-memory", "recall", "planned-retrieval"]
+)
 def test_entries_without_a_vector_are_absent_from_the_vectors_and_found_by_words(halfway, profile):
     vault, _, done = halfway
     by_vectors = vault.search("duck number", legs="vector", limit=2 * COUNT, profile=profile, min_score=-1)

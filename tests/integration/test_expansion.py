@@ -44,6 +44,11 @@ def held():
     made.go.set()
 
 
+def patient(expander, **options):
+    """Expand with time for every thread to begin, however busy the machine is."""
+    return Expanding(expander, **{"timeout_s": LONG_S, **options})
+
+
 def causes(expansion):
     assert all(note.code == "expansion_failed" and note.cause.isprintable() for note in expansion.notes)
     return [note.cause for note in expansion.notes]
@@ -51,7 +56,7 @@ def causes(expansion):
 
 def test_the_query_comes_first_and_what_is_remembered_is_not_asked_again():
     model = Model()
-    expanding = Expanding(model)
+    expanding = patient(model)
     for turn in range(3):
         found = expanding.begin("rotate keys").result()
         assert found.variants == ("rotate keys", "rotate keys one", "rotate keys two")
@@ -67,7 +72,7 @@ def test_as_many_as_are_wanted_are_taken(count, most):
     def numbered(query):
         yield from (f"phrasing {n}" for n in range(count))
 
-    found = Expanding(numbered, most=most).begin("q").result()
+    found = patient(numbered, most=most).begin("q").result()
     assert found.variants == ("q", *(f"phrasing {n}" for n in range(min(count, most)))) and not found.notes
 
 
@@ -76,7 +81,7 @@ def test_an_async_function_is_awaited():
         await asyncio.sleep(0)
         return [f"{query} awaited"]
 
-    assert Expanding(ask).begin("q").result().variants == ("q", "q awaited")
+    assert patient(ask).begin("q").result().variants == ("q", "q awaited")
 
 
 async def broken(query):
@@ -100,7 +105,7 @@ WRONG = {
 def test_whatever_goes_wrong_the_query_alone_is_left_and_the_expander_rests(kind):
     answer, said = WRONG[kind]
     model = Model(answer)
-    expanding = Expanding(model, timeout_s=0.2, rest_s=60)
+    expanding = patient(model, timeout_s=0.2 if kind == "hangs" else LONG_S, rest_s=60)
     for query in ("first", "second", "third"):
         found = expanding.begin(query).result()
         assert found.variants == (query,)
@@ -111,7 +116,7 @@ def test_whatever_goes_wrong_the_query_alone_is_left_and_the_expander_rests(kind
 
 def test_after_its_rest_it_is_asked_again_and_one_answer_in_time_ends_the_rest():
     model = Model(lambda query: 1 // 0)
-    expanding = Expanding(model, rest_s=0)
+    expanding = patient(model, rest_s=0)
     for n in range(4):
         assert causes(expanding.begin(f"query {n}").result())
     assert len(model.asked) == 4
@@ -120,7 +125,7 @@ def test_after_its_rest_it_is_asked_again_and_one_answer_in_time_ends_the_rest()
 
 
 def test_a_late_answer_is_remembered_and_the_expander_rests_all_the_same(held):
-    expanding = Expanding(held, timeout_s=0.05, rest_s=60)
+    expanding = patient(held, timeout_s=0.05, rest_s=60)
     begun = expanding.begin("q")
     assert begun.result().variants == ("q",) and begun.result() is begun.result()
     held.go.set()
@@ -130,7 +135,7 @@ def test_a_late_answer_is_remembered_and_the_expander_rests_all_the_same(held):
 
 
 def test_a_search_with_less_time_waits_less_and_that_is_no_failure(held):
-    expanding = Expanding(held, timeout_s=LONG_S)
+    expanding = patient(held, timeout_s=LONG_S)
     found = expanding.begin("q", deadline_of(0.05)).result()
     assert found.variants == ("q",) and "raise timeout_s" in found.notes[0].cure and expanding.fault is None
     held.go.set()
@@ -141,14 +146,14 @@ def test_a_search_with_less_time_waits_less_and_that_is_no_failure(held):
 
 
 def test_nothing_is_waited_for_before_the_phrasings_are_wanted(held):
-    begun = Expanding(held).begin("q")
+    begun = patient(held).begin("q")
     assert held.reached.wait(LONG_S) and not begun.done
     held.go.set()
     assert begun.result().variants == ("q", "q late") and begun.done
 
 
 def test_searches_for_the_same_query_share_one_call(held):
-    expanding = Expanding(held)
+    expanding = patient(held)
     begun = [expanding.begin("q") for _ in range(50)]
     found = []
     threads = [threading.Thread(target=lambda one=one: found.append(one.result().variants)) for one in begun]
@@ -161,25 +166,25 @@ def test_searches_for_the_same_query_share_one_call(held):
 
 
 def test_calls_that_never_return_keep_no_more_than_their_number_of_threads(held):
-    expanding = Expanding(held, timeout_s=0.01, rest_s=0)
-    for n in range(2 * MOST_CALLS):
-        assert expanding.begin(f"query {n}", deadline_of(0.011)).result().variants == (f"query {n}",)
-    assert 0 < len(held.asked) <= MOST_CALLS
-    assert expanding.fault or len(held.asked) == MOST_CALLS
+    expanding = patient(held, timeout_s=0.01, rest_s=0)
+    found = [expanding.begin(f"query {n}").result() for n in range(2 * MOST_CALLS)]
+    assert [one.variants for one in found] == [(f"query {n}",) for n in range(2 * MOST_CALLS)]
+    assert ["have not come back" in causes(one)[0] for one in found] == [False] * MOST_CALLS + [True] * MOST_CALLS
+    assert len(held.asked) <= MOST_CALLS
 
 
 def test_a_call_that_nobody_waited_for_long_enough_is_a_failure_too(held):
-    expanding = Expanding(held, timeout_s=0.02, rest_s=60)
-    expanding.begin("q", deadline_of(0.001))
+    expanding = patient(held, timeout_s=0.02, rest_s=60)
+    expanding.begin("q")
     threading.Event().wait(0.05)
     assert "no answer within 0.02 s; it rests" in causes(expanding.begin("other").result())[0]
-    assert held.asked in ([], ["q"])
+    assert "other" not in held.asked
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 50])
 def test_as_many_queries_are_remembered_as_there_is_room_for(size):
     model = Model()
-    expanding = Expanding(model, cache_size=size)
+    expanding = patient(model, cache_size=size)
     for n in range(10):
         expanding.begin(f"query {n}").result()
     model.asked.clear()
@@ -191,19 +196,19 @@ def test_as_many_queries_are_remembered_as_there_is_room_for(size):
 @pytest.mark.parametrize("query", ["", "   ", "\n"])
 def test_nothing_is_asked_for_a_query_of_nothing(query):
     model = Model()
-    found = Expanding(model).begin(query).result()
+    found = patient(model).begin(query).result()
     assert (found.variants, found.notes, model.asked) == ((query,), (), [])
 
 
 def test_a_query_as_long_as_a_text_is_searched_as_it_is():
     model = Model()
-    (cause,) = causes(Expanding(model).begin("word " * 1_000).result())
+    (cause,) = causes(patient(model).begin("word " * 1_000).result())
     assert "5,000 characters" in cause and model.asked == []
 
 
 def test_after_closing_it_asks_no_more_and_closes_what_the_expander_needs():
     closed, model = [], Model()
-    expanding = Expanding(model, close=lambda: closed.append(1))
+    expanding = patient(model, close=lambda: closed.append(1))
     expanding.begin("known").result()
     expanding.close()
     expanding.close()
@@ -216,13 +221,13 @@ def test_after_closing_it_asks_no_more_and_closes_what_the_expander_needs():
 )
 def test_arguments_out_of_range_are_refused_by_name(arguments):
     with pytest.raises(QueryError, match=next(iter(arguments))):
-        Expanding(Model(), **arguments)
+        patient(Model(), **arguments)
     with pytest.raises(QueryError, match="expander"):
-        Expanding("a model", **arguments)
+        patient("a model", **arguments)
 
 
 def test_a_forked_child_asks_anew_and_waits_for_no_call_of_its_parent(held):
-    expanding = Expanding(held, timeout_s=LONG_S)
+    expanding = patient(held, timeout_s=LONG_S)
     expanding.begin("q")
     assert held.reached.wait(LONG_S)
 

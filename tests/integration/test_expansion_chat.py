@@ -1,5 +1,6 @@
 """A chat model says queries in other words over HTTP; whatever its server does, a search goes on in time."""
 
+import base64
 import json
 import logging
 import traceback
@@ -126,7 +127,7 @@ BROKEN = {
     "endless": (faults.endless_body, "no answer to this request takes"),
     "10 MB": (bytes_of(10 * 2**20), "more than 1,048,576 bytes"),
     "500": (faults.status(500), "answered 500: told to fail"),
-    "429": (faults.status(429, retry_after="7"), "the next would be in 7 s"),
+    "429": (faults.status(429, retry_after="60"), "which is too late"),
     "no quota": (faults.QUOTA, "no quota left"),
     "404": (faults.status(404, "model not found"), "check the model and the address"),
     "HTML": (faults.html, "a page of text/html instead of JSON"),
@@ -149,7 +150,8 @@ BROKEN = {
 def test_whatever_the_server_does_the_query_alone_is_left_and_the_note_says_why(server, asking, kind):
     fault, said = BROKEN[kind]
     server.script(fault)
-    expanding = asking(server, timeout_s=1)
+    # What comes late is waited for in vain; what comes at all has time, however busy the machine is.
+    expanding = asking(server, timeout_s=1 if "no answer within" in said else 20)
     found = expanding.begin("rotate keys").result()
     (note,) = found.notes
     assert found.variants == ("rotate keys",) and note.code == "expansion_failed"
@@ -182,6 +184,24 @@ def test_a_key_is_seen_in_no_note_no_error_no_repr_and_no_log(server, open_, cap
         open_(ChatExpander.of(config))("q")
     texts = [str(note), repr(config), str(config.model_dump()), repr(expanding), expanding.fault, caplog.text]
     assert not [text for text in (*texts, told(caught.value)) if KEY in text]
+
+
+ECHOED = {
+    "an error": lambda key: Reply(400, {"error": {"message": f"bad key {key}"}}),
+    "an error with status 200": lambda key: Reply(200, {"error": {"message": f"bad key {key}"}}),
+    "an error in base64": lambda key: Reply(200, {"error": {"message": base64.b64encode(key.encode()).decode()}}),
+    "the end": lambda key: completion("", finish_reason=key),
+    "the content": lambda key: completion(f"your key is {key}"),
+    "the page": lambda key: Reply(502, f"bad {key}".encode(), {"content-type": "text/plain"}),
+}
+
+
+@pytest.mark.parametrize("kind", ECHOED)
+def test_a_key_that_a_server_says_back_is_not_passed_on(server, asking, kind):
+    server.script(lambda provider, answer: ECHOED[kind](KEY))
+    (note,) = asking(server, api_key=KEY, timeout_s=20).begin("q").result().notes
+    assert KEY not in str(note) and base64.b64encode(KEY.encode()).decode()[:12] not in str(note)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_keys_come_from_the_configuration_or_from_a_function_never_from_elsewhere(server, open_):

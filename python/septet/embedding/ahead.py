@@ -30,7 +30,7 @@ def embed_staged(
     if not pipeline.begun():
         return tally
     pipeline.prepare(tally, begin=False)
-    batching = pipeline.batching.within(pipeline.embedder.batch_size)
+    batching = pipeline.of_embedder
     after = -1
     try:
         while not stopped() and tally.stopped_by is None:

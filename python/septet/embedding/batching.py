@@ -49,9 +49,9 @@ class Batching(NamedTuple):
     texts: int = BATCH_TEXTS
     tokens: int | None = None
 
-    def within(self, most: int) -> Batching:
-        """Return the same for an embedder that takes so many texts."""
-        return Batching(max(1, min(self.texts, most)), self.tokens)
+    def within(self, texts: int, tokens: int | None = None) -> Batching:
+        """Return the same for an embedder that takes so many texts, and so many tokens where nothing else is said."""
+        return Batching(max(1, min(self.texts, texts)), tokens if self.tokens is None else self.tokens)
 
     def first(self, texts: Sequence[str]) -> int:
         """Return how many of the first texts go together."""

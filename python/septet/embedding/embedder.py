@@ -17,6 +17,7 @@ __all__ = [
     "Kind",
     "Pooling",
     "SpaceIdentity",
+    "batch_tokens_of",
     "check_embedder",
     "checked_call",
     "checked_texts",
@@ -88,6 +89,12 @@ def pooling_of(embedder: Embedder) -> Pooling | None:
     """Return how an embedder makes vectors of long texts; None if it does not say."""
     found = getattr(embedder, "pooling", None)
     return found if isinstance(found, Pooling) else None
+
+
+def batch_tokens_of(embedder: Embedder) -> int | None:
+    """Return what an embedder's property ``batch_tokens``, if it has one, says of its batches; see `Batching`."""
+    found = getattr(embedder, "batch_tokens", None)
+    return found if isinstance(found, int) and found > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

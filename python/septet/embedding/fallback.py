@@ -16,6 +16,7 @@ from septet.embedding.embedder import (
     Kind,
     Pooling,
     SpaceIdentity,
+    batch_tokens_of,
     check_embedder,
     checked_call,
     checked_texts,
@@ -91,6 +92,11 @@ class FallbackEmbedder:
     def batch_size(self) -> int:
         """The smallest batch size of all, so that a call is one request for each of them."""
         return min(one.batch_size for one in self._embedders)
+
+    @property
+    def batch_tokens(self) -> int | None:
+        """The smallest bound of those that say one."""
+        return min((most for most in map(batch_tokens_of, self._embedders) if most is not None), default=None)
 
     @property
     def pooling(self) -> Pooling | None:

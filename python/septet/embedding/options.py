@@ -24,8 +24,8 @@ class EmbeddingOptions:
         automatic: embed new texts in the background.
         batch_texts: texts per batch; fewer if the provider accepts fewer per request.
         batch_tokens: the most tokens of a batch, each of its texts counted as the longest one, for models that pad
-            their batches; a token has four characters, and a longer text goes alone. None for no bound. The documented
-            batches of local models have ``batch_texts=8, batch_tokens=4096``.
+            their batches; a token has four characters, and a longer text goes alone. None for the embedder's own bound,
+            if it has one. The documented batches of local models are ``batch_texts=8, batch_tokens=4096``.
         query_timeout_s: how long a search waits for its query's vector, over all attempts. None takes the embedder's
             configuration, or 3 s.
         query_memory: the number of query vectors kept in memory; 0 keeps none.

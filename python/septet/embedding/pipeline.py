@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from septet.embedding.batching import Batching
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
-from septet.embedding.embedder import Embedder, fault_in, pooling_of, space_name
+from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
 from septet.embedding.handover import hand_over, prune
 from septet.embedding.pooling import forget_long
 from septet.embedding.report import EmbedReport, Tally
@@ -72,6 +72,11 @@ class Pipeline:
     def model(self) -> str:
         """The name of the space."""
         return space_name(self.embedder)
+
+    @property
+    def of_embedder(self) -> Batching:
+        """How the embedder gets its texts."""
+        return self.batching.within(self.embedder.batch_size, batch_tokens_of(self.embedder))
 
     def begun(self) -> bool:
         """Say whether the store uses this model, or no model yet; False while another model's vectors answer.
@@ -176,7 +181,7 @@ class Pipeline:
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str]
     ) -> Iterator[list[tuple[str, str]]]:
         """Yield claimed batches, in passes over the hashes, until a pass finds nothing."""
-        batching = self.batching.within(self.embedder.batch_size)
+        batching = self.of_embedder
         after, found = "", False
         while not stopped():
             with self.store.reading() as read:
@@ -358,15 +363,8 @@ class Pipeline:
             space = self.space(read, tally)
         # A space that spares texts is never complete: it has what others lack.
         if space is not None and not self.spares:
-            hand_over(
-                self.store,
-                space,
-                hopeless,
-                memories=self.memories,
-                per_model=self.per_model,
-                mates=self.mates,
-                leads=self.leads,
-            )
+            rules = {"memories": self.memories, "per_model": self.per_model, "leads": self.leads}
+            hand_over(self.store, space, hopeless, mates=self.mates, **rules)
         if not self.per_model:
             prune(self.store)
 

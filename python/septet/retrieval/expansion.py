@@ -189,13 +189,13 @@ class Expanding:
             # Nobody may have waited as long as that.
             if now - other.began > self._timeout_s:
                 self._fail(other, self._late())
+        if len(self._calls) >= MOST_CALLS:
+            raise _Refused(f"{MOST_CALLS} calls of the expander have not come back")
         if self._fault is not None:
             if now < self._retry_at:
                 raise _Refused(f"{self._fault}; it rests")
             # One search tries it; those beside it need not wait as long.
             self._retry_at = now + self._timeout_s
-        if len(self._calls) >= MOST_CALLS:
-            raise _Refused(f"{MOST_CALLS} calls of the expander have not come back")
         call = _Call(now)
         try:
             call.future = call_on_thread(lambda: self._run(query, call), "septet-expansion")

@@ -38,6 +38,8 @@ __all__ = ["Found", "LocalEmbedder", "LocalModel", "local_models"]
 
 #: Pieces of texts encoded between two looks at the clock.
 _BLOCK = 64
+#: A hundred texts of a page each.
+BATCH_TOKENS = 51_200
 MOST_PREFIX_CHARS, MOST_THREADS = 10_000, 4_096
 
 
@@ -60,7 +62,7 @@ class LocalEmbedder:
     ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
     DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
     A text beyond the model's limit goes in windows of about 100 words, each with the text's first line (an entry's
-    title) before it, and its vector is the mean of theirs, scaled to unit length. Nothing is cut.
+    title) before it, and its vector is the mean of theirs, scaled to unit length. Nothing is cut but by `max_chars`.
 
     Args:
         source: a folder or an installed package; None for the first that `local_models` finds.
@@ -68,6 +70,8 @@ class LocalEmbedder:
         threads: the cores that a call may use; all of the process's if None. A single text uses one.
         query_prefix: put before each query; the folder's own setting if None.
         document_prefix: put before each document; the folder's own setting if None.
+        max_chars: a longer text is cut after so many characters, which bounds the time that a text takes; None cuts
+            nothing. When it is set or changed, a vault embeds longer texts anew.
 
     Raises:
         EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
@@ -82,6 +86,7 @@ class LocalEmbedder:
         threads: int | None = None,
         query_prefix: str | None = None,
         document_prefix: str | None = None,
+        max_chars: int | None = None,
     ) -> None:
         for needed in ("tokenizers", "safetensors"):
             if find_spec(needed) is None:
@@ -92,6 +97,7 @@ class LocalEmbedder:
             if text is not None:
                 utf8(text, what, error, MOST_PREFIX_CHARS)
         threads = None if threads is None else whole_number(threads, "threads", error, 1, MOST_THREADS)
+        self._max_chars = None if max_chars is None else whole_number(max_chars, "max_chars", error, 1, 2**31 - 1)
         model = None if model is None else name_of(model, "model")
         if source is not None and not (isinstance(source, str) and not source):
             source = file_path(source, "source", error)
@@ -134,6 +140,11 @@ class LocalEmbedder:
         return 100
 
     @property
+    def batch_tokens(self) -> int:
+        """The most tokens of a batch, texts times the longest: so a text of hours keeps no others from theirs."""
+        return BATCH_TOKENS
+
+    @property
     def folder(self) -> Path:
         """The folder of the model."""
         return self._about.folder
@@ -147,16 +158,22 @@ class LocalEmbedder:
     def pooling(self) -> Pooling:
         """How the vectors of long texts are made."""
         prefix = max(len(prefix.encode("utf-8", "replace")) for prefix in self._prefix.values())
-        # A token has at least a byte.
-        return Pooling(f"windows of {WINDOW_WORDS}", max(0, self.max_tokens - MAX_SPECIAL_TOKENS - prefix))
+        name, most = f"windows of {WINDOW_WORDS}", self._max_chars
+        # A token has at least a byte, and so has a character.
+        whole_bytes = max(0, self.max_tokens - MAX_SPECIAL_TOKENS - prefix)
+        if most is None:
+            return Pooling(name, whole_bytes)
+        return Pooling(f"{name} of the first {most} characters", min(whole_bytes, most))
 
     def is_long(self, text: str) -> bool:
-        """Say whether a document goes in windows.
+        """Say whether a document goes in windows, or is cut.
 
         Raises:
             EmbeddingConfigError: the tokenizer or the weights are damaged, or the document is not text.
         """
         (given,) = checked_texts([text])
+        if self._max_chars is not None and len(given) > self._max_chars:
+            return True
         loaded, text = self._ready(), self._prefix["document"] + given
         return whole(loaded.tokenizer, text.encode("utf-8", "replace").decode("utf-8"), self.max_tokens) is None
 
@@ -170,9 +187,9 @@ class LocalEmbedder:
         Raises:
             EmbeddingConfigError: the tokenizer or the weights are damaged; `texts` is no list of texts, the kind
                 unknown, or the time out of range.
-            EmbeddingUnavailable: the work takes longer than `timeout_s`.
+            EmbeddingUnavailable: the work takes longer than `timeout_s`; its ``rows`` are those of the first texts.
         """
-        texts, timeout_s = checked_texts(texts), checked_call(kind, timeout_s)
+        texts, timeout_s = [text[: self._max_chars] for text in checked_texts(texts)], checked_call(kind, timeout_s)
         end = None if timeout_s is None else time.monotonic() + timeout_s
         loaded, prefix = self._ready(), self._prefix[kind]
         rows = np.zeros((len(texts), self.dimensions), np.float32)
@@ -185,7 +202,9 @@ class LocalEmbedder:
         before = -1
         while block := list(islice(parts, _BLOCK)):
             if end is not None and time.monotonic() > end:
-                raise EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
+                late = EmbeddingUnavailable(f"local: not done within {timeout_s:g} s", provider="local")
+                late.rows = _finished(rows, sums, max(0, before))
+                raise late
             for (number, _), row in zip(block, self._rows(loaded, [ids for _, ids in block])):
                 if number != before:
                     rows[number] = row
@@ -193,9 +212,7 @@ class LocalEmbedder:
                     # In float64 and in the order of the text, whatever stands in a block with it.
                     sums.setdefault(number, rows[number].astype(np.float64))[:] += row
                 before = number
-        for number, total in sums.items():
-            rows[number] = unit_rows(total[np.newaxis, :])[0]
-        return rows
+        return _finished(rows, sums, len(texts))
 
     def load(self) -> None:
         """Load the tokenizer and the weights now, not on first use.
@@ -230,6 +247,14 @@ class LocalEmbedder:
             said = f"{self.folder}: the weights produce {what}; they are damaged, fetch them again"
             raise EmbeddingConfigError(said, provider="local")
         return rows
+
+
+def _finished(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], count: int) -> NDArray[np.float32]:
+    """Return the rows of the first texts, those of texts in several windows made of their sums."""
+    for number, total in sums.items():
+        if number < count:
+            rows[number] = unit_rows(total[np.newaxis, :])[0]
+    return rows[:count]
 
 
 def _first() -> Path:
