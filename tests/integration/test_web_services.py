@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -313,7 +314,31 @@ def test_a_long_query_is_cut_at_a_word(server: WebServer) -> None:
 @pytest.mark.parametrize("query", ["a&format=html", "100% of #1?", "naïve 鳩", "\ud800 half", "!w x", "\x00"])
 def test_any_query_arrives_whole(server: WebServer, query: str) -> None:
     ask(corpus_of(server), query)
-    assert [query_of(one) for one in server.requests] == [query.replace("\ud800", "?")] * 2
+    assert [query_of(one) for one in server.requests] == [query.replace("\ud800", "\ufffd")] * 2
+
+
+def test_a_secret_in_a_query_is_not_sent(server: WebServer) -> None:
+    secret = "ghp_0123456789abcdefghij0123456789abcdef"
+    ask(corpus_of(server), f"why is {secret} refused")
+    assert [query_of(one) for one in server.requests] == ["why is *** refused"] * 2
+
+
+def test_a_host_whose_name_is_never_found_costs_no_more_than_its_time(
+    server: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = socket.getaddrinfo
+
+    def lookup(host: Any, *rest: Any, **more: Any) -> Any:
+        # No timeout of a connection ends this.
+        if host in ("hung.example", b"hung.example"):
+            server.closing.wait(60)
+        return real(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    server.found["duckduckgo"] = results("https://d.example/")
+    found = ask(corpus_of(server, policy_of(server, searxng_url="http://hung.example")), deadline=deadline_of(2.0))
+    assert urls_of(found.lists) == ["https://d.example/"]
+    assert "gave no answer within" in found.notes[0].cause
 
 
 def test_a_function_of_the_application_stands_for_the_three(server: WebServer) -> None:

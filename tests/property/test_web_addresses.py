@@ -9,7 +9,9 @@ from threading import Barrier, Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
+from septet.retrieval.corpora.web.backends import _results, _topics
 from septet.retrieval.corpora.web.credits import CreditBudget
+from septet.retrieval.corpora.web.entries import entry_of
 from septet.retrieval.corpora.web.results import (
     WebResult,
     authority,
@@ -102,6 +104,29 @@ def test_what_searxng_is_asked_can_be_put_into_an_address(text: str) -> None:
     assert engines is None or (engines == text.strip() and engines.isascii() and len(engines) <= 256)
     # What may name a language may name an engine, too.
     assert language is None or language == engines
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(("url", "title", "score", "content", "Topics", "Text", "FirstURL", "x")), inner
+        )
+        | st.fixed_dictionaries({"url": TEXTS.map("https://a.example/".__add__)}, optional={"content": inner})
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON, max_size=6), st.dictionaries(st.sampled_from(("Results", "RelatedTopics", "AbstractURL")), JSON))
+def test_whatever_a_service_sends_becomes_results_or_nothing(listed: list[object], answer: dict[str, object]) -> None:
+    sent = {**answer, "AbstractText": listed}
+    for result in [*_results(listed, "searxng"), *_results(_topics(sent), "duckduckgo")]:
+        assert result.url.lower().startswith(("http://", "https://")) and result.title
+        assert result.score is None or math.isfinite(result.score)
+        entry = entry_of(result, None, backend="searxng", now=1e9, keep_days=1, redactor=None)
+        assert entry is None or (entry.source or "").lower().startswith("http")
 
 
 @given(st.integers(0, 12), st.lists(st.integers(1, 3), min_size=1, max_size=20))

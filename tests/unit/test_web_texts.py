@@ -21,16 +21,21 @@ PAGE = """<!DOCTYPE html><html><head><title>Doves &amp; more</title><style>p { c
 y = 2</pre></body></html>"""
 
 
-def test_a_reader_sees_text_and_no_scripts() -> None:
+def test_a_reader_sees_the_text_and_no_scripts_or_ways_around() -> None:
     page = text_of_html(PAGE, 1_000)
     assert page.title == "Doves & more"
-    assert page.text.split("\n") == ["Home", "Doves", "They fly, well.", "rock", "turtle", "a", "b", "x = 1", "y = 2"]
+    assert page.text.split("\n") == ["Doves", "They fly, well.", "rock", "turtle", "a", "b", "x = 1", "y = 2"]
     assert 0 < page.density < 1
 
 
 def test_density_is_the_share_of_text_among_text_and_tags() -> None:
     assert text_of_html("<p>abc</p>", 99).density == 3 / 10
     assert text_of_html("<p>abc</p><script>" + "x" * 999 + "</script><!-- " + "y" * 999 + " -->", 99).density == 3 / 10
+    # Attributes are nothing, and the text of a link is none of the page's own, until its line ends.
+    assert text_of_html('<p class="a b c">abc</p>', 99).density == 3 / 10
+    assert text_of_html("<p>abc<a href='/a/b/c'>de</a></p>", 99).density == 3 / 19
+    assert text_of_html("<a>de<p>abc</p>", 99).density == 3 / 15
+    assert text_of_html("<nav>Home</nav><p>abc</p><footer>(c)<a>us</a></footer>", 99) == ("", "abc", 3 / 10)
     assert text_of_html("abc", 99).density == 1.0
     assert text_of_html("<p></p>", 99).density == text_of_html("", 99).density == 0.0
 

@@ -89,7 +89,7 @@ class WebCorpus:
             ``url``, and perhaps ``title``, ``text``, ``score`` and ``engine``, best first.
         budget: credits for Tavily; by default those of the policy, for as long as this corpus lives.
         options: what no knob says.
-        redactor: masks secrets in hits.
+        redactor: masks secrets in what is sent, and in hits.
 
     Raises:
         QueryError: an argument is none of these.
@@ -138,7 +138,7 @@ class WebCorpus:
 
     def search(self, asked: Asked) -> Answered:
         """Return what the web has for a phrasing; nothing, and nothing is sent, while the web is off."""
-        query = " ".join(asked.query.split())
+        query = self._query(asked)
         if not self._policy.web_enabled or not query or asked.variant:
             return Answered([self._list("web", asked, [])])
         if not self._tiers.names:
@@ -164,7 +164,7 @@ class WebCorpus:
             threshold=policy.verification_weak_evidence_threshold,
             budget_remaining=self.budget.left,
         )
-        query = " ".join(asked.query.split())
+        query = self._query(asked)
         return None if outcome == "off" or not query else self._searched(query, asked, (TAVILY,))
 
     def get(self, entry_id: str) -> Entry | None:
@@ -188,6 +188,10 @@ class WebCorpus:
         self._tiers.close()
         if self._reader is not None:
             self._reader.close()
+
+    def _query(self, asked: Asked) -> str:
+        """Return what is sent: a query on one line, without the secrets that somebody may have pasted into it."""
+        return " ".join(self._redactor.redact(asked.query).text.split())
 
     def _searched(self, query: str, asked: Asked, only: Sequence[str] | None) -> Answered:
         now = time.monotonic()

@@ -13,6 +13,9 @@ __all__ = ["PageText", "decoded", "text_of_html"]
 
 #: Elements whose content no reader sees.
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "math", "select"})
+#: Elements beside the content of a page: ways around it, and what stands below it.
+_BESIDE = frozenset({"nav", "footer", "aside", "button", "dialog", "menu"})
+_LEFT_OUT = _UNSEEN | _BESIDE
 #: Elements that end a line.
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "br", "caption", "dd", "div", "dl", "dt", "figcaption", "figure"}
@@ -40,7 +43,8 @@ class PageText(NamedTuple):
     Attributes:
         title: of the page; empty if it has none.
         text: a line for each block.
-        density: the share of the text among text and tags, 0 to 1; what nobody sees is neither.
+        density: the share of the text among text, names of tags and texts of links, 0 to 1. Attributes of tags, and
+            what nobody sees or what stands beside the content, are none of these.
     """
 
     title: str
@@ -99,35 +103,37 @@ class _Reader(HTMLParser):
         self._pieces: list[str] = []
         self._title: list[str] = []
         self._hidden: list[str] = []
-        self._in_title = False
-        self._text_chars = self._tag_chars = 0
+        self._in_title = self._in_link = False
+        self._text_chars = self._link_chars = self._tag_chars = 0
 
     @property
     def full(self) -> bool:
         """Whether there is text enough."""
-        return self._text_chars >= self._most_chars
+        return self._text_chars + self._link_chars >= self._most_chars
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Hide what nobody sees, and begin lines."""
-        if tag in _UNSEEN:
+        if tag in _LEFT_OUT:
             if len(self._hidden) < 1_000:
                 self._hidden.append(tag)
             return
         if self._hidden:
             return
-        self._tag_chars += len(self.get_starttag_text() or "")
+        self._tag_chars += len(tag) + 2
         self._in_title = tag == "title"
+        # A link that nobody closed ends with its line.
+        self._in_link = tag == "a" or (self._in_link and tag not in _BLOCKS)
         if tag in _BLOCKS:
             self._pieces.append("\n")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take an element without an end as one without content."""
-        if tag not in _UNSEEN:
+        if tag not in _LEFT_OUT and tag != "a":
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         """End what was hidden, and lines."""
-        if tag in _UNSEEN:
+        if tag in _LEFT_OUT:
             # What is not closed ends with what holds it.
             while tag in self._hidden and self._hidden.pop() != tag:
                 pass
@@ -140,6 +146,8 @@ class _Reader(HTMLParser):
         self._tag_chars += len(tag) + 3
         if tag == "title":
             self._in_title = False
+        if tag == "a":
+            self._in_link = False
         if tag in _BLOCKS:
             self._pieces.append("\n")
 
@@ -151,7 +159,11 @@ class _Reader(HTMLParser):
             self._title.append(data)
             return
         self._pieces.append(data)
-        self._text_chars += len("".join(data.split()))
+        chars = len("".join(data.split()))
+        if self._in_link:
+            self._link_chars += chars
+        else:
+            self._text_chars += chars
 
     def unknown_decl(self, data: str) -> None:
         """Pass over declarations of another kind than HTML has."""
@@ -160,8 +172,8 @@ class _Reader(HTMLParser):
         """Return what was collected."""
         lines = (" ".join(line.split()) for line in "".join(self._pieces).split("\n"))
         text = "\n".join(line for line in lines if line)[: self._most_chars]
-        both = self._text_chars + self._tag_chars
-        density = self._text_chars / both if both else 0.0
+        every = self._text_chars + self._link_chars + self._tag_chars
+        density = self._text_chars / every if every else 0.0
         return PageText(" ".join("".join(self._title).split())[:500], text, density)
 
 
