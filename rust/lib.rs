@@ -1,5 +1,6 @@
 //! Kernels of Septet: exact cosine top-k, FTS5's ranking, terms and TF-IDF, fusion,
-//! the forward pass of sentence models, long texts cut into windows, the files below a folder.
+//! the forward pass of sentence models, long texts cut into windows, the files below a folder
+//! and what they define.
 //!
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
@@ -14,10 +15,12 @@ pub mod facts;
 pub mod formula;
 pub mod fts;
 pub mod fuse;
+pub mod inventory;
 pub mod links;
 mod pool;
 pub mod search;
 pub mod simd;
+pub mod symbols;
 pub mod terms;
 pub mod text;
 pub mod vectors;

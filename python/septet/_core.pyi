@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 #: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
 _Rows = NDArray[np.float32] | tuple[NDArray[np.float32] | FileRows, NDArray[np.float32]]
+_Path = tuple[str, str | None]
+_Symbol = tuple[str, int, str, str, str, float]
 
 class Damaged(ValueError):
     """A file of arrays is not what it was when it was made."""
@@ -1024,12 +1026,7 @@ def walk_folder(
     include: Sequence[str] = ...,
     exclude: Sequence[str] = ...,
     pattern: str | None = None,
-) -> tuple[
-    list[tuple[str, str | None, int, int, bool]],
-    list[tuple[str, str | None]],
-    list[tuple[str, str | None]],
-    list[tuple[str, str, str]],
-]:
+) -> tuple[list[tuple[str, str | None, int, int, bool]], list[_Path], list[_Path], list[tuple[str, str, str]]]:
     """List files, links, folders and problems below a folder, in the order of paths; follows no link, never raises.
 
     A path is below the folder, as text, and as the system has it where that is something else. A file has its size in
@@ -1044,6 +1041,23 @@ def check_globs(globs: Sequence[str]) -> None:
 
 def shown_path(path: str) -> tuple[str, str | None]:
     """Return the text that `walk_folder` gives for a path, and the path where that is something else."""
+
+@final
+class Repository:
+    """A folder at one moment, first of all unknown; ``cut`` says what ended the look at it: ``files`` or ``time``."""
+
+    cut: str | None
+    problems: list[tuple[str, str, str]]
+    def __new__(cls, folder: str, skip: Sequence[str], rules: Sequence[str], most: int) -> Repository: ...
+    def looked(self, timeout_s: float | None, most_bytes: int = 0) -> Repository:
+        """Return it as it is now, with what files of at most so many bytes define; what did not change is not read."""
+    def paths(self, words: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """Return paths that hold words, in lower case: 1.0 each, 1.3 where one ends, or a part of it begins, so."""
+    def symbols(self, words: Sequence[str], names: Sequence[str], limit: int) -> list[_Symbol]:
+        """Return those near words of names or near names, the best first (`rust/symbols/rank.rs`); of neither, all."""
+
+def proximities(name: str, others: Sequence[str]) -> list[float]:
+    """Return how near a name is to others: 1 where one holds the other, else 1 - edits / length of the longer."""
 
 # -- arrays in files -------------------------------------------------------------------------------------------------
 

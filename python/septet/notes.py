@@ -19,6 +19,7 @@ Codes, with what each means:
 ``embedding_unavailable``   the provider did not embed the query in time; searched without vectors
 ``expansion_failed``        a query was not said in other words; it was searched as it is, alone
 ``external_failed``         the memory of another program failed, or cannot follow an option; the vault answered
+``folder_cut``              a folder was not looked at as a whole; what was found of it was searched
 ``gave_up``                 five batches in a row failed; the run ended early
 ``in_jobs``                 texts are in batch jobs that are not over
 ``index_behind``            files on the disk are not as they are indexed, or a folder is not there
@@ -84,6 +85,7 @@ NoteCode: TypeAlias = Literal[
     "embedding_unavailable",
     "expansion_failed",
     "external_failed",
+    "folder_cut",
     "gave_up",
     "in_jobs",
     "index_behind",
@@ -133,6 +135,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "embedding_unavailable",
         "expansion_failed",
         "external_failed",
+        "folder_cut",
         "index_behind",
         "no_embedder",
         "no_vectors",

@@ -20,6 +20,7 @@ mod encoder;
 mod entries;
 mod fts;
 mod fusion;
+mod inventory;
 mod leases;
 mod links;
 mod pool;
@@ -194,6 +195,7 @@ const _: () = {
     python_can_hold::<fts::Statistics>();
     python_can_hold::<fts::TextIndex>();
     python_can_hold::<fusion::Formula>();
+    python_can_hold::<inventory::Repository>();
     python_can_hold::<leases::Lock>();
     python_can_hold::<leases::Held>();
     python_can_hold::<leases::Readers>();
@@ -234,6 +236,8 @@ mod _core {
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms, matched_in};
     #[pymodule_export]
     use super::fusion::{Formula, decay, jaccard, rrf, unite};
+    #[pymodule_export]
+    use super::inventory::{Repository, proximities};
     #[pymodule_export]
     use super::leases::{Held, Lock, ReadTransaction, Readers, WriteTransaction, leak, open_gate, shut_gate};
     #[pymodule_export]

@@ -1,12 +1,12 @@
 //! The files below a folder.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
 use crate::Error;
-use crate::walk::{self, Globs, Wanted};
+use crate::walk::{self, Globs, Wanted, shown};
 
 /// A path as text, and as the system has it where that is something else.
 type Shown = (String, Option<OsString>);
@@ -74,28 +74,4 @@ pub(super) fn shown_path(path: PathBuf) -> Shown {
 fn globs(globs: &[impl AsRef<str>]) -> PyResult<Globs> {
     Globs::new(globs.iter().map(AsRef::as_ref))
         .map_err(|(at, fault)| Error::Glob { glob: globs[at].as_ref().to_owned(), reason: fault }.into())
-}
-
-fn shown(path: &Path) -> Shown {
-    let text = if cfg!(windows) {
-        path.to_str().map(|text| text.replace('\\', "/"))
-    } else {
-        path.to_str().map(str::to_owned)
-    };
-    match text {
-        Some(text) => (text, None),
-        None => (escaped(path.as_os_str()), Some(path.as_os_str().to_owned())),
-    }
-}
-
-/// A name that is no text: bytes that are no UTF-8 become `\xHH`.
-fn escaped(name: &OsStr) -> String {
-    let mut text = String::new();
-    for chunk in name.as_encoded_bytes().utf8_chunks() {
-        text.push_str(chunk.valid());
-        for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
-        }
-    }
-    text
 }

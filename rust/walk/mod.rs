@@ -8,7 +8,7 @@ mod problem;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, FileType, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ignore::{DirEntry, WalkBuilder};
 
 pub use globs::Globs;
+pub(crate) use problem::of as problems_of;
 pub use problem::{Problem, Reason};
 
 /// What to look for below a folder.
@@ -107,7 +108,7 @@ pub fn walk(folder: &Path, wanted: Wanted) -> Walked {
     if !wanted.prefix.as_os_str().is_empty() && wanted.exclude.matches_folder_or_above(&wanted.prefix) {
         return walked;
     }
-    if let Some(problem) = unreadable_rules(folder, &wanted, Path::new("")) {
+    if let Some(problem) = unreadable_rules(folder, &wanted.ignore_files, Path::new("")) {
         walked.problems.push(problem);
         return walked;
     }
@@ -145,7 +146,7 @@ fn entries(
         if !wanted.reaches(path) || wanted.exclude.matches(&wanted.prefix.join(path), is_folder) {
             return false;
         }
-        match is_folder.then(|| unreadable_rules(&root, &wanted, path)).flatten() {
+        match is_folder.then(|| unreadable_rules(&root, &wanted.ignore_files, path)).flatten() {
             None => true,
             Some(problem) => {
                 refused.lock().unwrap_or_else(PoisonError::into_inner).push(problem);
@@ -157,8 +158,8 @@ fn entries(
 }
 
 /// What is wrong with the rules of a folder: without them it would show what it is told to hide.
-fn unreadable_rules(root: &Path, wanted: &Wanted, folder: &Path) -> Option<Problem> {
-    wanted.ignore_files.iter().find_map(|name| {
+pub(crate) fn unreadable_rules(root: &Path, ignore_files: &[String], folder: &Path) -> Option<Problem> {
+    ignore_files.iter().find_map(|name| {
         let rules = root.join(folder).join(name);
         let there = std::fs::metadata(&rules).ok()?;
         let fault = if there.is_file() {
@@ -211,9 +212,34 @@ fn found(path: &Path, kind: FileType, about: &Metadata, session: bool) -> Result
 }
 
 /// A time as nanoseconds since 1970; those past year 2262 are the last there is.
-fn nanoseconds(time: SystemTime) -> i64 {
+pub(crate) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |before| -before),
     }
+}
+
+/// A path as text with forward slashes, and as the system has it where that is something else.
+pub fn shown(path: &Path) -> (String, Option<OsString>) {
+    let text = if cfg!(windows) {
+        path.to_str().map(|text| text.replace('\\', "/"))
+    } else {
+        path.to_str().map(str::to_owned)
+    };
+    match text {
+        Some(text) => (text, None),
+        None => (escaped(path.as_os_str()), Some(path.as_os_str().to_owned())),
+    }
+}
+
+/// A name that is no text: bytes that are no UTF-8 become `\xHH`.
+fn escaped(name: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
 }

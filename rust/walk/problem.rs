@@ -42,7 +42,7 @@ pub struct Problem {
 }
 
 /// The problems that a fault of the walk stands for.
-pub(super) fn of(folder: &Path, fault: &Error) -> Vec<Problem> {
+pub(crate) fn of(folder: &Path, fault: &Error) -> Vec<Problem> {
     let mut found = Vec::new();
     collect(folder, fault, folder, &mut found);
     found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from itertools import islice
@@ -14,6 +13,7 @@ from septet.drafts import draft
 from septet.entry import Entry
 from septet.errors import EntryError, QueryError, SeptetError
 from septet.results import Hit, hits_of
+from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
@@ -26,8 +26,6 @@ __all__ = ["Asks", "FunctionCorpus", "made_hits"]
 #: A function of a query and the number of results that are wanted, which returns them best first.
 Asks: TypeAlias = "Callable[[str, int], Iterable[Mapping[str, Any] | Hit]]"
 TIMEOUT_S, MOST_WAIT_S = 4.0, 86_400.0
-#: So many entries are kept for `FunctionCorpus.get`: those that were found last.
-MOST_KEPT = 10_000
 #: So many calls may hang before it is left alone until one of them comes back.
 MOST_HANGING = 4
 
@@ -85,7 +83,7 @@ class FunctionCorpus:
         self._function = called(function, "function", QueryError)
         self._timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MOST_WAIT_S)
         self._backend = self.name if backend is None else utf8(backend, "backend", QueryError, 256)
-        self._kept: OrderedDict[str, Entry] = OrderedDict()
+        self._kept = Kept()
         self._running: list[Future[tuple[Hit, ...]]] = []
         self._lock = Lock()
         renew_in_children(self)
@@ -119,20 +117,13 @@ class FunctionCorpus:
             raise SeptetError(f"{self.name} {_said(fault)}") from None
         if hits is None:
             raise SeptetError(f"{self.name} gave no answer within {within_s:.3g} s")
-        with self._lock.hold():
-            for hit in hits:
-                if hit.entry is not None:
-                    self._kept[hit.id] = hit.entry
-                    self._kept.move_to_end(hit.id)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
+        self._kept.keep(hits)
         ranked = RankedList("external", self.name, items_of(self.name, hits), variant=asked.variant)
         return Answered([ranked], [self._backend])
 
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry that was found lately by its id; None for any other."""
-        with self._lock.hold():
-            return self._kept.get(entry_id)
+        return self._kept.get(entry_id)
 
 
 def _said(fault: Exception) -> str:

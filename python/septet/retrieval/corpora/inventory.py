@@ -1,0 +1,101 @@
+"""The inventory of a repository: which paths hold the words of a query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from septet.arguments import shown, utf8
+from septet.entry import Entry, Span
+from septet.errors import QueryError
+from septet.results import Hit, hits_of
+from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, entry_id, natural_words
+from septet.retrieval.corpora.kept import Kept
+from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
+from septet.retrieval.corpora.rules import path_words
+from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.knowledge import items_of
+
+__all__ = ["InventoryCorpus", "path_entry", "path_hits"]
+
+
+class InventoryCorpus:
+    """Files whose path holds words of the query, as entries of kind ``path``: no contents.
+
+    Each word counts 1.0 where the path holds it, 1.3 where the path ends with it or a part of it begins so; equal ones
+    come in the order of paths.
+
+    Args:
+        folder: the folder, or a `Folder` that several corpora share.
+        name: what lists and hits call it.
+        skip: names of folders that are passed over, if ``folder`` is a path.
+        most_files: at most so many files, if ``folder`` is a path.
+        words: ``natural`` leaves out words that tell nothing; ``all`` takes every word, as documented.
+
+    Raises:
+        QueryError: an argument is none of these.
+    """
+
+    #: It waits for no other machine.
+    local = True
+
+    def __init__(
+        self,
+        folder: Folder | str | os.PathLike[str],
+        *,
+        name: str = "repo_inventory",
+        skip: Iterable[str] = SKIPPED,
+        most_files: int = MOST_FILES,
+        words: Literal["natural", "all"] = "natural",
+    ) -> None:
+        self.name = utf8(name, "name", QueryError, 256)
+        self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
+        if words not in ("natural", "all"):
+            raise QueryError(f"words is {shown(words)}: wanted 'natural' or 'all'")
+        self._natural = words == "natural"
+        self._kept = Kept()
+
+    def search(self, asked: Asked) -> Answered:
+        """Return the list ``paths``; nothing in mode ``vector``."""
+        if asked.mode == "vector":
+            return Answered(())
+        there = self._folder.listed(time_left(asked))
+        words = natural_words(asked.query) if self._natural else path_words(asked.query)
+        found = there.repository.paths(words, max(1, min(asked.limit, MOST_ITEMS)))
+        hits = path_hits(dict(found), self._folder.path, self.name)
+        self._kept.keep(hits)
+        ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=asked.variant)
+        return Answered([ranked], ["repo_path"], there.notes)
+
+    def get(self, entry_id: str) -> Entry | None:
+        """Return an entry that was found lately; None for any other."""
+        return self._kept.get(entry_id)
+
+
+def path_entry(path: str, root: str, text: str = "") -> Entry:
+    """Return a file as an entry: its path below the folder, and what is shown of its text."""
+    lines = max(1, text.count("\n") + 1)
+    return Entry(
+        id=entry_id("path", path),
+        title=path,
+        description=text,
+        kind="path",
+        span=Span(path, 1, lines),
+        source=root,
+    )
+
+
+def path_hits(
+    scores: Mapping[str, float], root: str, name: str, texts: Mapping[str, str] | None = None
+) -> tuple[Hit, ...]:
+    """Return files with their scores as hits, in their order.
+
+    Args:
+        scores: by path below the folder.
+        root: the folder.
+        name: of the corpus.
+        texts: what is shown of their text, by path.
+    """
+    entries = [path_entry(path, root, (texts or {}).get(path, "")) for path in scores]
+    return hits_of(entries, [(score, name, {}, {}, 0.0, {"path": score}) for score in scores.values()], full=True)
