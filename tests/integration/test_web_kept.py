@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from septet import Vault
+from septet import Federation, Vault
+from septet.query.deadline import deadline_of
+from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpus import Answered, Asked
 from septet.retrieval.knowledge import Knowledge
 from septet.retrieval.policy import Policy
+from septet.retrieval.waves import CorpusThreads
+from septet.retrieval.waves import ask as wave_of
 
 SECRET = "ghp_0123456789abcdefghij0123456789abcdef"
 
@@ -179,3 +184,37 @@ def test_a_retrieval_does_not_wait_until_hits_are_kept() -> None:
     assert corpus.flush()
     # Each page once for what waited, however often it was found.
     assert sorted({*slow.held}) == sorted(slow.held[-3:]) and len(slow.held) <= 4
+
+
+def test_a_federation_keeps_hits_and_a_vault_that_is_only_read_says_that_it_does_not(tmp_path: Path) -> None:
+    path, web = tmp_path / "notes.db", found_of(("https://a.example/1", "doves coo"))
+    with Vault(path) as own, Vault(":memory:") as other, Federation({"own": own, "other": other}) as both:
+        (item,) = ask(corpus_of(both, web)).lists[0].items
+        stored = both.get(item.hit.id)
+        assert stored is not None and stored.source == "https://a.example/1"
+        assert both.search("doves coo").ids == [item.hit.id]
+    with Vault(path, read_only=True) as vault:
+        corpus = corpus_of(vault, found_of(("https://b.example/2", "doves fly")))
+        assert ask(corpus, "one").notes == []
+        assert [note.code for note in ask(corpus, "two").notes] == ["web_not_kept"]
+        assert vault.entries({"source": "https://b.example/2"}).entries == ()
+
+
+def test_a_wave_of_a_retrieval_asks_the_web_beside_the_vault(vault: Vault) -> None:
+    vault.add(id="note", title="doves coo in the morning")
+    go_on = threading.Event()
+
+    def hung(query: str, limit: int) -> list[Any]:
+        go_on.wait(60)
+        return []
+
+    asked = Asked("doves coo", 5)
+    for web, found in ((found_of(("https://a.example/1", "doves")), True), (hung, False)):
+        corpora = [corpus_of(None, web), MemoryCorpus(vault)]
+        wave = wave_of(corpora, asked._replace(deadline=deadline_of(30.0 if found else 1.0)), CorpusThreads())
+        by_name = {one.corpus: one.found for one in wave.answers}
+        memory, of_web = by_name["memory"], by_name["web_research"]
+        assert memory is not None and any(item.hit.id == "note" for one in memory.lists for item in one.items)
+        assert of_web is None or bool(of_web.lists[0].items) is found
+        assert found or ({note.code for note in wave.notes} <= {"web_failed", "deadline"} and wave.notes)
+    go_on.set()

@@ -120,6 +120,14 @@ def test_a_bad_page_is_refused_and_the_reader_goes_on(server: WebServer, fault: 
     assert len(server.requests) <= 7
 
 
+def test_cookies_are_not_taken(server: WebServer) -> None:
+    server.pages = {path: html(LONG, set_cookie="seen=1; Max-Age=9999") for path in ("/a", "/b")}
+    reader = reader_of()
+    for path in ("/a", "/b"):
+        assert reader.read(server.url + path, 20.0).text
+    assert not [one for one in server.requests if "cookie" in one.headers]
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed(server: WebServer, status: int) -> None:
     server.pages = {f"/{number}": redirect(f"/{number + 1}", status) for number in range(5)}

@@ -233,6 +233,8 @@ class Client:
             return body.answer()
 
     def _client(self) -> httpx.Client:
+        from http.cookiejar import DefaultCookiePolicy
+
         import httpx
 
         from septet.embedding.transport.network import keep_deadlines
@@ -241,6 +243,8 @@ class Client:
             if self._sync is None:
                 client = _with_proxies(lambda: httpx.Client(**self._options()))
                 keep_deadlines(client, self._resolve)
+                # No request belongs to another; a jar of cookies would say so to servers, and grow with each.
+                client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
                 mask_logs(self.context.keys.masker)
                 self._sync = client
             return self._sync
