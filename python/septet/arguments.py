@@ -123,7 +123,11 @@ def whole(value: object, name: str, error: type[Exception], least: int, most: in
         number = exact(value)
         if isinstance(number, bool) or not isinstance(number, Integral):
             raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}")
-        value = int(number)
+        try:
+            value = int(number)
+        except TypeError:
+            # Spans of time of numpy say that they are whole numbers.
+            raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}") from None
     if value < least or (most is not None and value > most):
         raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}")
     return value
@@ -141,7 +145,7 @@ def real(
     if not isinstance(number, bool) and isinstance(number, Real):
         try:
             found = float(number)
-        except OverflowError:
+        except (OverflowError, TypeError):
             found = math.inf
         if math.isfinite(found) and (least is None or found >= least) and (most is None or found <= most):
             return found

@@ -94,6 +94,12 @@ def test_what_is_no_number_in_range_is_refused(value):
         real(value, "share", QueryError, 0, 1)
 
 
+def test_a_span_of_time_is_no_number():
+    for check in (lambda value: real(value, "share", QueryError), lambda value: whole(value, "count", QueryError, 0)):
+        with pytest.raises(QueryError, match=r"wanted a (whole )?number"):
+            check(np.timedelta64(3, "s"))
+
+
 @pytest.mark.parametrize(("text", "most"), [("", 0), ("a", 1), ("é" * 10, 10)])
 def test_a_text_may_be_as_long_as_its_bound_and_no_longer(text, most):
     assert utf8(text, "note", EntryError, most) == text

@@ -188,15 +188,13 @@ FIELDS = [one.name for one in dataclasses.fields(Envelope)]
 
 
 @pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize("wrong", [object(), b"x", {1: 2}, [object()], "\ud800", -1, 1j, {"took_ms": "x"}])
-def test_a_field_that_cannot_be_raises(name, wrong):
+def test_a_field_that_cannot_be_raises(name):
     declared = str(Envelope.__dataclass_fields__[name].type)
-    if wrong == -1 and "float" in declared:
-        return
-    if isinstance(wrong, dict) and declared.startswith("Mapping") and 1 not in wrong:
-        return
-    with pytest.raises(QueryError, match=name):
-        Envelope.from_dict({name: wrong})
+    for wrong in (object(), b"x", {1: 2}, [object()], "\ud800", -1, 1j, {"took_ms": "x"}):
+        if (wrong == -1 and "float" in declared) or (wrong == {"took_ms": "x"} and declared.startswith("Mapping")):
+            continue
+        with pytest.raises(QueryError, match=name):
+            Envelope.from_dict({name: wrong})
 
 
 JSON = st.recursive(

@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ def others_than_default(name):
         return ["http://127.0.0.1:8888", "https://search.example.org/base"]
     if one.kind == "text":
         return ["de", "a-b"]
-    return [value for value in (one.least, one.most) if value is not None and value != default]
+    return [value for value in (one.least, one.most) if value != default]
 
 
 @pytest.mark.parametrize("name", list(knobs()))
@@ -93,18 +94,15 @@ def test_a_number_beyond_its_bounds_raises_or_becomes_the_nearest_and_is_reporte
 
 
 @pytest.mark.parametrize("name", list(knobs()))
-@pytest.mark.parametrize(
-    "bad", [math.nan, math.inf, b"x", object(), {}, [], [1], "\x00", "?" * 10_000, 10**400, "\udc00"]
-)
-def test_a_value_that_cannot_be_raises_or_leaves_the_default(name, bad):
-    with pytest.raises(ProfileError, match=name):
-        Policy(**{name: bad})
-    policy = Policy.from_dict({name: bad}, strict=False)
-    assert policy.problems
-    if not (isinstance(bad, int) and name in NUMBERS):
-        assert policy == Policy()
-    with pytest.raises(ProfileError):
-        Policy.from_dict({name: bad})
+def test_a_value_that_cannot_be_raises_or_leaves_the_default(name):
+    timedelta = np.timedelta64(3, "s")
+    for bad in (math.nan, math.inf, b"x", object(), {}, [], [1], "\x00", "?" * 10_000, 10**400, "\udc00", timedelta):
+        with pytest.raises(ProfileError, match=name):
+            Policy(**{name: bad})
+        policy = Policy.from_dict({name: bad}, strict=False)
+        assert policy.problems
+        if not (isinstance(bad, int) and name in NUMBERS):
+            assert policy == Policy()
 
 
 def test_all_problems_are_told_at_once():
@@ -243,7 +241,7 @@ def test_its_help_names_every_knob():
     assert all(f"{name}: {one.about}" in Policy.__doc__ for name, one in knobs().items())
 
 
-@given(st.lists(st.tuples(*[st.none() | st.floats(-2, 3)] * 3), max_size=12))
+@given(st.lists(st.tuples(*[st.none() | st.floats(-2, 3)] * 3), max_size=5))
 def test_feedback_keeps_a_policy_within_the_documented_ends(rows):
     policy = Policy()
     for precision, reliability, rate in rows:
@@ -268,7 +266,7 @@ def test_feedback_without_measurements_changes_nothing():
     for bad in (math.nan, math.inf, "1", True):
         with pytest.raises(QueryError, match="citation_precision"):
             tuned(Policy(), citation_precision=bad)
-    with pytest.raises(ProfileError, match="wanted a Policy"):
+    with pytest.raises(QueryError, match="wanted a Policy"):
         tuned({})
 
 

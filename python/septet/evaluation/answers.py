@@ -14,6 +14,8 @@ __all__ = ["groundedness", "term_recall"]
 SHORT_WORD, SHORT_SENTENCE = 3, 10
 #: … and so many of the words of a sentence, that have so many or more, are looked for.
 MOST_WORDS, LONG_WORD = 5, 5
+#: References, or pieces of evidence, of one answer.
+MOST_TEXTS = 10_000
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -52,4 +54,5 @@ def _said(sentence: str, known: str) -> bool:
 
 
 def _texts(values: Iterable[str], name: str) -> list[str]:
-    return [utf8(value, name, QueryError) for value in listed(values, name, QueryError, "a list of texts")]
+    texts = listed(values, name, QueryError, "a list of texts", MOST_TEXTS, of=str)
+    return [utf8(value, name, QueryError) for value in texts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 from septet.arguments import exact, shown, utf8
@@ -127,9 +128,9 @@ def _whole(value: Any) -> int:
 
 
 def _float(value: Any) -> float | None:
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
-    return as_number(float(value + 0.0))
+    return as_number(float(value))
 
 
 def _known(value: Any) -> float:

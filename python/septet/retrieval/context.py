@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from septet.arguments import real, utf8, whole
+from septet.arguments import listed, real, shown, utf8, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy
+from septet.retrieval.policy import Policy, policy_of
 
 __all__ = ["Passage", "Selected", "selected_passages"]
+
+#: So many passages are looked at.
+MOST_PASSAGES = 100_000
 
 
 class Passage(NamedTuple):
@@ -58,10 +61,13 @@ def selected_passages(
     Raises:
         QueryError: a budget is negative, a text no text, or a score no finite number.
     """
-    policy = policy or Policy()
+    policy = policy_of(policy)
     most = policy.context_max_chunks if max_chunks is None else whole(max_chunks, "max_chunks", QueryError, 0)
     left = policy.context_max_chars if max_chars is None else whole(max_chars, "max_chars", QueryError, 0)
-    ordered = sorted(passages, key=lambda one: -real(one.score, "a score", QueryError))
+    given = listed(passages, "passages", QueryError, "texts, as Passage values", MOST_PASSAGES, of=Passage)
+    if wrong := [one for one in given if not isinstance(one, Passage)]:
+        raise QueryError(f"passages has {shown(wrong[0])}: wanted Passage(id, text, score)")
+    ordered = sorted(given, key=lambda one: -real(one.score, "a score", QueryError))
     selected: list[Selected] = []
     for one in ordered:
         text = utf8(one.text, "a passage", QueryError)

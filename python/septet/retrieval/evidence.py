@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Literal, TypeAlias
 
 from septet.arguments import real, shown, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy
+from septet.retrieval.policy import Policy, policy_of
 
 __all__ = [
     "BUCKETS",
@@ -149,7 +150,7 @@ def evidence_of(
     """
     counts = _counted(hits)
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
-    weights = policy or Policy()
+    weights = policy_of(policy)
     diversity = source_diversity(counts)
     coverage = citation_coverage(diversity)
     top = None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError)
@@ -204,14 +205,16 @@ def calibrated_evidence(
     """
     counts = _counted(hits)
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
+    if not isinstance(confidences, Mapping):
+        raise QueryError(f"confidences is {shown(confidences)}: wanted a number or None for each corpus, by its name")
     known = [
         real(value, f"the confidence of {shown(name)}", QueryError, 0.0, 1.0)
         for name, value in confidences.items()
-        if value is not None and value == value
+        if value is not None and not (isinstance(value, float) and isnan(value))
     ]
     diversity = source_diversity(counts)
     quality = 0.0 if diversity == 0 else max(known, default=None)
-    threshold = (policy or Policy()).verification_weak_evidence_threshold
+    threshold = policy_of(policy).verification_weak_evidence_threshold
     weak = quality is None or quality < threshold
     action = next_action(diversity, contradictions=contradictions, code_like=code_like, fallback=fallback)
     if action in ("focus_repo", "focus_codex", "retry_hybrid"):
@@ -257,7 +260,7 @@ def wants_verification(
     if not allowed or rewritten is None or (query and rewritten.casefold() == query.casefold()):
         return None
     quality = evidence.evidence_quality
-    weak = quality is not None and quality < (policy or Policy()).verification_weak_evidence_threshold
+    weak = quality is not None and quality < policy_of(policy).verification_weak_evidence_threshold
     if evidence.contradiction_count > 0:
         return "contradictions_detected"
     if evidence.kind == "calibrated":

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from septet.arguments import real, shown
-from septet.errors import ProfileError, QueryError
-from septet.retrieval.policy import Policy
+from septet.arguments import listed, real
+from septet.errors import QueryError
+from septet.retrieval.policy import Policy, policy_of
 
 __all__ = ["recent_mean", "tuned"]
 
 #: So many of the latest measurements count, and what stands for a kind without any.
 LATEST_ROWS, NO_ROWS = 24, 0.75
+MOST_ROWS = 100_000
 
 
 def tuned(
@@ -46,8 +47,7 @@ def tuned(
             ("source_hit_rate", source_hit_rate),
         )
     )
-    if not isinstance(policy, Policy):
-        raise ProfileError(f"policy is {shown(policy)}: wanted a Policy")
+    policy = policy_of(policy)
     threshold, hops = policy.verification_weak_evidence_threshold, policy.web_search_max_hops
     coverage, top = policy.evidence_quality_coverage_weight, policy.evidence_quality_top_weight
     if precision < 0.65 or hit_rate < 0.5:
@@ -73,5 +73,6 @@ def recent_mean(values: Sequence[float]) -> float:
     Raises:
         QueryError: one of them is no finite number.
     """
-    latest = [real(value, "a measurement", QueryError) for value in values[-LATEST_ROWS:]]
+    given = listed(values, "values", QueryError, "a list of measurements", MOST_ROWS)
+    latest = [real(value, "a measurement", QueryError) for value in given[-LATEST_ROWS:]]
     return sum(latest) / len(latest) if latest else NO_ROWS

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from septet import _core
-from septet.arguments import flag, real, shown, utf8, whole
+from septet.arguments import flag, listed, real, shown, utf8, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy
+from septet.retrieval.policy import Policy, policy_of
 from septet.retrieval.query_words import found_in, normalized, tokens_of
 
 __all__ = ["Clue", "Route", "continues", "follow_up_queries", "rewritten_query", "route"]
@@ -21,6 +21,7 @@ Route: TypeAlias = Literal["retrieve", "in_context", "web_search"]
 SHORT_BYTES = 2
 #: Names are looked for in so many snippets, and in so many characters of each.
 MOST_SNIPPETS, MOST_CHARS = 5, 10_000
+MOST_CLUES = 10_000
 LEAST_LETTERS = 4
 #: What is asked about hits that contradict, about weak ones, and where nothing else is to be asked.
 CONFLICT = "conflicting evidence source comparison"
@@ -56,7 +57,7 @@ def rewritten_query(query: str, policy: Policy | None = None) -> str | None:
     Returns:
         The tokens; None if none is left.
     """
-    policy = policy or Policy()
+    policy = policy_of(policy)
     tokens = tokens_of(utf8(query, "query", QueryError), recorded=policy.words == "substring")
     stop = {word.lower() for word in policy.verification_stop_words}
     kept = [token for token in tokens if len(token.encode()) > SHORT_BYTES and token not in stop]
@@ -79,8 +80,11 @@ def follow_up_queries(query: str, clues: Sequence[Clue], policy: Policy | None =
     Raises:
         QueryError: the query is no text, or a score no finite number.
     """
-    policy = policy or Policy()
+    policy = policy_of(policy)
     query = normalized(utf8(query, "query", QueryError))
+    clues = listed(clues, "clues", QueryError, "what hits tell, as Clue values", MOST_CLUES, of=Clue)
+    if wrong := [clue for clue in clues if not isinstance(clue, Clue)]:
+        raise QueryError(f"clues has {shown(wrong[0])}: wanted Clue(score, snippet)")
     most = policy.follow_up_max_queries
     asked: dict[str, str] = {}
     for clue in clues[:MOST_SNIPPETS]:
@@ -108,7 +112,7 @@ def continues(quality: float | None, hops_left: int, policy: Policy | None = Non
         QueryError: the quality is no finite number, or the hops are negative.
     """
     left = whole(hops_left, "hops_left", QueryError, 0)
-    target = (policy or Policy()).follow_up_target_quality
+    target = policy_of(policy).follow_up_target_quality
     return quality is not None and real(quality, "quality", QueryError) < target and left > 0
 
 
@@ -125,7 +129,7 @@ def route(query: str, policy: Policy | None = None, *, complex_task: bool = Fals
     Raises:
         QueryError: the query is no text.
     """
-    policy = policy or Policy()
+    policy = policy_of(policy)
     text = normalized(utf8(query, "query", QueryError))
     flag(complex_task, "complex_task", QueryError)
     recorded = policy.words == "substring"

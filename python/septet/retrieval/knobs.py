@@ -35,7 +35,7 @@ class Knob(NamedTuple):
         variable: its name in the environment, behind the prefix.
         about: what it does, in a sentence without its end.
         least: the smallest number.
-        most: the largest number, or the most characters of a text.
+        most: the largest number, or the most characters of a text; 0 for 4,096.
         choices: what a choice may be.
         pattern: what a text must match as a whole.
         aliases: whole names in the environment besides those with the two prefixes.
@@ -46,8 +46,8 @@ class Knob(NamedTuple):
     kind: Kind
     variable: str
     about: str
-    least: float | None = None
-    most: float | None = None
+    least: float = 0
+    most: float = 0
     choices: tuple[str, ...] = ()
     pattern: str = ""
     aliases: tuple[str, ...] = ()
@@ -82,9 +82,8 @@ def wanted_of(one: Knob) -> str:
     """Return what a value must be, in words."""
     if one.kind in ("number", "whole"):
         noun = "a number" if one.kind == "number" else "a whole number"
-        if one.most is None:
-            return f"{noun} of at least {one.least:,}"
-        return f"{noun} from {one.least:,} to {one.most:,}"
+        form = "g" if one.kind == "number" else ","
+        return f"{noun} from {one.least:{form}} to {one.most:{form}}"
     if one.kind == "choice":
         return f"one of {', '.join(one.choices)}"
     return {
@@ -134,7 +133,7 @@ def _number(one: Knob, value: object) -> Any:
         return _bad(one, value)
     try:
         number = float(value)
-    except OverflowError:
+    except (OverflowError, TypeError):
         number = math.inf
     if not math.isfinite(number):
         return _bad(one, number)
@@ -143,11 +142,11 @@ def _number(one: Knob, value: object) -> Any:
             return _bad(one, number)
         number = int(value) if isinstance(value, Integral) else int(number)
     nearest = number
-    if one.least is not None and number < one.least:
+    if number < one.least:
         nearest = type(number)(one.least)
-    elif one.most is not None and number > one.most:
+    elif number > one.most:
         nearest = type(number)(one.most)
-    return number if nearest == number else Bad(f"is {_seen(number)}: wanted {wanted_of(one)}", nearest)
+    return number if nearest == number else Bad(f"is {number:g}: wanted {wanted_of(one)}", nearest)
 
 
 def _words(one: Knob, value: object) -> Any:

@@ -152,7 +152,7 @@ class RetrievalPlan:
         if "normalized_query" not in given:
             raise QueryError("plan has no normalized_query: a plan is for a query")
         if isinstance(given.get("reasons"), Mapping):
-            given["reasons"] = tuple(given["reasons"].items())
+            given["reasons"] = tuple(_rows(given["reasons"].items()))
         given["overrides"] = tuple(_override(one) for one in _rows(given.get("overrides", ())))
         return cls(**given)
 

@@ -10,7 +10,7 @@ from septet.arguments import flag, listed, shown, utf8
 from septet.errors import QueryError
 from septet.retrieval.corpus import RetrievalMode
 from septet.retrieval.plan import CORPORA, INTENTS, LOCAL, MODES, Intent, Override, RetrievalPlan, backends_of, one_of
-from septet.retrieval.policy import Policy
+from septet.retrieval.policy import Policy, policy_of
 from septet.retrieval.query_words import code_in, found_in, length_of, normalized, tokens_of
 
 __all__ = ["CORPORA", "INTENTS", "MODES", "Intent", "Override", "RetrievalPlan", "looks_like_code", "plan"]
@@ -74,12 +74,9 @@ def plan(
         QueryError: an argument cannot be, or names a corpus that there is not.
     """
     text = normalized(utf8(query, "query", QueryError))
-    if not isinstance(policy, Policy):
-        if policy is not None:
-            raise QueryError(f"policy is {shown(policy)}: wanted a Policy")
-        policy = Policy()
+    policy = policy_of(policy)
     flag(verification, "verification", QueryError)
-    if words is not None and words != policy.words:
+    if words is not None:
         policy = replace(policy, words=one_of(words, "words", ("whole", "substring")))
     if mode is not None:
         one_of(mode, "mode", MODES)
@@ -134,7 +131,7 @@ def looks_like_code(query: str, policy: Policy | None = None) -> bool:
     With `Policy.words` ``substring`` the recorded rule is used, which has ``impl`` and lacks ``defined``.
     """
     text = normalized(utf8(query, "query", QueryError))
-    policy = Policy() if policy is None else policy
+    policy = policy_of(policy)
     if policy.words == "substring":
         without, besides = _RECORDED_AFTER
         kept = [word for word in policy.code_words if word not in without]

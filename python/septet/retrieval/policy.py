@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from septet.arguments import called, shown
-from septet.errors import ProfileError
+from septet.arguments import called, flag, shown
+from septet.errors import ProfileError, QueryError
 from septet.retrieval.environment import (
     SECRETS,
     Resolver,
@@ -25,7 +25,7 @@ from septet.retrieval.knobs import Knob, knob, wanted_of
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
-__all__ = ["PRESETS", "SECRETS", "Policy", "PolicyName", "Resolver", "knobs"]
+__all__ = ["PRESETS", "SECRETS", "Policy", "PolicyName", "Resolver", "knobs", "policy_of"]
 
 PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
 
@@ -258,9 +258,11 @@ class Policy:
         source: Mapping[str, str] = os.environ if environment is None else environment
         if not isinstance(source, Mapping):
             raise ProfileError(f"environment is {shown(source)}: wanted a mapping of names to texts")
+        flag(strict, "strict", ProfileError)
         values, problems = read_variables(source, _table(), strict)
         made = _changed(base, "environment", values, problems, strict)
-        return made.with_secrets(secrets or (lambda name: text_of(source, name)), strict=strict)
+        resolver = (lambda name: text_of(source, name)) if secrets is None else secrets
+        return made.with_secrets(resolver, strict=strict)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object], *, base: Policy | None = None, strict: bool = True) -> Policy:
@@ -274,6 +276,7 @@ class Policy:
         Raises:
             ProfileError: values are wrong or names unknown: all of them are listed.
         """
+        flag(strict, "strict", ProfileError)
         values, problems = read_block(data, _table(), strict)
         return _changed(base, "policy", values, problems, strict)
 
@@ -284,6 +287,7 @@ class Policy:
             ProfileError: the resolver raises, or returns what is no key; the message shows nothing of it.
         """
         called(resolver, "secrets", ProfileError)
+        flag(strict, "strict", ProfileError)
         keys, problems = ({}, []) if resolver is None else read_keys(resolver)
         if problems and strict:
             raise error_of("secrets", problems)
@@ -295,7 +299,7 @@ class Policy:
         Raises:
             ProfileError: `SECRETS` has no such name.
         """
-        if name not in SECRETS:
+        if not isinstance(name, str) or name not in SECRETS:
             raise ProfileError(f"secret {shown(name)} is unknown: wanted {' or '.join(SECRETS)}")
         return self.secrets.get(name)
 
@@ -314,13 +318,31 @@ def knobs() -> Mapping[str, Knob]:
     return {one.name: one.metadata["knob"] for one in fields(Policy) if "knob" in one.metadata}
 
 
+def policy_of(policy: Policy | None) -> Policy:
+    """Return a policy that a caller passes, or the documented one.
+
+    Raises:
+        QueryError: it is none.
+    """
+    if policy is None:
+        return _documented()
+    if not isinstance(policy, Policy):
+        raise QueryError(f"policy is {shown(policy)}: wanted a Policy; Policy.from_dict makes one of a dict")
+    return policy
+
+
+@cache
+def _documented() -> Policy:
+    return Policy()
+
+
 @cache
 def _table() -> Mapping[str, tuple[Knob, object]]:
     return {name: (one, Policy.__dataclass_fields__[name].default) for name, one in knobs().items()}
 
 
 def _changed(base: Policy | None, what: str, values: dict[str, Any], problems: list[str], strict: bool) -> Policy:
-    base = Policy() if base is None else base
+    base = _documented() if base is None else base
     if not isinstance(base, Policy):
         raise ProfileError(f"base is {shown(base)}: wanted a Policy")
     if problems and strict:
