@@ -101,7 +101,9 @@ class Policy:
     memory_bm25_k1: float = knob(1.2, "number", "BM25_K1", "k1 of BM25 over memory", least=0.1, most=3.0)
     memory_bm25_b: float = _share(0.75, "BM25_B", "b of BM25 over memory")
     rrf_k: float = knob(60.0, "number", "RRF_K", "the constant of fusion by rank", least=1.0, most=500.0)
-    prefer_rrf_merge: bool = knob(False, "switch", "PREFER_RRF", "fuse the lists of all corpora by rank")
+    prefer_rrf_merge: bool = knob(
+        False, "switch", "PREFER_RRF", "taken and unused: the lists of several corpora are always fused"
+    )
 
     # Evidence and further waves.
     evidence: str = knob(
