@@ -99,7 +99,11 @@ class RetrievalPlan:
         return self.normalized_query if self.rewritten_query is None else self.rewritten_query
 
     def why(self, corpus: str) -> str:
-        """Return why a corpus is asked, or why not, in a sentence."""
+        """Return why a corpus is asked, or why not, in a sentence.
+
+        Raises:
+            QueryError: the name is no text.
+        """
         name = utf8(corpus, "corpus", QueryError)
         asked = f"{shown(name)[1:-1]} is {'asked' if name in self.corpora else 'not asked'}"
         reason = dict(self.reasons).get(name)

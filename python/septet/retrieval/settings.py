@@ -271,9 +271,13 @@ class RecallSettings(_Block):
             base: the profile that the weights are put into.
 
         Raises:
-            ProfileError: there is no such profile.
+            ProfileError: there is no such profile, or no such role.
         """
-        weights = self.fts_weights if role == "knowledge" else FtsWeights(title=1, content=1, category=1)
+        weights = (
+            self.fts_weights
+            if utf8(role, "role", ProfileError) == "knowledge"
+            else FtsWeights(title=1, content=1, category=1)
+        )
         chosen = resolve(base)
         columns = replace(
             chosen.text.weights,

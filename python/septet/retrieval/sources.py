@@ -81,10 +81,14 @@ class VaultCorpus:
         self._limit = None if limit is None else whole(limit, "limit", QueryError, 1, MOST_ITEMS)
         self._weight = real(weight, "weight", QueryError, 0, MOST_WEIGHT)
         self._profile = resolve(profile)
-        if role not in ("knowledge", "session", "other"):
+        if not isinstance(role, str) or role not in ("knowledge", "session", "other"):
             raise QueryError(f"role is {shown(role)}: wanted knowledge, session or other")
         self._role = role
-        self._scoped, self._shared = dict(scoped or {}), shared
+        if scoped is not None and not isinstance(scoped, Mapping):
+            raise QueryError(f"scoped is {shown(scoped)}: wanted fields by the names of a scope, as a dict")
+        fields = scoped or {}
+        self._scoped = {utf8(at, "scoped", QueryError): utf8(fields[at], "scoped", QueryError) for at in fields}
+        self._shared = None if shared is None else utf8(shared, "shared", QueryError)
         self._filters = [dict(where)] if where else []
         if confidence_above is not None:
             least = real(confidence_above, "confidence_above", QueryError)
