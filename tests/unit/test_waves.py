@@ -5,75 +5,13 @@ from itertools import chain, combinations
 
 import pytest
 
+from corpora_told import LONG_S, Held, Phrased, Told, Until
 from septet import QueryError
 from septet.errors import Closed, EntryError
 from septet.query.deadline import deadline_of
 from septet.results import Note
-from septet.retrieval.corpus import Answered, Asked, RankedList
+from septet.retrieval.corpus import Asked
 from septet.retrieval.waves import MOST_LATE, CorpusThreads, ask
-
-LONG_S = 60.0
-
-
-class Told:
-    """A corpus that answers a list of its name; ``does`` is called before."""
-
-    def __init__(self, name, does=lambda asked: None, *, local=False, phrasings=True, notes=()):
-        self.name, self.does, self.local, self.phrasings, self.notes = name, does, local, phrasings, notes
-        self.asked, self.threads, self.began = [], [], threading.Event()
-
-    def search(self, asked):
-        self.asked.append(asked)
-        self.threads.append(threading.current_thread())
-        self.began.set()
-        self.does(asked)
-        return Answered([RankedList("text", self.name, [], variant=asked.variant)], notes=self.notes)
-
-    def get(self, entry_id):
-        return None
-
-
-class Held(Told):
-    """A corpus that hangs until the gate opens, for the phrasings that ``when`` chooses."""
-
-    def __init__(self, name, when=lambda asked: True, **more):
-        super().__init__(name, self.hang, **more)
-        self.gate, self.reached, self.when = threading.Event(), threading.Event(), when
-
-    def hang(self, asked):
-        if self.when(asked):
-            self.reached.set()
-            assert self.gate.wait(LONG_S)
-
-
-class Until:
-    """A deadline that passes when these corpora have answered, or hang."""
-
-    timeout_s, passed = 0.3, False
-
-    def __init__(self, *corpora):
-        self.corpora = corpora
-
-    @property
-    def left_s(self):
-        for corpus in self.corpora:
-            if isinstance(corpus, Held):
-                assert corpus.reached.wait(LONG_S)
-            else:
-                assert corpus.began.wait(LONG_S)
-                corpus.threads[-1].join(LONG_S)
-        return 0.0
-
-
-class Phrased:
-    """Phrasings that are there when the gate opens."""
-
-    def __init__(self, *texts, notes=(), gate=None):
-        self.variants, self.notes, self.gate = ("ducks", *texts), notes, gate
-
-    def result(self):
-        assert self.gate is None or self.gate.wait(LONG_S)
-        return self
 
 
 @pytest.fixture

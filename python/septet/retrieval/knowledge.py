@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from septet.entry import Entry
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.listing.request import OrderBy
     from septet.pages import Page
 
-__all__ = ["Knowledge", "items_of", "key_of", "store_of"]
+__all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "store_of"]
 
 
 class Knowledge(Protocol):
@@ -59,6 +59,9 @@ class Knowledge(Protocol):
     def link(self, source: str, target: str, type: str = ..., *, note: str = ...) -> None:
         """Link two entries."""
 
+
+#: Opens another vault for reading, by its path; it has a method `close`.
+OpenVault: TypeAlias = Callable[[str], Any]
 
 _numbers = itertools.count(1)
 #: Names of those that no file tells apart. Entries go with what they name.

@@ -58,12 +58,14 @@ class Wave(NamedTuple):
         answers: by corpus, in the order in which they were given, and phrasing.
         notes: what is missing, and why; then those of the corpora.
         took_ms: from the beginning to the last answer, or the deadline.
+        phrased_ms: how long other phrasings took; None if none were wanted.
     """
 
     variants: tuple[str, ...]
     answers: tuple[Answer, ...]
     notes: tuple[Note, ...]
     took_ms: float
+    phrased_ms: float | None = None
 
 
 class Phrased(Protocol):
@@ -76,6 +78,10 @@ class Phrased(Protocol):
     @property
     def notes(self) -> Sequence[Note]:
         """What went wrong."""
+
+    @property
+    def took_ms(self) -> float:
+        """How long they took."""
 
 
 class Phrasings(Protocol):
@@ -139,7 +145,14 @@ class CorpusThreads:
         return {max(expected, key=lambda name: expected[name])}
 
 
-def ask(corpora: Sequence[Corpus], asked: Asked, threads: CorpusThreads, phrasings: Phrasings | None = None) -> Wave:
+def ask(
+    corpora: Sequence[Corpus],
+    asked: Asked,
+    threads: CorpusThreads,
+    phrasings: Phrasings | None = None,
+    *,
+    required: bool = True,
+) -> Wave:
     """Ask corpora side by side, and return what they answered until the deadline.
 
     Other phrasings are asked as soon as they are there, while slow corpora still look for the original. They are
@@ -150,19 +163,23 @@ def ask(corpora: Sequence[Corpus], asked: Asked, threads: CorpusThreads, phrasin
         corpora: each with a name of its own.
         asked: the original phrasing, with the deadline; None waits for everything.
         phrasings: what makes the others.
+        required: raise if all corpora fail; if not, notes say so.
 
     Raises:
-        SeptetError: all corpora failed; the error of the first one, those of a store or of an argument before others.
+        SeptetError: all corpora failed, and answers are required; the error of the first one, those of a store or of
+            an argument before others.
     """
     started = time.perf_counter()
     wave = _Asking(threads, asked.deadline)
     wave.ask(corpora, [asked])
     variants: tuple[str, ...] = (asked.query,)
     notes: list[Note] = []
+    phrased_ms = None
     if phrasings is not None and asked.mode != "vector":
         made = phrasings.result()
         variants = (asked.query, *made.variants[1:])
         notes += made.notes
+        phrased_ms = made.took_ms
         others = [
             asked._replace(query=text, variant=number, mode="full_text", vector=None, model=None)
             for number, text in enumerate(variants)
@@ -171,14 +188,14 @@ def ask(corpora: Sequence[Corpus], asked: Asked, threads: CorpusThreads, phrasin
         if others:
             wave.ask([one for one in corpora if getattr(one, "phrasings", True)], others)
     answers = wave.ended()
-    if wave.faults and not any(one.found or one.state != "failed" for one in answers):
+    if required and wave.faults and not any(one.found or one.state != "failed" for one in answers):
         # As of tiers: what fails is a note, unless nothing is left.
         raise next((fault for fault in wave.faults if isinstance(fault, (StoreError, QueryError))), wave.faults[0])
     order = {one.name: place for place, one in enumerate(corpora)}
     answers.sort(key=lambda one: (order[one.corpus], one.variant))
     notes += _missing(answers, wave.said, asked.deadline)
     notes += _said(answers)
-    return Wave(variants, tuple(answers), tuple(notes), (time.perf_counter() - started) * 1e3)
+    return Wave(variants, tuple(answers), tuple(notes), (time.perf_counter() - started) * 1e3, phrased_ms)
 
 
 class _Task(NamedTuple):

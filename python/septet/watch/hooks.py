@@ -33,7 +33,7 @@ class Watch:
         self.on_search, self.on_write, self.tracer = on_search, on_write, tracer
         self._failed: set[int] = set()
 
-    def tell(self, hook: Callable[[Any], object], event: SearchEvent | WriteEvent) -> None:
+    def tell(self, hook: Callable[[Any], object], event: object) -> None:
         """Call a hook; what it raises is logged, the first time, and harms nothing."""
         try:
             hook(event)

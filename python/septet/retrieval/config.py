@@ -1,0 +1,269 @@
+"""RetrievalConfig: everything a retriever is made from, in one value, which a file or a dict may describe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
+from septet.documents import SUFFIXES, Unreadable, read_document
+from septet.errors import ProfileError
+from septet.retrieval.expansion_config import ExpansionConfig, expansion_config
+from septet.retrieval.policy import Policy
+from septet.retrieval.settings import RecallSettings, settings_of
+
+__all__ = [
+    "CorporaSettings",
+    "FusionRule",
+    "RetrievalConfig",
+    "RetrievalConfigLike",
+    "RetrievalProfile",
+    "retrieval_config",
+]
+
+RetrievalProfile: TypeAlias = Literal["septet", "recall", "planned-retrieval"]
+#: How the lists of several corpora become one order.
+FusionRule: TypeAlias = Literal["confidence", "rrf"]
+
+PROFILES: tuple[RetrievalProfile, ...] = ("septet", "recall", "planned-retrieval")
+MAX_TIMEOUT_S, MAX_LIMIT = 86_400.0, 1_000
+MOST_KINDS, MOST_CHARS, MOST_DEPTH = 1_000, 100_000, 16
+
+
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+def _path(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    # Templates often leave fields empty.
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+PathText: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
+Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several), Field(max_length=MOST_KINDS)]
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+        arbitrary_types_allowed=True,
+    )
+
+
+class CorporaSettings(_Block):
+    """What planned retrievals may ask beside the vault itself.
+
+    Attributes:
+        repository: a folder, whose paths and definitions of names are searched; None for no such corpora.
+        contract: a JSON file of names that were replaced by others; None for none.
+        docs: the path of another vault, opened for reading: the docs mirror.
+        vaults: paths of other vaults by name, opened for reading: for sources of a recall that name one.
+        memory_kinds: kinds of entries that are memory; None for all but those of the other corpora.
+        memory_roots: synced folders whose chunks are memory too.
+        chunk_kinds: kinds of entries that are chunks of documents.
+    """
+
+    repository: PathText | None = None
+    contract: PathText | None = None
+    docs: PathText | None = None
+    vaults: Annotated[dict[str, PathText], Field(max_length=64)] = {}
+    memory_kinds: Texts | None = None
+    memory_roots: Texts = ()
+    chunk_kinds: Texts = ("chunk",)
+
+    @field_validator("repository", "contract", "docs", mode="before")
+    @classmethod
+    def _path_is_text(cls, value: Any) -> Any:
+        return _path(value)
+
+
+class RetrievalConfig(_Block):
+    """How a retriever plans, asks, fuses and judges. Field names may be ``snake_case`` or ``camelCase``.
+
+    Attributes:
+        profile: ``septet``, ``recall`` (all sources, by rank) or ``planned-retrieval`` (as documented).
+        search: the block of a recall.
+        policy: the knobs of a planned retrieval; None for those of the profile.
+        expansion: which model says queries in other words. A recall asks it only with ``queryExpansion``.
+        corpora: what there is beside the vault.
+        limit: at most so many hits, and so many of each list, unless a retrieval names another number; None for what
+            the profile says.
+        timeout_s: how many seconds a retrieval takes at most, 0.01 to 86,400; None for as long as it takes.
+        hops: so many times follow-up queries are asked while the evidence is poor; None for the policy's, in plans that
+            ask the web, and none in others.
+        fusion: of the profile ``septet``: how the lists of several corpora become one order, by the confidence of their
+            hits or by rank.
+        fusion_k: the constant where it fuses by rank, 1 to 500.
+    """
+
+    profile: RetrievalProfile = "septet"
+    search: RecallSettings = RecallSettings()
+    policy: Annotated[Policy, InstanceOf()] | None = None
+    expansion: ExpansionConfig = ExpansionConfig()
+    corpora: CorporaSettings = CorporaSettings()
+    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] | None = None
+    timeout_s: Annotated[float, Field(ge=0.01, le=MAX_TIMEOUT_S)] | None = None
+    hops: Annotated[int, Field(ge=0, le=255)] | None = None
+    fusion: FusionRule = "confidence"
+    fusion_k: Annotated[float, Field(ge=1, le=500)] = 10.0
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+        except ValidationError as fault:
+            raise _error(fault) from None
+
+    @field_validator("search", mode="before")
+    @classmethod
+    def _settings(cls, value: Any) -> Any:
+        return settings_of(value)
+
+    @field_validator("expansion", mode="before")
+    @classmethod
+    def _expander(cls, value: Any) -> Any:
+        return expansion_config(value)
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _knobs(cls, value: Any, info: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        named = info.data.get("profile", "septet")
+        return Policy.from_dict(value, base=Policy.named("planned-retrieval" if named == "recall" else named))
+
+    @property
+    def chosen_policy(self) -> Policy:
+        """The policy, or that of the profile."""
+        if self.policy is not None:
+            return self.policy
+        return Policy.named("septet" if self.profile == "septet" else "planned-retrieval")
+
+
+RetrievalConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, object] | RetrievalConfig"
+
+#: Blocks of their own in a file that other parts of a program share.
+BLOCKS = ("search", "policy", "expansion", "corpora")
+
+
+def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
+    """Return a configuration from any of its forms.
+
+    Args:
+        source: a configuration; the name of a profile; a dict; the path of a ``.yaml``/``.yml``, ``.toml`` or ``.json``
+            file. A dict holds the fields, or a block ``retrieval`` with them. A file holds such a block, and
+            ``search``, ``policy``, ``expansion`` and ``corpora`` in it or beside it; what else stands in the file, as
+            ``embedding``, is left to whom it concerns.
+
+    Raises:
+        ProfileError: the file is unreadable, or fields are unknown or invalid; the message names them, never a value.
+    """
+    if isinstance(source, RetrievalConfig):
+        return source
+    if isinstance(source, str) and source in PROFILES:
+        return RetrievalConfig(profile=source)
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(file_path(source, "config", ProfileError))
+        if isinstance(source, str) and not path.suffix:
+            raise ProfileError(f"config is {shown(source)}: wanted {', '.join(PROFILES)}, or the path of a file")
+        return _of_blocks(_read(path))
+    if isinstance(source, Mapping):
+        if "retrieval" in source:
+            return _of_blocks(source)
+        return _validated({exact(name): value for name, value in source.items()})
+    raise ProfileError(f"config is {shown(source)}: wanted the name of a profile, a dict, a RetrievalConfig or a file")
+
+
+def _of_blocks(data: Mapping[Any, Any]) -> RetrievalConfig:
+    inner = data.get("retrieval")
+    if inner is not None and not isinstance(inner, Mapping):
+        raise ProfileError(f"retrieval is {shown(inner)}: wanted a dict of its fields")
+    fields = dict(inner or {})
+    for name in BLOCKS:
+        if name in data and data[name] is not None:
+            if name in fields:
+                raise ProfileError(f"{name} stands in the block retrieval and beside it: leave one out")
+            fields[name] = data[name]
+    return _validated(fields)
+
+
+def _validated(fields: Mapping[Any, Any]) -> RetrievalConfig:
+    plain = _plain("retrieval", fields)
+    try:
+        return RetrievalConfig.model_validate(plain)
+    except ValidationError as fault:
+        raise _error(fault) from None
+
+
+def _plain(name: str, value: Any, depth: int = 0) -> Any:
+    """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would list anything."""
+    if value is None or isinstance(value, (bool, SecretStr, _Block, RecallSettings, Policy, ExpansionConfig)):
+        return value
+    value = exact(value)
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, str):
+        return utf8(value, cut(name), ProfileError, MOST_CHARS)
+    if isinstance(value, os.PathLike):
+        return file_path(value, cut(name), ProfileError)
+    if depth < MOST_DEPTH and isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise ProfileError(f"retrieval is invalid at {cut(printable(name))}: a dict with keys that are not text")
+        return {exact(key): _plain(str(exact(key)), inner, depth + 1) for key, inner in value.items()}
+    if depth < MOST_DEPTH and isinstance(value, (list, tuple)):
+        return [_plain(name, inner, depth + 1) for inner in listed(value, name, ProfileError, "a list")]
+    # Not what it is: it may hold a key.
+    raise ProfileError(
+        f"retrieval is invalid at {cut(printable(name))}: {type(value).__name__} is no text, number, list or dict"
+    )
+
+
+def _error(fault: ValidationError) -> ProfileError:
+    """Return what is wrong first; the message names the field, never its value."""
+    first = fault.errors(include_input=False, include_context=False, include_url=False)[0]
+    where = printable(cut(".".join(str(part) for part in first["loc"])))
+    if first["type"] == "extra_forbidden":
+        model = CorporaSettings if first["loc"][0] == "corpora" else RetrievalConfig
+        known = ", ".join(sorted(to_camel(name) for name in model.model_fields))
+        return ProfileError(f"retrieval has no field {where}; the fields there are {known}")
+    said = cut(str(first["msg"])).removeprefix("Value error, ")
+    if first["type"] == "value_error":
+        # A part that was checked by itself has said where.
+        return ProfileError(said)
+    return ProfileError(f"retrieval is invalid at {where or 'the top'}: {said}")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        data = read_document(path)
+    except KeyError:
+        raise ProfileError(f"{printable(str(path))}: a configuration file must end in {', '.join(SUFFIXES)}") from None
+    except Unreadable as fault:
+        # Parsers quote lines, which may contain a key; only the line number is safe to report.
+        raise ProfileError(f"{path} {fault}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise ProfileError(f"{path} must contain a mapping")
+    return data

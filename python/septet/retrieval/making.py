@@ -1,0 +1,142 @@
+"""Making a retriever: a configuration becomes corpora, rules and an expander."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import called, real, shown, utf8
+from septet.errors import QueryError
+from septet.retrieval.chat import expanding_of
+from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_config
+from septet.retrieval.corpus import Corpus
+from septet.retrieval.policy import Policy, Resolver
+from septet.retrieval.retriever import Retriever
+from septet.retrieval.rules import RecallRules, Rules
+
+if TYPE_CHECKING:
+    from septet.retrieval.config import RetrievalConfigLike
+    from septet.retrieval.envelope import Envelope
+    from septet.retrieval.expansion import Expander
+    from septet.retrieval.knowledge import Knowledge, OpenVault
+    from septet.watch.spans import Tracer
+
+__all__ = ["retriever_of"]
+
+MOST_CORPORA = 64
+
+
+def retriever_of(
+    knowledge: Knowledge,
+    config: RetrievalConfigLike,
+    *,
+    open_vault: OpenVault,
+    expander: Expander | None = None,
+    corpora: Mapping[str, Corpus] | None = None,
+    policy: Policy | Mapping[str, Any] | None = None,
+    timeout_s: float | None = None,
+    on_retrieval: Callable[[Envelope], object] | None = None,
+    secrets: Resolver | None = None,
+    tracer: Tracer | None = None,
+) -> Retriever:
+    """Return the retriever of a vault or a federation; see `Vault.retriever`.
+
+    Args:
+        knowledge: the vault, or the federation.
+        config: in any of its forms.
+        open_vault: opens another vault for reading.
+        expander: as for `Vault.retriever`, as are those that follow.
+        corpora: …
+        policy: …
+        timeout_s: …
+        on_retrieval: …
+        secrets: …
+        tracer: makes spans; None for none.
+
+    Raises:
+        ProfileError: the configuration or the policy is malformed.
+        QueryError: an argument is none of these.
+        StoreError: a vault that the configuration names cannot be opened.
+    """
+    chosen = _configured(config, policy)
+    own = _own(corpora)
+    called(on_retrieval, "on_retrieval", QueryError)
+    called(secrets, "secrets", QueryError)
+    if timeout_s is not None:
+        timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S)
+    knobs = chosen.chosen_policy
+    wants_phrasings = chosen.profile != "recall" or chosen.search.query_expansion
+    with ExitStack() as opened:
+        expanding = None
+        if expander is not None or wants_phrasings:
+            expanding = expanding_of(chosen.expansion, expander=expander, secrets=secrets)
+        if expanding is not None:
+            opened.callback(expanding.close)
+        if chosen.profile == "recall":
+            made, rules = _recalled(knowledge, chosen, open_vault, opened)
+        else:
+            from septet.retrieval.planned import planned
+
+            knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
+            made, rules = planned(knowledge, chosen, knobs, open_vault, opened)
+        return Retriever(
+            chosen,
+            knobs,
+            {**made, **own},
+            rules,
+            expanding=expanding,
+            timeout_s=chosen.timeout_s if timeout_s is None else timeout_s,
+            on_retrieval=on_retrieval,
+            tracer=tracer,
+            close=opened.pop_all().close,
+        )
+
+
+def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] | None) -> RetrievalConfig:
+    """Return the configuration, with the policy in place of its own."""
+    config = retrieval_config(source)
+    if policy is None:
+        return config
+    if isinstance(policy, Policy):
+        return config.model_copy(update={"policy": policy})
+    return config.model_copy(update={"policy": Policy.from_dict(policy, base=config.chosen_policy)})
+
+
+def _own(corpora: Mapping[str, Corpus] | None) -> dict[str, Corpus]:
+    """Return the caller's corpora by name.
+
+    Raises:
+        QueryError: one of them is none, or has another name than it is given under.
+    """
+    if corpora is None:
+        return {}
+    if not isinstance(corpora, Mapping) or len(corpora) > MOST_CORPORA:
+        raise QueryError(f"corpora is {shown(corpora)}: wanted a dict of corpora by name, {MOST_CORPORA} at most")
+    own = {}
+    for name, corpus in corpora.items():
+        text = utf8(name, "a name in corpora", QueryError, 200)
+        if not all(callable(getattr(corpus, method, None)) for method in ("search", "get")):
+            raise QueryError(f"corpora[{shown(text)}] is {shown(corpus)}: wanted an object with search, get and name")
+        if getattr(corpus, "name", None) != text:
+            raise QueryError(
+                f"corpora[{shown(text)}] calls itself {shown(getattr(corpus, 'name', None))}: name it alike"
+            )
+        own[text] = corpus
+    return own
+
+
+def _recalled(
+    knowledge: Knowledge, config: RetrievalConfig, open_vault: OpenVault, opened: ExitStack
+) -> tuple[dict[str, Corpus], Rules]:
+    from septet.retrieval.sources import corpora_of
+
+    needed = {source.vault for source in config.search.sources if source.vault is not None}
+    vaults: dict[str, Knowledge] = {}
+    for name, path in config.corpora.vaults.items():
+        if name in needed:
+            vault = open_vault(path)
+            opened.callback(vault.close)
+            vaults[name] = vault
+    return {one.name: one for one in corpora_of(config.search, knowledge, vaults)}, RecallRules(config.search)

@@ -1,0 +1,77 @@
+"""The corpora and the rules of planned retrieval, made from a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from septet.retrieval.config import RetrievalConfig
+from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus
+from septet.retrieval.corpora.graph import GraphCorpus
+from septet.retrieval.corpora.memory import MemoryCorpus
+from septet.retrieval.corpus import Corpus, RankedList
+from septet.retrieval.knowledge import Knowledge, OpenVault
+from septet.retrieval.ordering import Ordered, by_likelihood, by_rank, within_corpora
+from septet.retrieval.policy import Policy
+from septet.retrieval.rules import PlannedRules, Rules
+
+__all__ = ["planned"]
+
+
+def planned(
+    knowledge: Knowledge, config: RetrievalConfig, policy: Policy, open_vault: OpenVault, opened: ExitStack
+) -> tuple[dict[str, Corpus], Rules]:
+    """Return what can be asked, by name, and the rules.
+
+    Args:
+        knowledge: the vault, or the federation.
+        config: of the retriever.
+        policy: its knobs, with the keys.
+        open_vault: opens another vault for reading.
+        opened: what is opened here is closed with it.
+
+    Raises:
+        ProfileError: a path or a server of the configuration cannot be used.
+        StoreError: a vault cannot be opened.
+    """
+    made = _of_vaults(knowledge, config, policy, open_vault, opened)
+    rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops)
+    return {one.name: one for one in made}, rules
+
+
+def _of_vaults(
+    knowledge: Knowledge, config: RetrievalConfig, policy: Policy, open_vault: OpenVault, opened: ExitStack
+) -> list[Corpus]:
+    named, weight = config.corpora, policy.chunk_vector_fusion_weight
+    made: list[Corpus] = [
+        MemoryCorpus(
+            knowledge,
+            kinds=named.memory_kinds,
+            roots=named.memory_roots,
+            k1=policy.memory_bm25_k1,
+            b=policy.memory_bm25_b,
+        ),
+        GraphCorpus(knowledge),
+        ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight),
+    ]
+    if named.docs is not None:
+        mirror = open_vault(named.docs)
+        opened.callback(mirror.close)
+        made.append(MirrorCorpus(mirror, weight=weight))
+    if policy.web_enabled:
+        from septet.retrieval.corpora.web import WebCorpus
+
+        web = WebCorpus(policy, knowledge)
+        opened.callback(web.close)
+        made.append(web)
+    return made
+
+
+def _order(config: RetrievalConfig, policy: Policy) -> Callable[[Sequence[RankedList]], Ordered]:
+    if config.profile == "septet":
+        if config.fusion == "rrf":
+            return partial(by_rank, k=config.fusion_k, first_rank=1)
+        return partial(by_likelihood, k=config.fusion_k)
+    weights = {"memory": policy.memory_vector_fusion_weight, "document_chunks": policy.chunk_vector_fusion_weight}
+    return partial(within_corpora, weights=weights, k=policy.rrf_k)

@@ -1,0 +1,148 @@
+"""Retrieval: what a retriever returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from septet.notes import DEGRADING, Note
+from septet.results import Hit
+from septet.retrieval.corpus import RankedList
+from septet.retrieval.envelope import Envelope
+from septet.retrieval.ordering import Ordered
+from septet.retrieval.plan import RetrievalPlan
+
+if TYPE_CHECKING:
+    from septet.retrieval.rounds import Round
+
+__all__ = ["Retrieval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval(Sequence[Hit]):
+    """The hits of one retrieval, best first, and how it went.
+
+    Attributes:
+        hits: the results. ``breakdown`` has what each list contributed, which sums to ``score``; ``signals`` the rank
+            in each list, from 1; ``tier`` the corpus.
+        query: as it was given.
+        profile: the name of the profile.
+        plan: what was asked, and why; it can be given back to `Retriever.retrieve`.
+        envelope: the account of the retrieval, for logs and other programs.
+        lists: the ranked lists that were fused.
+        notes: what the retrieval could not do, or did differently.
+        confidence: how likely an answer is there, 0 to 1; None where no corpus can tell.
+        took_ms: how long it took, in milliseconds.
+    """
+
+    hits: tuple[Hit, ...]
+    query: str
+    profile: str
+    plan: RetrievalPlan
+    envelope: Envelope
+    lists: tuple[RankedList, ...]
+    notes: tuple[Note, ...]
+    confidence: float | None
+    took_ms: float
+    _ordered: Ordered = field(repr=False, compare=False)
+    _rounds: tuple[Round, ...] = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
+    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
+        return self.hits[index]
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __repr__(self) -> str:
+        lines = [f"<Retrieval {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
+        lines += [f"  {h.score:.4f}  {h.tier}  {h.id}  {h.title}" for h in self.hits]
+        lines += [f"  note {n}" for n in self.notes]
+        return "\n".join(lines)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the hits, best first."""
+        return [h.id for h in self.hits]
+
+    @property
+    def degraded(self) -> bool:
+        """True if a note says that a corpus, vectors or part of the query were missing."""
+        return any(n.code in DEGRADING for n in self.notes)
+
+    def to_prompt(self, max_tokens: int | None = None, citations: bool = True, *, boundary: str | None = None) -> str:
+        """Return the hits as text for the prompt of a language model, which retrieved text cannot break out of.
+
+        Args:
+            max_tokens: as for `Results.to_prompt`.
+            citations: as for `Results.to_prompt`.
+            boundary: as for `Results.to_prompt`.
+
+        Raises:
+            QueryError: as for `Results.to_prompt`.
+        """
+        from septet.prompt import prompt_of
+
+        return prompt_of(self.hits, max_tokens=max_tokens, citations=citations, boundary=boundary)
+
+    def format(
+        self,
+        *,
+        char_budget: float = 12_000,
+        relevance_floor: float = 0.15,
+        max_results: float = 15,
+        citations: bool = True,
+        boundary: str | None = None,
+    ) -> str:
+        """Return the hits as text for a prompt within a budget of characters, more of the good ones than of others.
+
+        Args:
+            char_budget: so many characters of texts in total, at least 80; see `septet.retrieval.presenting`.
+            relevance_floor: leave out what scores less than this part of the best score, 0 to 1; the first three stay.
+            max_results: so many at most.
+            citations: number the passages, and ask for the numbers.
+            boundary: as for `to_prompt`.
+
+        Raises:
+            QueryError: an argument is out of range, or a passage holds the boundary.
+        """
+        from septet.retrieval.presenting import formatted
+
+        return formatted(
+            self.hits,
+            char_budget=char_budget,
+            relevance_floor=relevance_floor,
+            max_results=max_results,
+            citations=citations,
+            boundary=boundary,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict; of the lists the ids that they hold."""
+        return {
+            "query": self.query,
+            "profile": self.profile,
+            "took_ms": self.took_ms,
+            "confidence": self.confidence,
+            "hits": [h.to_dict() for h in self.hits],
+            "notes": [n.to_dict() for n in self.notes],
+            "plan": self.plan.to_dict(),
+            "envelope": self.envelope.to_dict(),
+            "lists": [
+                {
+                    "corpus": one.corpus,
+                    "name": one.name,
+                    "variant": one.variant,
+                    "weight": one.weight,
+                    "ids": [item.hit.id for item in one.items],
+                }
+                for one in self.lists
+            ],
+        }
