@@ -19,7 +19,7 @@ OF_A_VAULT = ("Searching", "Reading", "Writing", "Feedback", "Embedding", "Files
 #: Arguments of a federation's methods that a vault's do not have.
 OF_TIERS = {"tier", "tiers"}
 #: What concerns all tiers.
-WITHOUT_TIER = {"weights"}
+WITHOUT_TIER = {"weights", "retriever"}
 
 
 def rows(section):

@@ -158,8 +158,24 @@ def annotations_of(name):
 #: Where public names are: at the top, and in the two modules that hold what fewer programs name.
 PUBLIC = {*septet.__all__, *septet.embedding.__all__, *septet.profiles.__all__}
 #: What the embedders of providers are made from, and a profile's formula: parts that users neither make nor pass.
-PARTS = {"Client", "Workers", "Fields", "PlannedSpace", "ProviderFormat", "Prefixes", "_Provider", "_core"}
+PARTS = {
+    "Client",
+    "Expanding",
+    "Rules",
+    "Tracer",
+    "Workers",
+    "Fields",
+    "PlannedSpace",
+    "ProviderFormat",
+    "Prefixes",
+    "_Provider",
+    "_core",
+}
 PARTS |= {"ChatFields", "ChatProvider", "Resolver", "Secret"}
+# What a retriever is made from.
+PARTS |= {"Expanding", "Rules", "Tracer"}
+# Blocks of a configuration, which dicts describe.
+PARTS |= {"CorporaSettings", "EmbeddingsSettings", "FtsWeights", "ListWeights", "PresentSettings", "SourceSettings"}
 # Numbers within bounds.
 PARTS |= {"AtLeastOne", "Bounded", "Count", "Few", "Many", "NotNegative", "Positive", "Share"}
 

@@ -34,6 +34,15 @@ LEFT_OUT = {
     "AsyncFederation": "as AsyncVault",
     "Embedder": "a protocol",
     "Reranker": "a protocol",
+    "Corpus": "a protocol",
+    "Knowledge": "a protocol",
+    "AsyncRetriever": "as AsyncVault",
+    **{
+        f"{kind}Corpus.{method}": "asked by a retriever, with what it has checked"
+        for kind in ("Vault", "Function")
+        for method in ("search", "get", "explain")
+    },
+    "FunctionCorpus.after_fork": "takes no argument of a caller's",
     "Expander": "a protocol",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
@@ -51,7 +60,7 @@ MADE_BY_SEPTET = {
     for name, kind in PUBLIC.items()
     if inspect.isclass(kind) and (issubclass(kind, tuple) or is_dataclass(kind))
     if not issubclass(kind, Checked) and name != "EmbeddingOptions"
-}
+} | {"Retriever"}
 #: Parameters that are not varied, and why.
 NOT_VARIED = {
     ("environment", "outside"): "stand-ins for the process's own environment, clock and network",
@@ -72,6 +81,8 @@ NAMED = {
     **{f"{name}Embedder": sorted(Fields.__annotations__) for name in ("OpenAI", "Voyage", "Gemini", "Ollama")},
     "OpenAICompatibleEmbedder": sorted(Fields.__annotations__),
     "EmbeddingConfig": sorted(septet.EmbeddingConfig.model_fields),
+    "RetrievalConfig": sorted(septet.RetrievalConfig.model_fields),
+    "RecallSettings": sorted(septet.RecallSettings.model_fields),
     "ExpansionConfig": sorted(septet.ExpansionConfig.model_fields),
     "ChatExpander": sorted(ChatFields.__annotations__),
     "TfidfVectorizer.set_params": ["norm", "unknown"],
@@ -109,6 +120,11 @@ class World:
     @property
     def evaluation(self) -> septet.Evaluation:
         return septet.evaluate(self.vault, {"1": "ducks"}, {"1": ["a"]})
+
+    @property
+    def retrieval(self) -> septet.Retrieval:
+        with self.vault.retriever() as retriever:
+            return retriever.retrieve("ducks")
 
     @property
     def watcher(self) -> septet.Watcher:
@@ -175,6 +191,14 @@ class World:
             "Tuning": self.tuning,
             "Redactor": septet.Redactor(),
             "ExternalFirst": septet.ExternalFirst(lambda query, limit: [{"title": query}], self.vault),
+            "Retriever": self.vault.retriever("planned-retrieval"),
+            "Retrieval": self.retrieval,
+            "RetrievalPlan": self.retrieval.plan,
+            "Envelope": self.retrieval.envelope,
+            "Policy": septet.Policy(),
+            "RecallSettings": septet.RecallSettings(),
+            "VaultCorpus": septet.VaultCorpus("birds", self.vault),
+            "FunctionCorpus": septet.FunctionCorpus("other", lambda query, limit: [{"title": query}]),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
         }[name]
@@ -250,6 +274,17 @@ VALID: dict[str, Callable[[World], Any]] = {
     "RedactionRule.name": lambda w: "badge",
     "RedactionRule.pattern": lambda w: "B-[0-9]+",
     "data": lambda w: {},
+    "asked": lambda w: septet.Asked("ducks", 3),
+    "knowledge": lambda w: w.vault,
+    "corpus": lambda w: "memory",
+    "entry_id": lambda w: "a",
+    "resolver": lambda w: lambda name: None,
+    "role": lambda w: "knowledge",
+    "Vault.retriever.config": lambda w: "recall",
+    "Policy.name": lambda w: "septet",
+    "FunctionCorpus.function": lambda w: lambda query, limit: [{"title": query}],
+    "RetrievalPlan.from_dict.data": lambda w: w.retrieval.plan.to_dict(),
+    "Envelope.from_dict.data": lambda w: w.retrieval.envelope.to_dict(),
     "Profile.data": lambda w: septet.profiles.BUILTIN["septet"].to_dict(),
 }
 

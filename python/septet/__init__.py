@@ -143,6 +143,7 @@ if TYPE_CHECKING:
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.pages import Facets as Facets, FacetValue as FacetValue, Page as Page
     from septet.profiles.load import ProfileLike as ProfileLike
+    from septet.query.deadline import Deadline as Deadline
     from septet.query.options import (
         Leg as Leg,
         Mode as Mode,
@@ -159,6 +160,36 @@ if TYPE_CHECKING:
     )
     from septet.matches import Match as Match
     from septet.retrieval.chat import ChatExpander as ChatExpander
+    from septet.aio.retrieving import AsyncRetriever as AsyncRetriever
+    from septet.retrieval.accounts import AskedCorpus as AskedCorpus, AskedWave as AskedWave, Spoken as Spoken
+    from septet.retrieval.config import (
+        FusionRule as FusionRule,
+        RetrievalConfig as RetrievalConfig,
+        RetrievalConfigLike as RetrievalConfigLike,
+        RetrievalProfile as RetrievalProfile,
+    )
+    from septet.retrieval.corpora.functions import FunctionCorpus as FunctionCorpus
+    from septet.retrieval.corpus import (
+        Answered as Answered,
+        Asked as Asked,
+        Corpus as Corpus,
+        Item as Item,
+        RankedList as RankedList,
+        RetrievalMode as RetrievalMode,
+    )
+    from septet.retrieval.envelope import Envelope as Envelope
+    from septet.retrieval.explaining import (
+        CorpusReport as CorpusReport,
+        ListReport as ListReport,
+        RetrievalExplanation as RetrievalExplanation,
+    )
+    from septet.retrieval.plan import Intent as Intent, Override as Override, RetrievalPlan as RetrievalPlan
+    from septet.retrieval.policy import Policy as Policy, PolicyName as PolicyName, Resolver as Resolver
+    from septet.retrieval.retrieval import Retrieval as Retrieval
+    from septet.retrieval.retriever import Retriever as Retriever
+    from septet.retrieval.knowledge import Knowledge as Knowledge
+    from septet.retrieval.settings import RecallSettings as RecallSettings, Role as Role
+    from septet.retrieval.sources import VaultCorpus as VaultCorpus
     from septet.retrieval.expansion import Expander as Expander
     from septet.retrieval.expansion_config import ExpansionConfig as ExpansionConfig
     from septet.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
@@ -232,12 +263,27 @@ else:
         "notes": "Note NoteCode",
         "pages": "FacetValue Facets Page",
         "profiles.load": "ProfileLike",
+        "query.deadline": "Deadline",
         "query.options": "Leg Mode RecallOptions SearchOptions",
         "ranking.adaptive": "Weights",
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
         "matches": "Match",
         "results": "Hit Reranker Results TierReport",
         "retrieval.chat": "ChatExpander",
+        "aio.retrieving": "AsyncRetriever",
+        "retrieval.accounts": "AskedCorpus AskedWave Spoken",
+        "retrieval.config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
+        "retrieval.corpora.functions": "FunctionCorpus",
+        "retrieval.corpus": "Answered Asked Corpus Item RankedList RetrievalMode",
+        "retrieval.envelope": "Envelope",
+        "retrieval.explaining": "CorpusReport ListReport RetrievalExplanation",
+        "retrieval.plan": "Intent Override RetrievalPlan",
+        "retrieval.policy": "Policy PolicyName Resolver",
+        "retrieval.retrieval": "Retrieval",
+        "retrieval.retriever": "Retriever",
+        "retrieval.knowledge": "Knowledge",
+        "retrieval.settings": "RecallSettings Role",
+        "retrieval.sources": "VaultCorpus",
         "retrieval.expansion": "Expander",
         "retrieval.expansion_config": "ExpansionConfig",
         "stats": "Optimized Stats",

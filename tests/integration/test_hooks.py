@@ -154,7 +154,7 @@ def test_every_method_that_writes_tells_once(vault, told, method, call, count):
 SILENT = set(
     "get load get_many history entries count facets vectors links stats weights path close optimize backup restore "
     "export embed wait_embedded spaces embedding_status connect disconnect tiers search roots sync_status "
-    "watch_files".split()
+    "watch_files retriever".split()
 )
 
 

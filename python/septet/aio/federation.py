@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored
+from septet.aio.retrievers import mirrored_retriever
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
 from septet.arguments import called, shown
@@ -112,6 +113,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     recall = mirrored(Federation.recall)
     similar = mirrored(Federation.similar)
     explain = mirrored(Federation.explain)
+    retriever = mirrored_retriever(Federation.retriever)
     weights = mirrored(Federation.weights)
 
     # -- reading -------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
+from septet.aio.retrievers import mirrored_retriever
 from septet.aio.workers import workers_of
 from septet.arguments import called, shown
 from septet.entry import Entry
@@ -128,6 +129,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
     recall = mirrored(Vault.recall)
     similar = mirrored(Vault.similar)
     explain = mirrored(Vault.explain)
+    retriever = mirrored_retriever(Vault.retriever)
     weights = mirrored(Vault.weights)
 
     # -- reading -------------------------------------------------------------------------------------------------------

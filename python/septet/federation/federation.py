@@ -21,6 +21,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.tiers import LocalTier
+from septet.vault.retrieved import Retrievable
 from septet.vault.vault import Vault
 from septet.watch.hooks import watch_of
 from septet.watch.watched import watched
@@ -35,7 +36,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers):
+class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, FollowingTiers, Retrievable):
     """Several vaults, each a tier with a priority, searched together: slow ones side by side on threads.
 
     When tiers hold entries with the same id, the copy of the tier with the highest priority replaces the others before
@@ -143,6 +144,9 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         if not tiers:
             raise TierError("the federation has no tier: connect a vault first")
         return sorted(tiers, key=lambda t: -t.priority)
+
+    def _beside(self, path: str) -> Vault:
+        return self._by_priority()[0]._beside(path)
 
     def _embeds(self) -> bool:
         return any(vault._embeds() for vault, _ in self._vaults.values())

@@ -24,6 +24,7 @@ from septet.vault.listed import Listed
 from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.redacted import Redactable
+from septet.vault.retrieved import Retrievable
 from septet.vault.similar import Similar
 from septet.vault.vectors import Vectors
 from septet.watch.hooks import watch_of
@@ -42,7 +43,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Following):
+class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Following, Retrievable):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -183,6 +184,18 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
 
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]
+
+    def _beside(self, path: str) -> Vault:
+        embedder, previous, cache, options = self._embedding
+        return Vault(
+            path,
+            read_only=True,
+            clock=self._now,
+            embedder=embedder,
+            previous_embedder=previous,
+            embedding_cache=cache,
+            embedding_options=options,
+        )
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
         return LocalTier(name, priority, self._store, self._tier.manager, self._tier.listings)

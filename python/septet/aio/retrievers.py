@@ -1,0 +1,32 @@
+"""The method that makes a retriever for asyncio; what it makes is loaded when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+from septet.aio.mirror import Mirror, Mirrored
+
+if TYPE_CHECKING:
+    from septet.aio.retrieving import AsyncRetriever
+    from septet.retrieval.retriever import Retriever
+
+__all__ = ["mirrored_retriever"]
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S")
+
+
+def mirrored_retriever(method: Callable[Concatenate[_S, _P], Retriever]) -> Mirrored[_P, AsyncRetriever]:
+    """Return the method of a `Mirror` that makes on a thread what ``method`` makes, and returns it for asyncio."""
+    plain = cast("Callable[..., Any]", method)
+
+    @wraps(plain)
+    async def twin(self: Mirror[Any], *args: Any, **named: Any) -> AsyncRetriever:
+        from septet.aio.retrieving import AsyncRetriever
+
+        return AsyncRetriever(await self._workers.run(plain, self.blocking, *args, **named), self._workers)
+
+    twin.__module__ = __name__
+    return cast("Mirrored[_P, AsyncRetriever]", twin)

@@ -1,0 +1,77 @@
+"""Retrievers of a vault or a federation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from septet.retrieval.config import RetrievalConfigLike
+    from septet.retrieval.corpus import Corpus
+    from septet.retrieval.envelope import Envelope
+    from septet.retrieval.expansion import Expander
+    from septet.retrieval.knowledge import Knowledge
+    from septet.retrieval.policy import Policy, Resolver
+    from septet.retrieval.retriever import Retriever
+    from septet.watch.hooks import Watch
+
+__all__ = ["Retrievable"]
+
+
+class Retrievable(ABC):
+    """Entries that can be retrieved from, beside other corpora."""
+
+    _watch: Watch | None
+
+    @abstractmethod
+    def _beside(self, path: str) -> Any:
+        """Open another vault for reading, with the same embedder."""
+
+    def retriever(
+        self,
+        config: RetrievalConfigLike = "septet",
+        *,
+        expander: Expander | None = None,
+        corpora: Mapping[str, Corpus] | None = None,
+        policy: Policy | Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+        on_retrieval: Callable[[Envelope], object] | None = None,
+        secrets: Resolver | None = None,
+    ) -> Retriever:
+        """Return what retrieves from several corpora: plans, asks them side by side, fuses, and judges the evidence.
+
+        Keep it: it remembers phrasings, budgets and what is known of slow corpora. Nothing is sent to a network unless
+        the configuration names a server, or ``expander`` or ``corpora`` do it.
+
+        Args:
+            config: the name of a profile (``septet``, ``recall``, ``planned-retrieval``), a dict, a `RetrievalConfig`,
+                or a file with the blocks of one.
+            expander: says a query in other words; see `Expander`. None for the one that the configuration names.
+            corpora: more of them by name, which plans may name too; a name that the profile has replaces its own.
+            policy: a `Policy`, or a dict of knobs, in place of that of the configuration.
+            timeout_s: how many seconds a retrieval takes at most, 0.01 to 86,400, unless it names another limit; None
+                for that of the configuration.
+            on_retrieval: called with the `Envelope` of each retrieval, on the thread that retrieved. What it raises is
+                logged, and harms nothing.
+            secrets: what knows keys by name; None for the environment.
+
+        Raises:
+            ProfileError: the configuration or the policy is malformed.
+            QueryError: an argument is none of these.
+            StoreError: a vault that the configuration names cannot be opened.
+        """
+        from septet.retrieval.making import retriever_of
+
+        return retriever_of(
+            cast("Knowledge", self),
+            config,
+            open_vault=self._beside,
+            expander=expander,
+            corpora=corpora,
+            policy=policy,
+            timeout_s=timeout_s,
+            on_retrieval=on_retrieval,
+            secrets=secrets,
+            tracer=None if self._watch is None else self._watch.tracer,
+        )
