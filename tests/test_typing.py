@@ -12,7 +12,8 @@ import septet
 
 FOLDER = Path(__file__).parent / "typing"
 SOURCES = Path(septet.__file__).parent.parent
-SAMPLES, MISTAKES = (FOLDER / "sample.py", FOLDER / "folders.py"), FOLDER / "mistakes.py"
+SAMPLES = (FOLDER / "sample.py", FOLDER / "folders.py", FOLDER / "retrievals.py")
+MISTAKES = FOLDER / "mistakes.py"
 
 
 def ran(*command, **environment):
@@ -33,7 +34,7 @@ def errors_of_pyright():
     pytest.importorskip("basedpyright")
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     found = json.loads(ran(*command, "-p", FOLDER / "pyrightconfig.json"))
-    assert found["summary"]["filesAnalyzed"] == 3
+    assert found["summary"]["filesAnalyzed"] == len(SAMPLES) + 1
     places = [(Path(one["file"]).name, one["range"]["start"]["line"] + 1, one) for one in found["generalDiagnostics"]]
     return [(name, line, one["message"]) for name, line, one in places if one["severity"] in ("error", "warning")]
 

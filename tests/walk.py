@@ -37,12 +37,11 @@ LEFT_OUT = {
     "Corpus": "a protocol",
     "Knowledge": "a protocol",
     "AsyncRetriever": "as AsyncVault",
-    **{
-        f"{kind}Corpus.{method}": "asked by a retriever, with what it has checked"
-        for kind in ("Vault", "Function")
-        for method in ("search", "get", "explain")
-    },
-    "FunctionCorpus.after_fork": "takes no argument of a caller's",
+    **dict.fromkeys(
+        [f"{kind}Corpus.{did}" for kind in ("Vault", "Function") for did in ("search", "get", "explain")],
+        "asked by a retriever, with what it has checked",
+    ),
+    "FunctionCorpus.after_fork": "as EmbeddingCache.after_fork",
     "Expander": "a protocol",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
@@ -198,7 +197,6 @@ class World:
             "Policy": septet.Policy(),
             "RecallSettings": septet.RecallSettings(),
             "VaultCorpus": septet.VaultCorpus("birds", self.vault),
-            "FunctionCorpus": septet.FunctionCorpus("other", lambda query, limit: [{"title": query}]),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
         }[name]
@@ -206,10 +204,6 @@ class World:
 
 def by_length(texts):
     return [[len(text), 1, 2] for text in texts]
-
-
-def line(**record):
-    return json.dumps(record)
 
 
 #: A valid value for a parameter, by its name, or by the name of the callable and its own.
@@ -260,8 +254,8 @@ VALID: dict[str, Callable[[World], Any]] = {
     "qrels": lambda w: {"1": ["a"]},
     "Vault.export.target": World.path,
     "Vault.restore.backup": World.backup,
-    "Vault.import_.source": lambda w: [line(title="loons", id="loon")],
-    "Federation.import_.source": lambda w: [line(title="loons", id="loon")],
+    "Vault.import_.source": lambda w: [json.dumps({"title": "loons", "id": "loon"})],
+    "Federation.import_.source": lambda w: [json.dumps({"title": "loons", "id": "loon"})],
     "VectorIndex.search.query": lambda w: [1.0, 0.0, 0.0],
     "VectorIndex.ids": lambda w: [0],
     "TfidfVectorizer.rows": lambda w: w.vectorizer.transform(["ducks"]),
@@ -387,13 +381,12 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
 
 #: What says all of itself.
 TOLD = (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison, septet.Tuning)
+TOLD += (septet.Retrieval, septet.RetrievalExplanation, septet.Envelope)
 
 
 def used(made: Any) -> None:
     """Close what was made, and read what was found."""
-    if isinstance(
-        made, (septet.Results, septet.Explanation, septet.Weights, septet.Evaluation, septet.Comparison, septet.Tuning)
-    ):
+    if isinstance(made, TOLD):
         json.dumps(made.to_dict())
         repr(made)
     elif isinstance(made, septet.Vault):
