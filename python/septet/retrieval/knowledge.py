@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from septet.entry import Entry
-from septet.fields import EntryFields
 from septet.query.options import SearchOptions
 from septet.results import Hit, Results
 from septet.retrieval.corpus import Item
@@ -50,7 +49,7 @@ class Knowledge(Protocol):
     def count(self, where: Mapping[str, Any] | None = None) -> int:
         """Return how many entries pass a filter."""
 
-    def add(self, entry: None = None, **fields: Unpack[EntryFields]) -> str:
+    def add(self, *entry: Any, **fields: Any) -> str:
         """Store an entry and return its id."""
 
     def add_many(self, items: Iterable[Entry | Mapping[str, object]]) -> list[str]:
