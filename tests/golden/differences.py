@@ -205,6 +205,10 @@ CHOICES: Mapping[str, str] = {
     "letters-make-tokens": "Tokens of queries have letters of every script, without the full stop behind them; the "
     "recorded ones end at every letter beyond ASCII, so that Über becomes ber.",
     "vectors-are-a-tier": "A retrieval whose vectors alone found something rests on them; the recorded tier is none.",
+    "letters-in-another-case-are-no-other-query": "A query that differs in the case of its letters alone is not asked "
+    "again; the recorded system takes it for another one, which finds the same.",
+    "names-are-whole-words": "Follow-up queries take names that are whole words of any script, and none that only "
+    "begins a sentence, such as This; the recorded names are ASCII, and ends of longer words too.",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {
