@@ -132,6 +132,10 @@ def test_a_late_question_is_answered_with_what_there_is(vault):
         ({"limit": 0}, "limit is 0"),
         ({"weight": -1}, "weight is -1"),
         ({"role": "boss"}, "role is 'boss'"),
+        ({"role": None}, "role is None"),
+        ({"scoped": 3}, "scoped is 3"),
+        ({"scoped": {"session": 3}}, "scoped is int, not text"),
+        ({"shared": 3}, "shared is int, not text"),
         ({"kinds": 3}, "kinds is 3"),
         ({"where": [1]}, r"where is \[1\]"),
         ({"confidence_above": "x"}, "confidence_above is 'x'"),
@@ -140,6 +144,8 @@ def test_a_late_question_is_answered_with_what_there_is(vault):
 def test_a_source_that_cannot_be_is_an_error(vault, more, said):
     with pytest.raises(QueryError, match=said):
         VaultCorpus("a", vault, **more)
+    with pytest.raises(QueryError, match="wanted a Vault or a Federation"):
+        VaultCorpus("a", "a.db")
 
 
 def test_vectors_that_fit_nothing_are_a_note(vault):

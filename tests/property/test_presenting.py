@@ -120,6 +120,7 @@ def test_scores_that_say_nothing_leave_nothing_out():
         ({"max_results": 0}, "max_results is 0"),
         ({"at_least": -1}, "at_least is -1"),
         ({"shares": {"notes": 0}}, "a share is 0"),
+        ({"shares": 3}, "shares is 3"),
         ({"boundary": "x"}, "boundary is 'x'"),
         ({"citations": 1}, "citations is 1"),
     ],

@@ -148,6 +148,14 @@ def test_a_further_list_is_a_sort_key():
     assert len(of_each) == 1
 
 
+def test_a_further_list_may_be_made_of_all_candidates_at_once():
+    lists = [ranked("knowledge", *[known(f"k{n}") for n in range(4)])]
+    by_place = ListRule("last", None, keys=lambda hits: [None if n == 1 else n for n in range(len(hits))])
+    assert named(made(lists, PLAIN, rules=[by_place]))["recall", "last", 0] == ["k3", "k2", "k0"]
+    with pytest.raises(QueryError, match="the list 'last' has 1 keys for 4 hits"):
+        made(lists, PLAIN, rules=[by_place._replace(keys=lambda hits: [1.0])])
+
+
 def test_no_vectors_count_within_a_session():
     lists = [ranked("messages", message("m1")), ranked("messages", message("m2"), name="vector")]
     found = made(lists, PLAIN, scope={"within": "session", "session": "s1"})

@@ -13,7 +13,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from septet.arguments import real, shown, whole
+from septet.arguments import listed, real, shown, whole
 from septet.errors import QueryError
 from septet.results import Hit
 from septet.retrieval.corpus import Item, RankedList
@@ -358,7 +358,8 @@ def key_of_line(line: str) -> str:
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
-    given = [real(weight, f"weights[{at}]", QueryError, 0, _MOST_WEIGHT) for at, weight in enumerate(weights)]
+    several = listed(weights, "weights", QueryError, "a number for each list")
+    given = [real(weight, f"weights[{at}]", QueryError, 0, _MOST_WEIGHT) for at, weight in enumerate(several)]
     if len(given) != count:
         raise QueryError(f"there are {len(given)} weights for {count} lists: wanted one for each")
     return given

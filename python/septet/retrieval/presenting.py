@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from septet.arguments import flag, real, whole
+from septet.arguments import flag, real, shown, whole
 from septet.errors import QueryError
 from septet.prompt import Shown, sections_of, text_of
 from septet.results import Hit
@@ -85,6 +85,8 @@ def present(
     most = int(real(max_results, "max_results", QueryError, 1, MOST_RESULTS))
     least = whole(at_least, "at_least", QueryError, 0)
     of = CORPUS_SHARES if shares is None else shares
+    if not isinstance(of, Mapping):
+        raise QueryError(f"shares is {shown(shares)}: wanted numbers by names of corpora, as a dict")
     found = list(hits)
     top = max((hit.score for hit in found), default=0.0)
     kept = [hit for at, hit in enumerate(found) if at < least or hit.score >= floor * top or top <= 0][:most]
@@ -101,8 +103,7 @@ def present(
         if spent > budget:
             break
         text = text_of(hit)
-        shown = cut_at_sentence(text, chars)
-        presented.append(Presented(hit, detail, shown, chars, len(text) > chars))
+        presented.append(Presented(hit, detail, cut_at_sentence(text, chars), chars, len(text) > chars))
     return presented
 
 
@@ -137,7 +138,7 @@ def formatted(
     """
     flag(citations, "citations", QueryError)
     found = list(hits)
-    shown = present(
+    kept = present(
         found,
         char_budget=char_budget,
         relevance_floor=relevance_floor,
@@ -145,14 +146,14 @@ def formatted(
         at_least=at_least,
         shares=shares,
     )
-    if not shown:
+    if not kept:
         return "No passages were retrieved.\n"
-    scores = [one.hit.score for one in shown]
-    head = f"Results: {len(found)} found, {len(shown)} shown, scores from {max(scores):.3g} to {min(scores):.3g}."
+    scores = [one.hit.score for one in kept]
+    head = f"Results: {len(found)} found, {len(kept)} shown, scores from {max(scores):.3g} to {min(scores):.3g}."
     sections = [
         (
             heading,
-            [Shown(one.hit, one.text, {"cut": True} if one.is_cut else {}) for one in shown if one.detail == name],
+            [Shown(one.hit, one.text, {"cut": True} if one.is_cut else {}) for one in kept if one.detail == name],
         )
         for name, _, _, heading in _DETAILS
     ]

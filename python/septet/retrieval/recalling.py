@@ -34,6 +34,8 @@ MOST_AGE_DAYS, AGE_SHARE = 90.0, 0.1
 
 #: Says where a hit stands in a list: the highest first; None, or NaN, leaves it out.
 SortKey: TypeAlias = Callable[["Hit"], "float | None"]
+#: Says it of all candidates of a list at once, in their order.
+SortKeys: TypeAlias = Callable[["Sequence[Hit]"], "Iterable[float | None]"]
 
 
 class ListRule(NamedTuple):
@@ -41,19 +43,21 @@ class ListRule(NamedTuple):
 
     Attributes:
         name: tells it from others.
-        key: what they are sorted by; equal ones stay as they are.
+        key: what they are sorted by; equal ones stay as they are. None for ``keys``.
         weight: what a rank in it counts.
         over: ``list`` makes one of each list of words, ``all`` one of everything found, each once.
         corpora: of whose candidates; None for all.
         least: so many candidates are needed.
+        keys: what all candidates of a list are sorted by, in one call.
     """
 
     name: str
-    key: SortKey
+    key: SortKey | None
     weight: float = 1.0
     over: Literal["list", "all"] = "all"
     corpora: frozenset[str] | None = None
     least: int = 1
+    keys: SortKeys | None = None
 
 
 def recall(
@@ -200,11 +204,13 @@ def _value(entry: Entry, field: str) -> object:
 
 def _list(rule: ListRule, of: RankedList, items: Sequence[Item]) -> RankedList:
     """Return the list that a rule makes of candidates; without any where they are too few."""
-    kept: list[tuple[float, Item]] = []
-    for item in items:
-        key = rule.key(item.hit)
-        if key is not None and not math.isnan(key):
-            kept.append((key, item))
+    hits = [item.hit for item in items]
+    given = [] if rule.key is None else [rule.key(hit) for hit in hits]
+    if rule.keys is not None:
+        given = [*rule.keys(hits)]
+    if len(given) != len(hits):
+        raise QueryError(f"the list {shown(rule.name)} has {len(given)} keys for {len(hits)} hits: wanted one for each")
+    kept = [(key, item) for key, item in zip(given, items) if key is not None and not math.isnan(key)]
     kept.sort(key=lambda pair: -pair[0])
     sorted_items = [item for _, item in kept] if len(kept) >= rule.least else []
     return RankedList(rule.name, of.corpus, sorted_items, of.weight * rule.weight, of.variant)

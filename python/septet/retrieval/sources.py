@@ -70,6 +70,8 @@ class VaultCorpus:
             ProfileError: there is no such profile.
         """
         self._name = utf8(name, "name", QueryError, MOST_NAME)
+        if not callable(getattr(knowledge, "search", None)):
+            raise QueryError(f"knowledge is {shown(knowledge)}: wanted a Vault or a Federation")
         self._knowledge = knowledge
         self._store = store_of(knowledge)
         several = (kinds,) if isinstance(kinds, str) else kinds
