@@ -178,8 +178,12 @@ impl Inventory {
         let rules = bounds.ignore_files.iter().map(|name| folder.join(name));
         for path in std::iter::once(folder.to_owned()).chain(rules) {
             let time = changed_at(&self.root.join(&path));
+            if time.is_none() && path != folder {
+                // Rules that come into being change their folder.
+                continue;
+            }
             // A folder that is not there any more was there a moment ago.
-            self.steady &= time.map_or(path != folder, |time| time < began);
+            self.steady &= time.is_some_and(|time| time < began);
             self.seen.push((path, time));
         }
     }

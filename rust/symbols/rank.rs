@@ -31,14 +31,16 @@ pub struct Asked<'a> {
 pub type Found = (usize, f64);
 
 impl Symbols {
-    /// The symbols that a query means, the best first; equal ones in the order of paths and lines.
+    /// The symbols that a query means, the best first; equal ones by their words, then in the order of paths and lines.
     pub fn rank(&self, asked: Asked<'_>, limit: usize) -> Vec<Found> {
-        let mut scores = self.by_words(asked.words);
+        let by_words = self.by_words(asked.words);
+        let mut scores = by_words.clone();
         for name in asked.names {
             self.by_name(name, &mut scores);
         }
         let mut best: Vec<Found> = scores.into_iter().enumerate().filter(|&(_, score)| score > 0.0).collect();
-        best.sort_by(|one, other| other.1.total_cmp(&one.1));
+        // Of several `search` the one in `vault.py` is meant by `Vault.search`.
+        best.sort_by(|one, other| other.1.total_cmp(&one.1).then(by_words[other.0].total_cmp(&by_words[one.0])));
         best.truncate(limit);
         best
     }

@@ -167,6 +167,7 @@ fn a_name_is_found_by_itself_by_its_words_and_by_names_alike() {
     assert_eq!(best(&["nothing"], &["zzz"]), None);
     // The path decides between equal names.
     assert_eq!(found(&symbols, &["vault", "search"], &[])[0].0, "src/vault.py");
+    assert_eq!(found(&symbols, &["vault.search"], &["search"])[0].0, "src/vault.py");
     assert!(found(&Symbols::default(), &["a"], &["b"]).is_empty());
 }
 
