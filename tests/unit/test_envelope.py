@@ -98,6 +98,8 @@ def test_backends_are_those_that_found_something_in_the_waves_that_count():
         (("memory_vector",), "vector"),
         (("memory_vector", "memory_bm25"), "hybrid"),
         (("chunk_fts",), "bm25"),
+        (("knowledge_text",), "bm25"),
+        (("knowledge_text", "knowledge_vector"), "hybrid"),
         (("web", "repo_path"), "none"),
     ],
 )

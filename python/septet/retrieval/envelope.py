@@ -17,7 +17,8 @@ __all__ = ["AskedCorpus", "AskedWave", "Envelope", "Spoken", "envelope_of", "ret
 
 #: The form of the object; it grows when fields are added.
 VERSION = 1
-_LEXICAL = ("_bm25", "_fts")
+#: Endings of backends that look for words; those of sources end in ``_text``.
+_LEXICAL = ("_bm25", "_fts", "_text")
 
 
 @dataclass(frozen=True, kw_only=True)
