@@ -90,7 +90,14 @@ class RecallRules:
         Raises:
             QueryError: one that the caller names is not there.
         """
-        made = make_plan(query, intent="broad_research", mode=mode, corpora=corpora, available=available)
+        made = make_plan(
+            query,
+            policy=self._policy,
+            intent="broad_research",
+            mode=mode,
+            corpora=corpora,
+            available=available,
+        )
         if corpora is not None:
             return replace(made, allow_verification_pass=False)
         why = "a recall asks every source"
