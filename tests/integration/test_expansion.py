@@ -193,6 +193,41 @@ def test_as_many_queries_are_remembered_as_there_is_room_for(size):
     assert model.asked == [f"query {n}" for n in reversed(range(max(0, 10 - size)))]
 
 
+def test_the_queries_that_were_used_last_stay():
+    model = Model()
+    expanding = patient(model, cache_size=2)
+    for query in ("a", "b", "a", "c", "a", "b"):
+        expanding.begin(query).result()
+    assert model.asked == ["a", "b", "c", "b"]
+
+
+def test_each_further_failure_doubles_the_rest_up_to_its_bound():
+    expanding = patient(Model(lambda query: 1 // 0), rest_s=0.001, longest_rest_s=0.005)
+    rests = []
+    while len(rests) < 5:
+        if "rests" not in causes(expanding.begin("q").result())[0]:
+            rests.append(expanding._last_rest_s)
+    assert rests == [0.001, 0.002, 0.004, 0.005, 0.005]
+    expanding._expander.answer = lambda query: ["other words"]
+    while expanding.fault is not None:
+        expanding.begin("q").result()
+    expanding._expander.answer = lambda query: 1 // 0
+    assert causes(expanding.begin("another").result()) and expanding._last_rest_s == 0.001
+
+
+def test_after_its_rest_one_search_tries_it_and_the_others_go_on_without(held):
+    model = Model(lambda query: 1 // 0)
+    expanding = patient(model, rest_s=0)
+    expanding.begin("q").result()
+    model.answer = held
+    tried = expanding.begin("q")
+    assert held.reached.wait(LONG_S)
+    assert "it rests" in causes(expanding.begin("another").result())[0] and not tried.done
+    held.go.set()
+    assert tried.result().variants == ("q", "q late")
+    assert expanding.begin("another").result().variants == ("another", "another late")
+
+
 @pytest.mark.parametrize("query", ["", "   ", "\n"])
 def test_nothing_is_asked_for_a_query_of_nothing(query):
     model = Model()
