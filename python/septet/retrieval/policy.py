@@ -158,7 +158,8 @@ class Policy:
         None, "text", "QDRANT_VECTOR_NAME", "the name of its vectors, if they have one", most=255
     )
     embedding_model: str | None = knob(
-        None, "text", "EMBEDDING_MODEL", "taken and unused: a vault compares the vectors of its own embedder, or of `model=`",
+        None, "text", "EMBEDDING_MODEL",
+        "taken and unused: a vault compares the vectors of its own embedder, or of `model=`",
         aliases=("VOX_EMBEDDING_MODEL",), most=255,
     )  # fmt: skip
     embedding_search_candidate_mult: int = _count(
