@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from septet.arguments import real, utf8
+from septet.arguments import listed, real, shown, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit
-from septet.retrieval.corpora.legs import MOST_ITEMS, Found, searched_legs
+from septet.retrieval.corpora.legs import MOST_ITEMS, Found, checked_filter, checked_names, searched_legs
 from septet.retrieval.corpora.rules import text_score, vector_score
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit, convex
@@ -35,10 +35,13 @@ def fused_chunks(text: Iterable[str], cosines: Mapping[str, float], weight: floa
         weight: that of the vectors, 0 to 1.
 
     Raises:
-        QueryError: the weight is out of range.
+        QueryError: the weight is out of range, or an argument is none of these.
     """
+    if not isinstance(cosines, Mapping):
+        raise QueryError(f"cosines is {shown(cosines)}: wanted a dict of ids and cosines")
+    found = [utf8(one, "an id of text", QueryError) for one in listed(text, "text", QueryError, "a list of ids")]
     by_words: dict[str, float] = {}
-    for rank, one in enumerate(dict.fromkeys(text)):
+    for rank, one in enumerate(dict.fromkeys(found)):
         by_words[one] = text_score(rank)
     by_vectors = {one: vector_score(cosine) for one, cosine in cosines.items()}
     return {fused.key: fused.score for fused in convex(by_vectors, by_words, weight)}
@@ -81,9 +84,10 @@ class ChunkCorpus:
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
-        self._kinds = None if kinds is None else [utf8(kind, "kinds", QueryError, 256) for kind in kinds]
-        left_out = [utf8(source, "without", QueryError, 4096) for source in without]
-        parts = [dict(where)] if where else []
+        self._kinds = None if kinds is None else checked_names(kinds, "kinds")
+        left_out = checked_names(without, "without")
+        given = checked_filter(where)
+        parts: list[Mapping[str, Any]] = [given] if given else []
         # What has no source is of no folder.
         parts += [{"$nor": [{"source": {"$in": left_out}}]}] if left_out else []
         self._where = {"$and": parts} if parts else None

@@ -11,7 +11,7 @@ from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Note, Scored, hits_of
-from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
+from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, searched_legs
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.storage.tables.links import NEXT, Link
@@ -94,8 +94,8 @@ class GraphCorpus:
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
-        self._kinds = [utf8(kind, "kinds", QueryError, 256) for kind in kinds]
-        self._where = where
+        self._kinds = checked_names(kinds, "kinds")
+        self._where = checked_filter(where)
         self._anchors = whole(anchors, "anchors", QueryError, 0, 100)
         self._most_edges = whole(most_edges, "most_edges", QueryError, 1, 1000)
         self._profile = profile

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from septet.arguments import listed, shown, utf8
 from septet.errors import QueryError, VectorError
 from septet.notes import NoteCode
 from septet.profiles import ProfileLike
@@ -18,7 +19,7 @@ from septet.retrieval.corpus import Asked
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge
 
-__all__ = ["MOST_ITEMS", "Found", "leg_profile", "searched_legs", "time_left"]
+__all__ = ["MOST_ITEMS", "Found", "checked_filter", "checked_names", "leg_profile", "searched_legs", "time_left"]
 
 #: At most so many items in a list, whatever is asked.
 MOST_ITEMS = 1000
@@ -135,6 +136,27 @@ def searched_legs(
         quiet = _WITHOUT_VECTORS if asked.mode == "hybrid" else frozenset()
         notes += [note for note in said if note.code not in quiet and (note.code, note.cause) not in known]
     return Found(text, vector, tuple(notes), confidence, step)
+
+
+def checked_names(values: str | Iterable[str], name: str) -> list[str]:
+    """Return names of kinds or folders as a list; one text is one name.
+
+    Raises:
+        QueryError: they are none.
+    """
+    given = [values] if isinstance(values, str) else values
+    return [utf8(value, name, QueryError, 4096) for value in listed(given, name, QueryError, "a list of names", 1000)]
+
+
+def checked_filter(where: object) -> Mapping[str, Any] | None:
+    """Return a filter, which the vault reads when it is searched; None for none.
+
+    Raises:
+        QueryError: it is no dict.
+    """
+    if where is None or isinstance(where, Mapping):
+        return where or None
+    raise QueryError(f"where is {shown(where)}: wanted a dict of fields, as for search")
 
 
 def _leg(options: SearchOptions, leg: Leg, asked: Asked) -> SearchOptions:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from septet._core import words
-from septet.arguments import listed, real, shown, utf8
+from septet.arguments import real, shown, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Scored, hits_of
-from septet.retrieval.corpora.legs import MOST_ITEMS, leg_profile, searched_legs
+from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, leg_profile, searched_legs
 from septet.retrieval.corpora.rules import (
     HALF_LIFE_DAYS,
     LEAST_AGE_FACTOR,
@@ -86,8 +86,8 @@ class MemoryCorpus:
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
-        chosen = None if kinds is None else _texts(kinds, "kinds")
-        self._where = _both(_of_kinds(chosen, _texts(roots, "roots")), where)
+        chosen = None if kinds is None else checked_names(kinds, "kinds")
+        self._where = _both(_of_kinds(chosen, checked_names(roots, "roots")), checked_filter(where))
         self._profile = (
             leg_profile(real(k1, "k1", QueryError), real(b, "b", QueryError)) if profile is None else profile
         )
@@ -198,8 +198,3 @@ def _of_kinds(kinds: Sequence[str] | None, roots: Sequence[str]) -> dict[str, An
 
 def _both(one: dict[str, Any], where: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"$and": [one, dict(where)]} if where else one
-
-
-def _texts(values: Iterable[str], name: str) -> list[str]:
-    given = [values] if isinstance(values, str) else values
-    return [utf8(value, name, QueryError, 256) for value in listed(given, name, QueryError, "a list of names", 1000)]
