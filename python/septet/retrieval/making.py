@@ -79,7 +79,9 @@ def retriever_of(
         else:
             from septet.retrieval.planned import planned
 
-            knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
+            # Keys that a policy came with are not replaced by those of the environment.
+            if secrets is not None or not knobs.secrets:
+                knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
             made, rules = planned(knowledge, chosen, knobs, open_vault, opened)
         return Retriever(
             chosen,
