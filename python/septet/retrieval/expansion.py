@@ -28,6 +28,8 @@ CACHE_SIZE, MOST_CACHED = 256, 1_000_000
 MOST_VARIANTS = 10
 #: A longer query is searched as it is: it holds words enough.
 MOST_QUERY_CHARS = 4_000
+#: The share of a search's time that phrasings have: they must still be searched.
+SHARE = 0.5
 #: Calls at the same time. Those of an expander that never returns keep their threads.
 MOST_CALLS = 16
 
@@ -85,7 +87,7 @@ class Expanding:
 
     Args:
         expander: a function of the query; see `Expander`.
-        timeout_s: how long a search waits for it, 0.01 to 86,400 seconds; less if the search's own time ends before.
+        timeout_s: how long a search waits for it, 0.01 to 86,400 seconds, and at most half of its own time.
         most: phrasings beside the query, 1 to 10.
         cache_size: queries remembered, those used last; 0 to 1,000,000.
         rest_s: how long it rests after its first failure, 0 to 86,400 seconds.
@@ -164,7 +166,9 @@ class Expanding:
                 except _Refused as refused:
                     return Begun(self, query, now, self._without(query, str(refused)))
         until = call.began + self._timeout_s
-        return Begun(self, query, now, None, call, until if deadline is None else min(until, deadline.at))
+        if deadline is not None:
+            until = min(until, now + SHARE * deadline.left_s)
+        return Begun(self, query, now, None, call, until)
 
     def forget(self) -> None:
         """Forget all queries."""
