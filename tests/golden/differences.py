@@ -209,6 +209,18 @@ CHOICES: Mapping[str, str] = {
     "again; the recorded system takes it for another one, which finds the same.",
     "names-are-whole-words": "Follow-up queries take names that are whole words of any script, and none that only "
     "begins a sentence, such as This; the recorded names are ASCII, and ends of longer words too.",
+    "near-vectors-come-first": "What points the same way as the query is the best by vectors; the recorded search "
+    "takes the cosine of memories for a distance, so that the least alike come first.",
+    "words-rank-chunks-and-nodes": "Chunks and nodes rank by how well their words match; the recorded lists are "
+    "ordered by date, so that the score of a rank says how new a chunk is.",
+    "ages-without-version-control": "The age of a memory is that of its front matter, or its file; the recorded one "
+    "is told by version control alone, and what is not in it loses nine tenths of its score.",
+    "edited-memories-are-found": "What changes in a folder is found by the next search after a sync; the recorded "
+    "cache looks at the time of the folder, which the change of a file in it leaves alone.",
+    "short-names-are-in-no-other": "A retired name of one or two letters is in no query, nor a query in a name, "
+    "unless they are equal; in the recorded search it is a part of nearly all, and near them by 1.",
+    "stop-words-name-no-path": "Words that tell nothing are looked for in no path; in the recorded inventory they "
+    "count like others (which can be asked for).",
 }
 
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -1,8 +1,18 @@
 """The corpora of the documented planned retrieval: memories, chunks, paths and names, to the digit."""
 
+import os
+
+import numpy as np
 import pytest
 
+from golden.differences import differs
 from golden.loader import other_recording
+from septet import Vault
+from septet.retrieval.corpora.chunks import ChunkCorpus
+from septet.retrieval.corpora.graph import GraphCorpus
+from septet.retrieval.corpora.inventory import InventoryCorpus
+from septet.retrieval.corpora.memory import MemoryCorpus
+from septet.retrieval.corpora.renames import Renames
 from septet.retrieval.corpora.rules import (
     Memory,
     heading_chunks,
@@ -12,6 +22,7 @@ from septet.retrieval.corpora.rules import (
     text_score,
     vector_score,
 )
+from septet.retrieval.corpus import Asked
 
 MEMORIES = other_recording("vox-memory-bm25")
 CHUNKS = other_recording("vox-markdown-chunks")["cases"]
@@ -51,3 +62,64 @@ def test_names_are_alike_as_recorded(case):
 def test_scores_of_both_legs_are_the_documented_ones():
     assert [text_score(rank) for rank in (0, 1, 2)] == [1.0, 0.5, 1 / 3]
     assert [vector_score(cosine) for cosine in (-0.3, 0.0, 0.4, 1.0)] == [0.0, 0.0, 0.8, 2.0]
+
+
+def found(corpus, query, name, **more):
+    return [
+        i.hit for ranked in corpus.search(Asked(query, 10, **more)).lists if ranked.name == name for i in ranked.items
+    ]
+
+
+@differs("near-vectors-come-first")
+def test_the_nearest_memory_is_the_first_by_vectors():
+    with Vault(":memory:") as vault:
+        for at, vector in enumerate(([0.0, 1.0], [1.0, 0.0], [0.7, 0.7])):
+            vault.add(title=str(at), id=str(at), vector=vector)
+        east = np.array([1.0, 0.0], dtype=np.float32)
+        assert [hit.id for hit in found(MemoryCorpus(vault), "east", "vector", vector=east)] == ["1", "2", "0"]
+
+
+@differs("words-rank-chunks-and-nodes")
+@pytest.mark.parametrize(("corpus", "kind"), [(ChunkCorpus, "chunk"), (GraphCorpus, "node")])
+def test_newer_texts_do_not_come_before_better_ones(corpus, kind):
+    with Vault(":memory:") as vault:
+        for at in range(4):
+            vault.add(
+                title="t", description="token " * (4 - at) + "other " * at, id=str(at), kind=kind, created_at=1e9 + at
+            )
+        assert [hit.id for hit in found(corpus(vault), "token", "text")] == ["0", "1", "2", "3"]
+
+
+@differs("ages-without-version-control", "edited-memories-are-found")
+def test_memories_age_by_front_matter_or_file_and_edits_are_found(tmp_path):
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    now = 1_760_000_000.0
+    for name, text in (("plain", "token"), ("said", "---\nupdated: 2025-10-09\n---\ntoken\n")):
+        (folder / f"{name}.md").write_text(text)
+        os.utime(folder / f"{name}.md", (now - 180 * 86_400, now - 180 * 86_400))
+    with Vault(tmp_path / "v.db") as vault:
+        vault.sync(folder, name="notes")
+        corpus = MemoryCorpus(vault, roots=["notes"], clock=lambda: now)
+        ages = {hit.title: hit.raw["age_factor"] for hit in found(corpus, "token", "text")}
+        assert ages == {"plain.md": pytest.approx(0.5), "said.md": pytest.approx(1.0, abs=0.01)}
+        (folder / "plain.md").write_text("gateway")
+        vault.sync()
+        assert [hit.title for hit in found(corpus, "gateway", "text")] == ["plain.md"]
+
+
+@differs("short-names-are-in-no-other")
+def test_a_short_name_is_near_itself_alone():
+    names = Renames({"io": "streams", "old_io": "streams"})
+    assert [(one.retired, one.nearness) for one in names.near("io")] == [("io", 1.0)]
+    assert names.near("version") == []
+
+
+@differs("stop-words-name-no-path")
+def test_stop_words_are_looked_for_in_no_path_unless_it_is_asked_for(tmp_path):
+    for name in ("the.txt", "policy.txt"):
+        (tmp_path / name).touch()
+    query = "where is the policy"
+    assert [hit.title for hit in found(InventoryCorpus(tmp_path), query, "paths")] == ["policy.txt"]
+    both = [hit.title for hit in found(InventoryCorpus(tmp_path, words="all"), query, "paths")]
+    assert sorted(both) == ["policy.txt", "the.txt"]
