@@ -53,20 +53,17 @@ def test_words_are_prefixes_and_all_of_them_come_before_fewer(benches, made, tmp
     program.close()
 
 
-def test_its_best_are_those_of_a_recall(benches, made, tmp_path):
-    """Full text has other statistics, and a recall two lists more: the same entries, not in the same places."""
+def test_what_it_finds_a_recall_finds_too(benches, made, tmp_path):
+    """The places differ: full text has other statistics, and a recall two lists more and less weight for knowledge."""
     program = benches.PlainRecall(tmp_path / "plain.db", by_source(made))
     with Vault(":memory:") as vault:
         kinds = list(SOURCES)
         vault.add_many({**entry, "kind": kinds[at % 3], "vector": vector} for at, (entry, vector) in enumerate(made))
         with vault.retriever("recall") as retriever:
-            shared = 0
-            for at in range(0, 45, 5):
-                entry, vector = made[at]
+            for entry, vector in made[::5]:
                 query = f"{entry['title']} {entry['description']}"
-                ours = [hit.id for hit in retriever.retrieve(query, query_vector=vector, limit=10)]
+                ours = {hit.id for hit in retriever.retrieve(query, query_vector=vector, limit=30)}
                 theirs = [id for id, _ in program.ask(query, vector)]
-                assert entry["id"] in ours[:3] and entry["id"] in theirs[:3]
-                shared += len(set(ours) & set(theirs[:10]))
-    assert shared >= 9 * 6
+                assert entry["id"] in ours and entry["id"] in theirs[:10]
+                assert len(ours & set(theirs)) >= 0.8 * len(theirs)
     program.close()
