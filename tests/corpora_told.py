@@ -25,7 +25,7 @@ class Told:
         return Answered([RankedList("text", self.name, items, variant=asked.variant)], notes=self.notes, **self.more)
 
     def get(self, entry_id):
-        hits = self.finds(self.asked[-1]) if self.asked else ()
+        hits = (one for asked in (self.asked or [None]) for one in self.finds(asked))
         return next((hit.entry for hit in hits if hit.id == entry_id), None)
 
 

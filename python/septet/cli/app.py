@@ -21,6 +21,7 @@ from septet.cli.importing import import_
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing, writable
 from septet.cli.redacting import redact
+from septet.cli.retrieving import plan, retrieve
 from septet.cli.syncing import forget_root, print_roots, sync
 from septet.cli.terminal import guarded, print_json, say
 from septet.cli.watching import status, watch
@@ -71,7 +72,7 @@ app = typer.Typer(
 )
 
 
-for command in (embed, models, doctor, sync, forget_root, status, watch, redact):
+for command in (retrieve, plan, embed, models, doctor, sync, forget_root, status, watch, redact):
     app.command()(command)
 app.command("import")(import_)
 app.command("eval")(evaluate)

@@ -35,7 +35,13 @@ def planned(
         ProfileError: a path or a server of the configuration cannot be used.
         StoreError: a vault cannot be opened.
     """
-    made = _of_vaults(knowledge, config, policy, open_vault, opened)
+    made = [*_of_vaults(knowledge, config, policy, open_vault, opened), *_of_folder(knowledge, config, policy)]
+    if policy.web_enabled:
+        from septet.retrieval.corpora.web import WebCorpus
+
+        web = WebCorpus(policy, knowledge)
+        opened.callback(web.close)
+        made.append(web)
     rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops)
     return {one.name: one for one in made}, rules
 
@@ -59,13 +65,26 @@ def _of_vaults(
         mirror = open_vault(named.docs)
         opened.callback(mirror.close)
         made.append(MirrorCorpus(mirror, weight=weight))
-    if policy.web_enabled:
-        from septet.retrieval.corpora.web import WebCorpus
-
-        web = WebCorpus(policy, knowledge)
-        opened.callback(web.close)
-        made.append(web)
     return made
+
+
+def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) -> list[Corpus]:
+    """Return the corpora of a repository; they share one look at its folders."""
+    named = config.corpora
+    if named.repository is None:
+        return []
+    from septet.retrieval.corpora.folders import Folder
+    from septet.retrieval.corpora.inventory import InventoryCorpus
+    from septet.retrieval.corpora.semantic import SemanticFilesCorpus
+    from septet.retrieval.corpora.symbols import SymbolCorpus
+
+    skip, most = policy.repo_inventory_skip_dirs, policy.repo_inventory_max_files
+    folder = Folder(named.repository, skip=skip, most_files=most)
+    return [
+        InventoryCorpus(folder, words="all" if policy.words == "substring" else "natural"),
+        SymbolCorpus(folder, contract=named.contract, knowledge=knowledge),
+        SemanticFilesCorpus(folder, knowledge, weight=policy.chunk_vector_fusion_weight),
+    ]
 
 
 def _order(config: RetrievalConfig, policy: Policy) -> Callable[[Sequence[RankedList]], Ordered]:
