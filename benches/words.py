@@ -5,7 +5,9 @@ python benches/words.py
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from statistics import median
 from typing import Any
 
@@ -14,6 +16,8 @@ import numpy as np
 import corpus
 from race import Run, timed
 from septet import Results, Vault
+from septet.profiles.builtin import RECALL
+from septet.query.parse import parse
 from table import Row, at_most, plain
 
 TITLE = "Words of a query"
@@ -25,6 +29,8 @@ ENTRIES = 100_000
 ROUNDS = 40
 #: Milliseconds for naming the words that may be meant.
 GUESS_LIMIT = 2.0
+#: FTS5 takes so many times as long for a cascade, at least.
+CASCADE_BAR = 5.0
 #: And for counting what matches, beside the search itself.
 FACETS_LIMIT = 20.0
 
@@ -44,6 +50,7 @@ def rows(run: Run) -> Iterator[Row]:
         yield plain(f"search of six words, {n:,} entries", base)
         for name, ask in _options(vault, asked).items():
             yield plain(f"{name}, {n:,} entries", _median(ask))
+        yield from _cascades(vault, asked, n)
         yield from _guesses(vault, asked, n)
         yield from _of_hits(vault, asked, n)
         yield from _facets(vault, asked, n, base)
@@ -71,6 +78,35 @@ def _options(vault: Vault, asked: list[_Asked]) -> dict[str, Ask]:
             f'{asked[i].query} "{asked[i].phrase}" -{asked[i + 1].rare} domain:domain{i % 20}', syntax="web"
         ),
     }
+
+
+def _cascades(vault: Vault, asked: list[_Asked], n: int) -> Iterator[Row]:
+    """Widen queries step by step, beside FTS5 that is asked the same steps over the same table, without a join."""
+    apart = [" ".join(asked[(i + step) % len(asked)].words[10 + step] for step in range(6)) for i in range(len(asked))]
+    alike = [one.query for one in asked]
+    columns = ", ".join(map(repr, RECALL.text.weights.array.tolist()))
+    sql = f"SELECT rowid, bm25(entries_fts, {columns}) AS score FROM entries_fts WHERE entries_fts MATCH ? "
+    for name, queries in {
+        "all six words are held together": alike,
+        "any of six words, after four steps": apart,
+    }.items():
+
+        def fts5(i: int, queries: list[str] = queries) -> int:
+            query = parse(queries[i], RECALL.text)
+            for step in range(len(query.steps)):
+                found = peer.execute(f"{sql} ORDER BY score LIMIT 10", (query.at_step(step).match,)).fetchall()
+                if found:
+                    break
+            return step
+
+        def ours(i: int, queries: list[str] = queries) -> Results:
+            return _found(vault.search(queries[i], profile="recall", limit=10))
+
+        with closing(sqlite3.connect(vault.path)) as peer:
+            steps = {parse(queries[i], RECALL.text).steps[fts5(i)].name == ours(i).matched_by for i in range(5)}
+            assert steps == {True}
+            took = _median(ours)
+            yield faster(f"cascade: {name}, {n:,} entries", took, _median(fts5), "FTS5, the same steps", CASCADE_BAR)
 
 
 def _guesses(vault: Vault, asked: list[_Asked], n: int) -> Iterator[Row]:

@@ -183,6 +183,20 @@ CHOICES: Mapping[str, str] = {
     "recorded vectors find what other projects keep to themselves.",
     "best-first-under-each-heading": "Results under one heading are in the order of their scores; the recorded system "
     "puts them in groups by what they are, so that a better one may stand below a worse one.",
+    "letters-of-every-script": "Letters and digits of every script are words; the recorded words are ASCII, so that "
+    "café becomes caf, größe gr, and Japanese text vanishes.",
+    "identifiers-are-cut": "The parts of an identifier are words of their own, as they are in the index; the recorded "
+    "word is a phrase of them.",
+    "case-is-dropped": "Words are in lower case, as they are in the index; the recorded ones keep their case, which "
+    "changes nothing that is found.",
+    "operators-are-words": "Every word is quoted, so that AND, OR and NOT are words; the recorded expression is then "
+    "an error of syntax, and nothing is found.",
+    "statistics-of-a-vault": "Rows are counted over all kinds of a vault; the recorded system has a table for each "
+    "source, whose counts a vault of its own gives.",
+    "ids-count-in-lengths": "An id that holds letters or digits counts in the length of its entry, whatever its "
+    "weight; the recorded tables have no column for it.",
+    "scores-are-shown-as-they-are": "Scores and BM25 are shown as they are; the recorded display scales those of one "
+    "list, so that the last one shows 0 however good it is.",
     "once-in-a-list": "An item that a list repeats counts there once, at its best rank; the recorded system adds up "
     "its ranks, so that a list that repeats itself outvotes the others.",
     "ties-have-an-order": "Equal scores keep the order in which their items were first met; the recorded system "

@@ -333,7 +333,9 @@ def _of_vague(plan: Plan) -> list[Note]:
 def total_of(search: FederatedSearch, query: int, plan: Plan) -> int | None:
     """Return how many entries match the words, over all tiers that answered; None where no word was searched for."""
     # As `Plan.asks_text` says, without a call.
-    if plan.scans_words or "text" not in plan.legs or (plan.vector is not None and not plan.query.terms):
+    if plan.scans_words or "text" not in plan.legs:
+        return None
+    if plan.vector is not None and not plan.query.terms and not plan.query.vague:
         return None
     answers = search.answers
     if len(answers) == 1:
