@@ -18,7 +18,7 @@ from race import Run, timed
 from septet import Results, Vault
 from septet.profiles.builtin import RECALL
 from septet.query.parse import parse
-from table import Row, at_most, plain
+from table import Row, at_most, faster, plain
 
 TITLE = "Words of a query"
 ABOUT = (
@@ -88,7 +88,7 @@ def _cascades(vault: Vault, asked: list[_Asked], n: int) -> Iterator[Row]:
     sql = f"SELECT rowid, bm25(entries_fts, {columns}) AS score FROM entries_fts WHERE entries_fts MATCH ? "
     for name, queries in {
         "all six words are held together": alike,
-        "any of six words, after four steps": apart,
+        "fewer or any of six words are held": apart,
     }.items():
 
         def fts5(i: int, queries: list[str] = queries) -> int:

@@ -47,6 +47,15 @@ impl Interner {
         self.base.iter().chain(self.tail.names())
     }
 
+    /// The name of a number; empty for one that has none.
+    pub(crate) fn name(&self, number: u32) -> &[u8] {
+        match (number as usize).checked_sub(self.base.len()) {
+            None => self.base.get(number),
+            Some(at) if at < self.tail.len() => self.tail.name(at as u32),
+            Some(_) => &[],
+        }
+    }
+
     /// The number of a name, if it has one.
     pub(crate) fn find(&self, name: Term<'_>) -> Option<u32> {
         let in_tail = || Some(self.base.len() as u32 + self.tail.find(name)?);

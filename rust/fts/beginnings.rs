@@ -40,24 +40,16 @@ pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnin
     let stems = words.iter().map(stem).collect::<Result<Vec<_>>>()?;
     with_scorers(&[part], |scorers| {
         let [scorer] = scorers else { return Ok(Beginnings { words: Vec::new() }) };
-        let mut terms: Vec<Vec<u32>> = vec![Vec::new(); stems.len()];
-        // One pass over the names for all words; most names have none of the first bytes.
-        let mut by_first: [Vec<usize>; 256] = [const { Vec::new() }; 256];
-        for (word, stem) in stems.iter().enumerate() {
-            if let Some(&first) = stem.first() {
-                by_first[usize::from(first)].push(word);
+        let held = |number: &u32| scorer.statistics.count(*number) > 0;
+        let word = |stem: Vec<u8>| {
+            let mut terms = Vec::new();
+            if !stem.is_empty() {
+                part.index.order.beginning(scorer.contents.names(), &stem, |number| terms.push(number));
             }
-        }
-        for (name, number) in scorer.contents.names().names().zip(0..) {
-            let Some(&first) = name.first() else { continue };
-            for &word in &by_first[usize::from(first)] {
-                if name.starts_with(&stems[word]) && scorer.statistics.count(number) > 0 {
-                    terms[word].push(number);
-                }
-            }
-        }
-        let words = stems.into_iter().zip(terms).map(|(stem, terms)| Beginning::new(stem, terms, scorer));
-        Ok(Beginnings { words: words.collect() })
+            terms.retain(held);
+            Beginning::new(stem, terms, scorer)
+        };
+        Ok(Beginnings { words: stems.into_iter().map(word).collect() })
     })
 }
 

@@ -119,3 +119,91 @@ fn best(
     rows.drain(|slot| push(slot, sums[slot]));
     best.into_sorted()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::beginnings::beginnings;
+    use super::super::index::TextIndex;
+    use super::super::rank::bm25_at;
+    use super::super::statistics::Constants;
+    use super::*;
+
+    const EVERY: bool = true;
+
+    fn step(every: bool, words: &[usize]) -> Step {
+        Step { every, words: words.to_vec() }
+    }
+
+    #[test]
+    fn the_first_step_with_allowed_rows_answers() {
+        let index = TextIndex::new(2).unwrap();
+        let rows: Vec<[String; 2]> = (0..600)
+            .map(|i| match i % 6 {
+                0 => ["authentic tokens".to_owned(), "auth ".repeat(i % 5)],
+                1 => ["token".to_owned(), "gateway".to_owned()],
+                2 => ["tokenizer".to_owned(), "author token".to_owned()],
+                3 => ["".to_owned(), "auth".to_owned()],
+                _ => [format!("other{i}"), "rain".to_owned()],
+            })
+            .collect();
+        index.append(&rows).unwrap();
+        let slots: Vec<i64> = (0..600).collect();
+        let statistics = index.statistics(&slots).unwrap();
+        let words = ["auth", "token", "zebra"];
+        let steps = [step(EVERY, &[0, 1, 2]), step(EVERY, &[1, 0]), step(!EVERY, &[0, 1, 2])];
+        for (weights, holds_both) in [([3.0, 0.5], &[0, 2][..]), ([3.0, 0.0], &[0][..])] {
+            let part =
+                Part { index: &index, statistics: &statistics, weights: &weights, constants: Constants::default() };
+            let begun = beginnings(part, &words).unwrap();
+            assert!(begun.lacks_any() && begun.counts()[2] == 0);
+            let wanted = Wanted { k: 600, mask: None, ties: None };
+            let (hits, answered) = cascade_top_k(part, &begun, &steps, wanted).unwrap();
+            assert_eq!(answered, Some(1));
+            assert_eq!(hits.matches, holds_both.len() * 100);
+            assert!(hits.slots.iter().all(|slot| holds_both.contains(&(slot % 6))));
+            let at: Vec<i64> = hits.slots.iter().map(|&slot| slot as i64).collect();
+            // Few rows are looked up, many are walked to: the same doubles.
+            assert_eq!(cascade_at(part, &begun, &steps[1], &at).unwrap(), hits.scores);
+            assert!(hits.scores.is_sorted_by(|a, b| a >= b));
+            for (k, mask) in
+                [(0, None), (1, None), (7, None), (7, Some((0..600).map(|i| u8::from(i < 9)).collect::<Vec<_>>()))]
+            {
+                let wanted = Wanted { k, mask: mask.as_deref(), ties: None };
+                let (few, answered) = cascade_top_k(part, &begun, &steps, wanted).unwrap();
+                let all: Vec<usize> = hits.slots.iter().copied().filter(|&at| mask.is_none() || at < 9).collect();
+                assert_eq!((answered, few.matches), (Some(1), all.len()));
+                assert_eq!(few.slots, all[..k.min(all.len())]);
+            }
+            // Where the filter leaves none, the next step answers, or none does.
+            let only = |kept: usize| (0..600).map(|i| u8::from(i == kept)).collect::<Vec<_>>();
+            let under = |mask: &[u8]| {
+                let (hits, answered) =
+                    cascade_top_k(part, &begun, &steps, Wanted { k: 9, mask: Some(mask), ties: None }).unwrap();
+                (hits.slots, answered)
+            };
+            assert_eq!(under(&only(1)), (vec![1], Some(2)));
+            assert_eq!(under(&only(4)), (vec![], None));
+            let held = begun.matched_at(part, &[0, 1, 4]).unwrap().0;
+            assert!(held[0].share > held[1].share && held[1].share > 0.0 && held[2].share == 0.0);
+        }
+    }
+
+    #[test]
+    fn a_word_that_begins_itself_alone_scores_as_a_term_and_faults_are_told() {
+        let index = TextIndex::new(1).unwrap();
+        index.append(&[["red fox red"], ["fox"], ["owl"], ["yak"], ["cow"]]).unwrap();
+        let statistics = index.statistics(&[0, 1, 2, 3, 4]).unwrap();
+        let part = Part { index: &index, statistics: &statistics, weights: &[1.0], constants: Constants::default() };
+        let begun = beginnings(part, &["red", "fox", ""]).unwrap();
+        let any = step(!EVERY, &[0, 1]);
+        let scores = cascade_at(part, &begun, &any, &[0, 1]).unwrap();
+        assert_eq!(scores, bm25_at(&[part], &["red", "fox"], &[0, 1]).unwrap());
+        assert!(cascade_at(part, &begun, &any, &[2]).unwrap()[0].is_nan());
+        assert!(cascade_at(part, &begun, &step(!EVERY, &[2]), &[0]).unwrap()[0].is_nan());
+        assert!(cascade_at(part, &begun, &step(EVERY, &[]), &[0]).unwrap()[0].is_nan());
+        assert!(cascade_at(part, &begun, &any, &[5]).is_err());
+        assert!(cascade_at(part, &begun, &step(EVERY, &[3]), &[0]).is_err());
+        assert!(beginnings(part, &["red-fox"]).is_err());
+        assert_eq!(cascade_top_k(part, &begun, &[], Wanted::default()).unwrap(), (Hits::default(), None));
+    }
+}

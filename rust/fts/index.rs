@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::base::Base;
 use super::contents::Contents;
 use super::forward::Forward;
+use super::order::NameOrder;
 use super::postings::Details;
 use super::tokens::{for_each_word, word_to_term};
 use super::write::write;
@@ -56,6 +57,8 @@ impl Batch {
 pub struct TextIndex {
     pub(super) contents: Arc<RwLock<Arc<Contents>>>,
     columns: usize,
+    /// Made when beginnings are first looked for.
+    pub(super) order: NameOrder,
 }
 
 impl TextIndex {
@@ -73,7 +76,7 @@ impl TextIndex {
     fn of(contents: impl Into<Arc<Contents>>) -> Self {
         let contents = contents.into();
         let columns = contents.details.column_counts.columns();
-        Self { contents: Arc::new(RwLock::new(contents)), columns }
+        Self { contents: Arc::new(RwLock::new(contents)), columns, order: NameOrder::default() }
     }
 
     /// The index that [`Self::write`] wrote, mapped; what is appended from now on stays in memory.

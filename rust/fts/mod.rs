@@ -19,6 +19,7 @@ mod index;
 mod list;
 mod matched;
 mod needed;
+mod order;
 mod porter;
 mod postings;
 mod query;
