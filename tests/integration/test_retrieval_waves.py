@@ -134,6 +134,16 @@ def test_an_explanation_says_why_an_entry_is_not_there(vault):
             retriever.explain("ducks swim", 3)
 
 
+def test_an_explanation_names_the_filter_that_leaves_an_entry_out(vault):
+    vault.add(id="m", title="ducks swim", kind="message", attrs={"session": "one"})
+    with vault.retriever("recall") as retriever:
+        told = retriever.explain("ducks swim", "m", scope={"within": "session", "session": "two"})
+        messages = next(one for one in told.corpora if one.corpus == "messages")
+        assert messages.holds and False in messages.filters.values()
+        assert "does not pass" in told.reason
+        assert "fails" in str(told)
+
+
 def test_an_explanation_names_what_was_late(vault):
     slow = Held("slow", hits=[hit("s", tier="slow")])
     with vault.retriever("recall", corpora={"slow": slow}) as retriever:

@@ -11,7 +11,7 @@ from septet.retrieval.ordering import labels_of
 
 if TYPE_CHECKING:
     from septet.explanation import Explanation
-    from septet.retrieval.corpus import Corpus, RankedList
+    from septet.retrieval.corpus import Asked, Corpus, RankedList
     from septet.retrieval.retrieval import Retrieval
     from septet.retrieval.rounds import Round
 
@@ -234,7 +234,7 @@ def _corpora(
         elif not holds:
             reason = "it has no entry of this id" if holds is not None else "it could not be asked for the entry"
         else:
-            told = _told(corpus, answer.query, entry_id)
+            told = _told(corpus, one.asked._replace(query=answer.query), entry_id)
             filters = {} if told is None else told.filters
             reason = "it has the entry, and did not find it" if told is None else told.reason
         reports.append(CorpusReport(answer.corpus, number, answer.state, holds, reason, filters))
@@ -248,11 +248,11 @@ def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
         return None
 
 
-def _told(corpus: Corpus | None, query: str, entry_id: str) -> Explanation | None:
+def _told(corpus: Corpus | None, asked: Asked, entry_id: str) -> Explanation | None:
     """Return what the corpus itself says of an entry that it did not find, if it can."""
     explain = getattr(corpus, "explain", None)
     try:
-        return None if explain is None else explain(query, entry_id)
+        return None if explain is None else explain(asked, entry_id)
     except Exception:  # noqa: BLE001 - as above
         return None
 

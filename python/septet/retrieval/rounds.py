@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from septet.retrieval.corpus import Asked
 from septet.retrieval.judging import Judged
 from septet.retrieval.ordering import Ordered
 from septet.retrieval.waves import Wave
@@ -25,6 +26,7 @@ class Round(NamedTuple):
         ordered: the order that they make; of follow-ups together with the answers of the waves before.
         judged: how good it is.
         kept: whether the hits come from it.
+        asked: the original phrasing, as it was asked.
     """
 
     reason: Reason
@@ -34,3 +36,4 @@ class Round(NamedTuple):
     ordered: Ordered
     judged: Judged
     kept: bool
+    asked: Asked

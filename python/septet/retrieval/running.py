@@ -76,7 +76,7 @@ class Runner:
     def _round(self, reason: Reason, why: str, asked: Asked, wave: Wave) -> Round:
         ordered = self._rules.order(asked, wave.answers)
         judged = self._rules.judge(asked, wave.answers, ordered)
-        return Round(reason, asked.query, why, wave, ordered, judged, True)
+        return Round(reason, asked.query, why, wave, ordered, judged, True, asked)
 
 
 def _joined(wave: Wave, again: Wave, query: str) -> Wave:

@@ -16,6 +16,7 @@ from septet.retrieval.recalling import TEXT, VECTOR, within_of
 from septet.retrieval.settings import BASE_PROFILE
 
 if TYPE_CHECKING:
+    from septet.explanation import Explanation
     from septet.retrieval.settings import RecallSettings, Role
 
 __all__ = ["VaultCorpus", "corpora_of"]
@@ -133,6 +134,21 @@ class VaultCorpus:
         ]
         backends = [f"{self._name}_{one.name}" for one in lists]
         return Answered(lists, backends, found.notes, found.step, confidence=found.confidence)
+
+    def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
+        """Return why its words and filters do not bring an entry; None where the store cannot tell.
+
+        Raises:
+            SeptetError: there is no such entry, or the vault cannot be read.
+        """
+        explain = getattr(self._knowledge, "explain", None)
+        if explain is None:
+            return None
+        filters = [*self._filters, *self._narrowed(asked.scope, within_of(asked.scope))]
+        options: dict[str, Any] = {"kinds": self._kinds, "where": {"$and": filters} if filters else None}
+        limit = asked.limit if self._limit is None else min(self._limit, asked.limit)
+        told: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
+        return told
 
     def get(self, entry_id: str) -> Entry | None:
         """Return a whole entry by its id; None if there is none.
