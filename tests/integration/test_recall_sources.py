@@ -41,7 +41,7 @@ def test_each_source_has_its_kinds_and_a_list_of_each_leg(vault):
     assert ids(messages.search(asked)) == {"text": ["m1", "m2"], "vector": ["m1", "m2"]}
     assert ids(distillations.search(asked)) == {"text": [], "vector": []}
     found = knowledge.search(asked)
-    assert list(found.backends) == ["knowledge_text", "knowledge_vector"]
+    assert list(found.backends) == ["knowledge_bm25", "knowledge_vector"]
     assert {one.hit.tier for ranked in found.lists for one in ranked.items} == {"knowledge"}
     assert knowledge.get("k1").title == "Token refresh" and knowledge.get("none") is None
 

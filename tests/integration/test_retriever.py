@@ -52,6 +52,11 @@ def test_hits_come_from_every_corpus_that_has_some(retriever):
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert all(one.entry is not None for one in found)
     assert not found.degraded
+    assert (found.envelope.used_bm25, found.envelope.used_vector, found.envelope.retrieval_tier) == (
+        True,
+        False,
+        "bm25",
+    )
 
 
 @pytest.mark.parametrize("query", [QUERY, "token", "jobs in sqlite", "nothing of that kind", ""])

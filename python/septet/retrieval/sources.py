@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["VaultCorpus", "corpora_of"]
 
 MOST_WEIGHT, MOST_NAME = 1e9, 256
+#: How the account of a retrieval calls what made each list.
+BACKENDS = {TEXT: "bm25", VECTOR: "vector"}
 
 
 class VaultCorpus:
@@ -132,7 +134,7 @@ class VaultCorpus:
             for name, hits in ((TEXT, found.text), (VECTOR, found.vector))
             if hits is not None
         ]
-        backends = [f"{self._name}_{one.name}" for one in lists]
+        backends = [f"{self._name}_{BACKENDS[one.name]}" for one in lists]
         return Answered(lists, backends, found.notes, found.step, confidence=found.confidence)
 
     def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
