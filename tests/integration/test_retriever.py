@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import threading
 
 import pytest
@@ -268,3 +269,37 @@ def test_a_policy_of_the_caller_counts(vault):
         vault.retriever(policy={"rrf_k": "many"})
     with pytest.raises(EntryError):
         vault.add()
+
+
+def test_a_recall_of_one_vault_costs_its_searches_and_no_thread(vault, monkeypatch):
+    searched, started = [], []
+    own = Vault.search
+    monkeypatch.setattr(Vault, "search", lambda self, *args, **more: searched.append(more) or own(self, *args, **more))
+    with vault.retriever("recall") as retriever:
+        retriever.retrieve(QUERY)
+        searched.clear()
+        # However slow this machine is now.
+        monkeypatch.setattr("septet.retrieval.waves.LEAST_HIDDEN_MS", math.inf)
+        monkeypatch.setattr("septet.retrieval.waves.call_on_thread", lambda *_: started.append(1))
+        retriever.retrieve(QUERY)
+    assert not started
+    # One for each source and leg.
+    assert 3 <= len(searched) <= 6
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_retrieves_with_the_retriever_of_its_parent(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="a", title="ducks swim")
+        with vault.retriever(timeout_s=LONG_S) as retriever:
+            assert retriever.retrieve("ducks").ids == ["a"]
+            child = os.fork()
+            if child == 0:
+                # Whatever happens, the child ends here.
+                try:
+                    os._exit(0 if retriever.retrieve("ducks").ids == ["a"] else 1)
+                finally:
+                    os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert retriever.retrieve("ducks").ids == ["a"]
