@@ -31,9 +31,9 @@ from septet.retrieval.confident import by_confidence
 from septet.retrieval.corpus import Asked as Question
 from septet.retrieval.corpus import Item, RankedList, RetrievalMode
 from septet.retrieval.fusion import calibrated, convex, dbsf, fused_lists
-from septet.retrieval.recalling import recall
-from septet.retrieval.settings import RecallSettings
-from septet.retrieval.sources import VaultCorpus
+from septet.retrieval.recall.recalling import recall
+from septet.retrieval.recall.settings import RecallSettings
+from septet.retrieval.recall.sources import VaultCorpus
 
 __all__ = ["ACROSS", "DEPTH", "WITHIN", "Ranked", "evaluation_of", "ranked_of"]
 

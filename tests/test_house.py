@@ -80,6 +80,21 @@ EMBEDDING_FLOORS = (
     {"embeddings"},
     {"attach", "__init__"},
 )
+#: Likewise inside ``retrieval``.
+RETRIEVAL_FLOORS = (
+    {"corpus", "__init__"},
+    {"fusion", "waves", "knowledge", "planning"},
+    {"confident", "corpora", "expansion"},
+    {"ordering", "recall"},
+    {"judging", "config"},
+    {"rules"},
+    {"rounds", "planned"},
+    {"running", "account"},
+    {"building"},
+    {"retriever"},
+    {"making"},
+)
+LADDERS = {"embedding": EMBEDDING_FLOORS, "retrieval": RETRIEVAL_FLOORS}
 FLOOR_OF = {part: number for number, floor in enumerate(FLOORS) for part in floor}
 #: Machine paths and brands of someone's computer have no place in what is shipped.
 FORBIDDEN = re.compile(r"/(?:work|home|root|Users)/\w|[A-Z]:\\Users|PRIVATE KEY|\b(?:TODO|FIXME|XXX)\b")
@@ -178,14 +193,15 @@ def test_modules_that_are_imported_by_name_are_named_whole(path):
     assert path.name in ("__init__.py", "stdlib_docs.py") or all(isinstance(n.args[0], ast.Constant) for n in calls)
 
 
-@named(sorted((PACKAGE / "embedding").rglob("*.py")))
-def test_the_rooms_of_embedding_form_a_ladder(path):
+@named(sorted(path for house in LADDERS for path in (PACKAGE / house).rglob("*.py")))
+def test_the_rooms_of_a_house_form_a_ladder(path):
     def room_of(module):
         return module.split(".")[2] if module.count(".") > 1 else "__init__"
 
-    floor_of = {room: number for number, floor in enumerate(EMBEDDING_FLOORS) for room in floor}
+    house = part_of(module_of(path))
+    floor_of = {room: number for number, floor in enumerate(LADDERS[house]) for room in floor}
     here = room_of(module_of(path))
-    needed = {room_of(m) for m, _ in imports_of(path) if part_of(m) == "embedding"} - {here}
+    needed = {room_of(m) for m, _ in imports_of(path) if part_of(m) == house} - {here}
     assert not [room for room in needed if floor_of[room] >= floor_of[here]]
     # The package loads its public names by their modules' names; nobody else may hide an arrow so.
     assert here == "__init__" or "import_module" not in path.read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from septet.embedding.providers.embedders import Fields
 from septet.entry import FIELDS
 from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
 from septet.files.watching import FolderWatcher
-from septet.retrieval.chat import ChatFields
+from septet.retrieval.expansion.chat import ChatFields
 
 #: Everything that the package and its two rooms for callers name.
 PUBLIC = {

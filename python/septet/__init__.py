@@ -159,9 +159,9 @@ if TYPE_CHECKING:
         Smoothing as Smoothing,
     )
     from septet.matches import Match as Match
-    from septet.retrieval.chat import ChatExpander as ChatExpander
+    from septet.retrieval.expansion.chat import ChatExpander as ChatExpander
     from septet.aio.retrieving import AsyncRetriever as AsyncRetriever
-    from septet.retrieval.accounts import AskedCorpus as AskedCorpus, AskedWave as AskedWave, Spoken as Spoken
+    from septet.retrieval.account.accounts import AskedCorpus as AskedCorpus, AskedWave as AskedWave, Spoken as Spoken
     from septet.retrieval.config import (
         FusionRule as FusionRule,
         RetrievalConfig as RetrievalConfig,
@@ -177,21 +177,21 @@ if TYPE_CHECKING:
         RankedList as RankedList,
         RetrievalMode as RetrievalMode,
     )
-    from septet.retrieval.envelope import Envelope as Envelope
-    from septet.retrieval.explaining import (
+    from septet.retrieval.account.envelope import Envelope as Envelope
+    from septet.retrieval.account.explaining import (
         CorpusReport as CorpusReport,
         ListReport as ListReport,
         RetrievalExplanation as RetrievalExplanation,
     )
-    from septet.retrieval.plan import Intent as Intent, Override as Override, RetrievalPlan as RetrievalPlan
-    from septet.retrieval.policy import Policy as Policy, PolicyName as PolicyName, Resolver as Resolver
-    from septet.retrieval.retrieval import Retrieval as Retrieval
+    from septet.retrieval.planning.plan import Intent as Intent, Override as Override, RetrievalPlan as RetrievalPlan
+    from septet.retrieval.planning.policy import Policy as Policy, PolicyName as PolicyName, Resolver as Resolver
+    from septet.retrieval.account.retrieval import Retrieval as Retrieval
     from septet.retrieval.retriever import Retriever as Retriever
     from septet.retrieval.knowledge import Knowledge as Knowledge
-    from septet.retrieval.settings import RecallSettings as RecallSettings, Role as Role
-    from septet.retrieval.sources import VaultCorpus as VaultCorpus
-    from septet.retrieval.expansion import Expander as Expander
-    from septet.retrieval.expansion_config import ExpansionConfig as ExpansionConfig
+    from septet.retrieval.recall.settings import RecallSettings as RecallSettings, Role as Role
+    from septet.retrieval.recall.sources import VaultCorpus as VaultCorpus
+    from septet.retrieval.expansion.expanding import Expander as Expander
+    from septet.retrieval.expansion.config import ExpansionConfig as ExpansionConfig
     from septet.results import Hit as Hit, Reranker as Reranker, Results as Results, TierReport as TierReport
     from septet.stats import Optimized as Optimized, Stats as Stats
     from septet.storage.tables.links import Link as Link
@@ -269,23 +269,23 @@ else:
         "ranking.profile": "Balance Confidence Feedback Profile Smoothing",
         "matches": "Match",
         "results": "Hit Reranker Results TierReport",
-        "retrieval.chat": "ChatExpander",
+        "retrieval.expansion.chat": "ChatExpander",
         "aio.retrieving": "AsyncRetriever",
-        "retrieval.accounts": "AskedCorpus AskedWave Spoken",
+        "retrieval.account.accounts": "AskedCorpus AskedWave Spoken",
         "retrieval.config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
         "retrieval.corpora.functions": "FunctionCorpus",
         "retrieval.corpus": "Answered Asked Corpus Item RankedList RetrievalMode",
-        "retrieval.envelope": "Envelope",
-        "retrieval.explaining": "CorpusReport ListReport RetrievalExplanation",
-        "retrieval.plan": "Intent Override RetrievalPlan",
-        "retrieval.policy": "Policy PolicyName Resolver",
-        "retrieval.retrieval": "Retrieval",
+        "retrieval.account.envelope": "Envelope",
+        "retrieval.account.explaining": "CorpusReport ListReport RetrievalExplanation",
+        "retrieval.planning.plan": "Intent Override RetrievalPlan",
+        "retrieval.planning.policy": "Policy PolicyName Resolver",
+        "retrieval.account.retrieval": "Retrieval",
         "retrieval.retriever": "Retriever",
         "retrieval.knowledge": "Knowledge",
-        "retrieval.settings": "RecallSettings Role",
-        "retrieval.sources": "VaultCorpus",
-        "retrieval.expansion": "Expander",
-        "retrieval.expansion_config": "ExpansionConfig",
+        "retrieval.recall.settings": "RecallSettings Role",
+        "retrieval.recall.sources": "VaultCorpus",
+        "retrieval.expansion.expanding": "Expander",
+        "retrieval.expansion.config": "ExpansionConfig",
         "stats": "Optimized Stats",
         "storage.tables.links": "Link",
         "spaces": "Space",

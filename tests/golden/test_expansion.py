@@ -13,9 +13,9 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.embedding.transport.client import IO
-from septet.retrieval.chat import ChatExpander
-from septet.retrieval.expansion import TIMEOUT_S, Expanding
-from septet.retrieval.phrasings import phrasings_in, variants_of
+from septet.retrieval.expansion.chat import ChatExpander
+from septet.retrieval.expansion.expanding import TIMEOUT_S, Expanding
+from septet.retrieval.expansion.phrasings import phrasings_in, variants_of
 
 RECORDED = other_recording("lore-expansion")
 QUERY = "abc"

@@ -10,8 +10,8 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from retrieved import hit
-from septet.retrieval.presenting import cut_at_sentence, formatted, present
-from septet.retrieval.settings import PresentSettings
+from septet.retrieval.recall.presenting import cut_at_sentence, formatted, present
+from septet.retrieval.recall.settings import PresentSettings
 
 FORMAT = other_recording("lore-format")
 CUTS = other_recording("lore-truncate")["cases"]

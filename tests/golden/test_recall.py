@@ -17,9 +17,9 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
 from septet.retrieval.corpus import Answered, Asked, RankedList
-from septet.retrieval.recalling import recall
-from septet.retrieval.settings import RecallSettings, settings_of
-from septet.retrieval.sources import VaultCorpus, corpora_of
+from septet.retrieval.recall.recalling import recall
+from septet.retrieval.recall.settings import RecallSettings, settings_of
+from septet.retrieval.recall.sources import VaultCorpus, corpora_of
 
 CORPUS = other_recording("lore-corpus")
 CASES = other_recording("lore-recall-pr-era")["cases"]

@@ -10,7 +10,7 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.errors import ProfileError
-from septet.retrieval.settings import RecallSettings, settings_of
+from septet.retrieval.recall.settings import RecallSettings, settings_of
 
 CASES = other_recording("lore-config")["cases"]
 #: Where the documented pull requests and later versions have different defaults, by path.

@@ -10,12 +10,12 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.evaluation.answers import groundedness, term_recall
-from septet.retrieval.context import Passage, selected_passages
-from septet.retrieval.envelope import retrieval_tier
-from septet.retrieval.evidence import BUCKETS, evidence_of, wants_verification
-from septet.retrieval.followups import Clue, _names, follow_up_queries, rewritten_query, route
-from septet.retrieval.policy import Policy
-from septet.retrieval.query_words import found_in
+from septet.retrieval.account.envelope import retrieval_tier
+from septet.retrieval.planning.context import Passage, selected_passages
+from septet.retrieval.planning.evidence import BUCKETS, evidence_of, wants_verification
+from septet.retrieval.planning.followups import Clue, _names, follow_up_queries, rewritten_query, route
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.query_words import found_in
 
 RECORDED = Policy(words="substring")
 #: The corpus of each recorded place; two corpora rank the same paths.

@@ -9,9 +9,9 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.retrieval.planner import RetrievalPlan, looks_like_code, plan
-from septet.retrieval.policy import Policy
-from septet.retrieval.query_words import found_in, tokens_of
+from septet.retrieval.planning.planner import RetrievalPlan, looks_like_code, plan
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.query_words import found_in, tokens_of
 
 PLANS = other_recording("vox-planner")["cases"]
 WORDS = other_recording("vox-query-tokens")["cases"]

@@ -9,8 +9,8 @@ import pytest
 
 from golden.loader import other_recording
 from septet import ProfileError
-from septet.retrieval.feedback import tuned
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.feedback import tuned
+from septet.retrieval.planning.policy import Policy
 
 CLAMPS = other_recording("vox-policy-clamps")["cases"]
 FEEDBACK = other_recording("vox-policy-feedback")["cases"]

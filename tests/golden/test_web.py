@@ -24,7 +24,7 @@ from septet.retrieval.corpora.web.results import (
     web_quality,
 )
 from septet.retrieval.corpus import Asked
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from web_server import WebServer, urls_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from children import forked
 from septet.errors import QueryError
 from septet.query.deadline import deadline_of
-from septet.retrieval.expansion import MOST_CALLS, Expanding
+from septet.retrieval.expansion.expanding import MOST_CALLS, Expanding
 
 LONG_S = 30.0
 

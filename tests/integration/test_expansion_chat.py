@@ -11,8 +11,8 @@ import pytest
 from embedding_server import EmbeddingServer, Reply, faults
 from embedding_server.chat import chat, completion
 from septet.errors import EmbeddingError, ProfileError, QueryError
-from septet.retrieval.chat import ChatExpander, chat_url, expanding_of
-from septet.retrieval.expansion_config import ExpansionConfig, expansion_config
+from septet.retrieval.expansion.chat import ChatExpander, chat_url, expanding_of
+from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
 
 KEY = "sk-secret-0123456789abcdef"
 TWO = '["replace credentials", "renew API keys"]'

@@ -12,7 +12,7 @@ import pytest
 from interrupting import interrupted, on_a_thread
 from septet.errors import EmbeddingUnavailable
 from septet.query.deadline import deadline_of
-from septet.retrieval.expansion import Expanding
+from septet.retrieval.expansion.expanding import Expanding
 
 LONG_S = 30.0
 STRESS = bool(os.environ.get("SEPTET_STRESS_S"))
@@ -52,7 +52,7 @@ def test_an_interrupt_at_any_line_leaves_it_to_other_threads(kind):
 def test_the_end_of_a_program_waits_for_no_expander():
     code = (
         "import threading\n"
-        "from septet.retrieval.expansion import Expanding\n"
+        "from septet.retrieval.expansion.expanding import Expanding\n"
         "begun = Expanding(lambda query: threading.Event().wait()).begin('q')\n"
         "print('over')\n"
     )

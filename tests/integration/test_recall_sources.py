@@ -6,8 +6,8 @@ from septet import Federation, Vault
 from septet.errors import QueryError, TierError
 from septet.query.deadline import deadline_of
 from septet.retrieval.corpus import Asked
-from septet.retrieval.settings import settings_of
-from septet.retrieval.sources import VaultCorpus, corpora_of
+from septet.retrieval.recall.settings import settings_of
+from septet.retrieval.recall.sources import VaultCorpus, corpora_of
 
 ASKED = Asked("token", 10)
 

@@ -11,8 +11,8 @@ from corpora_told import LONG_S, Held, Told
 from retrieved import hit
 from septet import Federation, QueryError, Vault, VectorError
 from septet.errors import Closed, EntryError, ProfileError, StoreError
-from septet.retrieval.envelope import Envelope
-from septet.retrieval.plan import RetrievalPlan
+from septet.retrieval.account.envelope import Envelope
+from septet.retrieval.planning.plan import RetrievalPlan
 
 PROFILES = ["recall", "planned-retrieval", "septet"]
 QUERY = "auth token refresh"

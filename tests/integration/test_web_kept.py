@@ -15,7 +15,7 @@ from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpus import Answered, Asked
 from septet.retrieval.knowledge import Knowledge
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from septet.retrieval.waves import CorpusThreads
 from septet.retrieval.waves import ask as wave_of
 

@@ -18,7 +18,7 @@ from septet.retrieval.corpora.web import WebCorpus
 from septet.retrieval.corpora.web.calls import WebFault
 from septet.retrieval.corpora.web.pages import PageReader, PageRules
 from septet.retrieval.corpus import Answered, Asked
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from web_server import WebServer, html, redirect, results, urls_of
 
 RULES = PageRules(timeout_s=20, pause_s=0, allow_private=True, robots=False)

@@ -16,7 +16,7 @@ from septet.query.deadline import deadline_of
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
 from septet.retrieval.corpora.web.credits import CreditBudget
 from septet.retrieval.corpus import Answered, Asked
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from web_server import TAVILY_KEY, WebServer, query_of, results, urls_of, values_of
 
 OPENED: list[WebCorpus] = []

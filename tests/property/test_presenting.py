@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from retrieved import hit
 from septet.errors import QueryError
-from septet.retrieval.presenting import LEAST_CHARS, MOST_CHARS, cut_at_sentence, formatted, present
+from septet.retrieval.recall.presenting import LEAST_CHARS, MOST_CHARS, cut_at_sentence, formatted, present
 
 steady = settings(derandomize=True, deadline=None, max_examples=150)
 texts = st.text(max_size=400) | st.text("ab. !?\n。é\u0301", max_size=400)

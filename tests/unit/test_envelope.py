@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from septet import QueryError
 from septet.notes import Note
-from septet.retrieval.envelope import AskedCorpus, AskedWave, Envelope, Spoken, envelope_of, retrieval_tier
-from septet.retrieval.evidence import calibrated_evidence, evidence_of
-from septet.retrieval.planner import plan
-from septet.retrieval.policy import Policy
+from septet.retrieval.account.envelope import AskedCorpus, AskedWave, Envelope, Spoken, envelope_of, retrieval_tier
+from septet.retrieval.planning.evidence import calibrated_evidence, evidence_of
+from septet.retrieval.planning.planner import plan
+from septet.retrieval.planning.policy import Policy
 
 #: The documented fields, in their documented order.
 DOCUMENTED = """trigger retrieval_tier memory_hit_count knowledge_hit_count chunk_hit_count repo_hit_count

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import QueryError
-from septet.retrieval.evidence import (
+from septet.retrieval.planning.evidence import (
     BUCKETS,
     calibrated_evidence,
     citation_coverage,
@@ -21,7 +21,7 @@ from septet.retrieval.evidence import (
     source_diversity,
     wants_verification,
 )
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 
 COUNTS = st.dictionaries(st.sampled_from([*BUCKETS, "tickets", "wiki", "mail"]), st.integers(0, 5))
 SCORES = st.none() | st.floats(-1e9, 1e9)

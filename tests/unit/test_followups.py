@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from septet import QueryError
 from septet.evaluation.answers import groundedness, term_recall
-from septet.retrieval.context import Passage, selected_passages
-from septet.retrieval.followups import Clue, continues, follow_up_queries, rewritten_query, route
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.context import Passage, selected_passages
+from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query, route
+from septet.retrieval.planning.policy import Policy
 
 RECORDED = Policy(words="substring")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import QueryError
-from septet.retrieval.planner import CORPORA, INTENTS, MODES, RetrievalPlan, looks_like_code, plan
-from septet.retrieval.policy import Policy
-from septet.retrieval.query_words import code_in, found_in, length_of, tokens_of
+from septet.retrieval.planning.planner import CORPORA, INTENTS, MODES, RetrievalPlan, looks_like_code, plan
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.query_words import code_in, found_in, length_of, tokens_of
 
 SEPTET = Policy.named("septet")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

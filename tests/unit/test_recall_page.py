@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic.alias_generators import to_camel
 
-from septet.retrieval.settings import RecallSettings, SourceSettings
+from septet.retrieval.recall.settings import RecallSettings, SourceSettings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recall.md").read_text(encoding="utf-8")
 ROWS = {

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from septet.errors import ProfileError
-from septet.retrieval.settings import RecallSettings, SourceSettings, settings_of
+from septet.retrieval.recall.settings import RecallSettings, SourceSettings, settings_of
 
 
 def test_names_may_be_written_either_way():

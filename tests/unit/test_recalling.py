@@ -7,8 +7,8 @@ import pytest
 from retrieved import hit
 from septet.errors import QueryError
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.recalling import ListRule, recall, recall_lists
-from septet.retrieval.settings import RecallSettings, settings_of
+from septet.retrieval.recall.recalling import ListRule, recall, recall_lists
+from septet.retrieval.recall.settings import RecallSettings, settings_of
 
 NOW = 100 * 86_400.0
 PLAIN = settings_of({"lists": {"recent": 0, "session": 0, "quality": 0, "exact": 0}})

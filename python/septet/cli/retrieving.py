@@ -19,8 +19,8 @@ from septet.errors import QueryError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.config import RetrievalConfig
-    from septet.retrieval.retrieval import Retrieval
 
 __all__ = ["plan", "retrieve"]
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from septet.retrieval.accounts import AskedCorpus, AskedWave, Spoken
-from septet.retrieval.envelope import envelope_of
+from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
+from septet.retrieval.account.envelope import envelope_of
+from septet.retrieval.account.retrieval import Retrieval
 from septet.retrieval.judging import used_backends
 from septet.retrieval.ordering import hits_of
-from septet.retrieval.plan import RetrievalPlan
-from septet.retrieval.retrieval import Retrieval
+from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.rounds import Round
 from septet.retrieval.rules import Rules
 from septet.retrieval.waves import Answer

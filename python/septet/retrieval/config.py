@@ -22,9 +22,9 @@ from pydantic.alias_generators import to_camel
 from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
 from septet.documents import SUFFIXES, Unreadable, read_document
 from septet.errors import ProfileError
-from septet.retrieval.expansion_config import ExpansionConfig, expansion_config
-from septet.retrieval.policy import Policy
-from septet.retrieval.settings import RecallSettings, settings_of
+from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.recall.settings import RecallSettings, settings_of
 
 __all__ = [
     "CorporaSettings",

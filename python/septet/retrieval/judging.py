@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.retrieval.evidence import Evidence, calibrated_evidence, evidence_of
 from septet.retrieval.ordering import HYBRID, VECTOR
-from septet.retrieval.planner import looks_like_code
+from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of
+from septet.retrieval.planning.planner import looks_like_code
 
 if TYPE_CHECKING:
     from septet.retrieval.corpus import Answered, RankedList
-    from septet.retrieval.policy import Policy
+    from septet.retrieval.planning.policy import Policy
     from septet.retrieval.waves import Answer
 
 __all__ = ["Judged", "judged", "used_backends"]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from septet.arguments import called, real, shown, utf8
 from septet.errors import QueryError
-from septet.retrieval.chat import expanding_of
 from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_config
 from septet.retrieval.corpus import Corpus
-from septet.retrieval.policy import Policy, Resolver
+from septet.retrieval.expansion.chat import expanding_of
+from septet.retrieval.planning.policy import Policy, Resolver
 from septet.retrieval.retriever import Retriever
 from septet.retrieval.rules import RecallRules, Rules
 
 if TYPE_CHECKING:
+    from septet.retrieval.account.envelope import Envelope
     from septet.retrieval.config import RetrievalConfigLike
-    from septet.retrieval.envelope import Envelope
-    from septet.retrieval.expansion import Expander
+    from septet.retrieval.expansion.expanding import Expander
     from septet.retrieval.knowledge import Knowledge, OpenVault
     from septet.watch.spans import Tracer
 
@@ -132,7 +132,7 @@ def _own(corpora: Mapping[str, Corpus] | None) -> dict[str, Corpus]:
 def _recalled(
     knowledge: Knowledge, config: RetrievalConfig, open_vault: OpenVault, opened: ExitStack
 ) -> tuple[dict[str, Corpus], Rules]:
-    from septet.retrieval.sources import corpora_of
+    from septet.retrieval.recall.sources import corpora_of
 
     needed = {source.vault for source in config.search.sources if source.vault is not None}
     vaults: dict[str, Knowledge] = {}

@@ -13,7 +13,7 @@ from septet.retrieval.corpora.memory import MemoryCorpus
 from septet.retrieval.corpus import Corpus, RankedList
 from septet.retrieval.knowledge import Knowledge, OpenVault
 from septet.retrieval.ordering import Ordered, by_likelihood, by_rank, within_corpora
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from septet.retrieval.rules import PlannedRules, Rules
 
 __all__ = ["planned"]

@@ -13,14 +13,14 @@ from septet.arguments import flag, real, shown, utf8, whole
 from septet.entry import Entry
 from septet.errors import Closed, QueryError, SeptetError
 from septet.query.deadline import deadline_of
+from septet.retrieval.account.envelope import Envelope
+from septet.retrieval.account.retrieval import Retrieval
 from septet.retrieval.building import attributes_of, retrieval_of
 from septet.retrieval.config import MAX_LIMIT, MAX_TIMEOUT_S, RetrievalConfig
 from septet.retrieval.corpus import Asked, Corpus, RetrievalMode
-from septet.retrieval.envelope import Envelope
-from septet.retrieval.plan import RetrievalPlan
-from septet.retrieval.policy import Policy
-from septet.retrieval.query_words import normalized
-from septet.retrieval.retrieval import Retrieval
+from septet.retrieval.planning.plan import RetrievalPlan
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.planning.query_words import normalized
 from septet.retrieval.rules import Rules
 from septet.retrieval.running import Runner
 from septet.watch.hooks import Watch
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from septet.retrieval.expansion import Expanding
-    from septet.retrieval.explaining import RetrievalExplanation
+    from septet.retrieval.account.explaining import RetrievalExplanation
+    from septet.retrieval.expansion.expanding import Expanding
     from septet.watch.spans import Tracer
 
 __all__ = ["Retriever"]
@@ -171,7 +171,7 @@ class Retriever:
             VectorError: as for `retrieve`.
             StoreError: as for `retrieve`.
         """
-        from septet.retrieval.explaining import explained
+        from septet.retrieval.account.explaining import explained
 
         wanted = utf8(id, "id", QueryError)
         given = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}

@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from septet.retrieval.corpus import Asked, RankedList, RetrievalMode
-from septet.retrieval.evidence import is_better, wants_verification
-from septet.retrieval.followups import Clue, continues, follow_up_queries, rewritten_query
 from septet.retrieval.judging import Judged, judged
 from septet.retrieval.ordering import Ordered, answered_lists, by_rank
-from septet.retrieval.plan import RetrievalPlan
-from septet.retrieval.planner import plan as make_plan
-from septet.retrieval.policy import Policy
-from septet.retrieval.recalling import recall_lists
+from septet.retrieval.planning.evidence import is_better, wants_verification
+from septet.retrieval.planning.followups import Clue, continues, follow_up_queries, rewritten_query
+from septet.retrieval.planning.plan import RetrievalPlan
+from septet.retrieval.planning.planner import plan as make_plan
+from septet.retrieval.planning.policy import Policy
+from septet.retrieval.recall.recalling import recall_lists
 
 if TYPE_CHECKING:
-    from septet.retrieval.settings import RecallSettings
+    from septet.retrieval.recall.settings import RecallSettings
     from septet.retrieval.waves import Answer
 
 __all__ = ["PlannedRules", "RecallRules", "Rules"]

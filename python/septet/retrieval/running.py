@@ -11,8 +11,8 @@ from septet.retrieval.rules import Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
 if TYPE_CHECKING:
-    from septet.retrieval.expansion import Expanding
-    from septet.retrieval.planner import RetrievalPlan
+    from septet.retrieval.expansion.expanding import Expanding
+    from septet.retrieval.planning.planner import RetrievalPlan
 
 __all__ = ["Runner"]
 

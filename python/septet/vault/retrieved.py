@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from septet.retrieval.account.envelope import Envelope
     from septet.retrieval.config import RetrievalConfigLike
     from septet.retrieval.corpus import Corpus
-    from septet.retrieval.envelope import Envelope
-    from septet.retrieval.expansion import Expander
+    from septet.retrieval.expansion.expanding import Expander
     from septet.retrieval.knowledge import Knowledge
-    from septet.retrieval.policy import Policy, Resolver
+    from septet.retrieval.planning.policy import Policy, Resolver
     from septet.retrieval.retriever import Retriever
     from septet.watch.hooks import Watch
 

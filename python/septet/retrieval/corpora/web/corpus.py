@@ -37,7 +37,7 @@ from septet.retrieval.corpora.web.results import WebResult, ranked, scored, sear
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
-from septet.retrieval.policy import Policy
+from septet.retrieval.planning.policy import Policy
 from septet.storage.forks import renew_in_children
 
 __all__ = ["WebCorpus", "WebOptions"]

@@ -13,7 +13,7 @@ from septet.arguments import cut, printable, real, shown, whole
 from septet.errors import EmbeddingError, QueryError
 from septet.notes import Note
 from septet.query.deadline import Deadline
-from septet.retrieval.phrasings import MOST_PHRASINGS, variants_of
+from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
 from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
 

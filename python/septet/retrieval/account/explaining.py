@@ -11,8 +11,8 @@ from septet.retrieval.ordering import labels_of
 
 if TYPE_CHECKING:
     from septet.explanation import Explanation
+    from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.corpus import Asked, Corpus, RankedList
-    from septet.retrieval.retrieval import Retrieval
     from septet.retrieval.rounds import Round
 
 __all__ = ["CorpusReport", "ListReport", "RetrievalExplanation", "explained"]

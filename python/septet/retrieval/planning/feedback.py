@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from septet.arguments import listed, real
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy, policy_of
+from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["recent_mean", "tuned"]
 

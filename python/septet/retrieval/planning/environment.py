@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.arguments import cut, exact, shown
 from septet.errors import ProfileError
-from septet.retrieval.knobs import OURS, Bad, Knob, checked_value, parsed_value
+from septet.retrieval.planning.knobs import OURS, Bad, Knob, checked_value, parsed_value
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

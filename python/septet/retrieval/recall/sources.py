@@ -12,12 +12,12 @@ from septet.profiles import ProfileLike, resolve
 from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
-from septet.retrieval.recalling import TEXT, VECTOR, within_of
-from septet.retrieval.settings import BASE_PROFILE
+from septet.retrieval.recall.recalling import TEXT, VECTOR, within_of
+from septet.retrieval.recall.settings import BASE_PROFILE
 
 if TYPE_CHECKING:
     from septet.explanation import Explanation
-    from septet.retrieval.settings import RecallSettings, Role
+    from septet.retrieval.recall.settings import RecallSettings, Role
 
 __all__ = ["VaultCorpus", "corpora_of"]
 

@@ -134,7 +134,7 @@ class PresentSettings(_Block):
 
 
 class ListWeights(_Block):
-    """What each kind of list counts; 0 leaves it out. See `septet.retrieval.recalling`.
+    """What each kind of list counts; 0 leaves it out. See `septet.retrieval.recall.recalling`.
 
     Attributes:
         text: entries that hold the words, of each source and phrasing.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from septet.arguments import called, flag, shown
 from septet.errors import ProfileError, QueryError
-from septet.retrieval.environment import (
+from septet.retrieval.planning.environment import (
     SECRETS,
     Resolver,
     error_of,
@@ -20,7 +20,7 @@ from septet.retrieval.environment import (
     read_variables,
     text_of,
 )
-from septet.retrieval.knobs import Knob, knob, wanted_of
+from septet.retrieval.planning.knobs import Knob, knob, wanted_of
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from septet.arguments import listed, real, shown, utf8, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy, policy_of
+from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = ["Passage", "Selected", "selected_passages"]
 

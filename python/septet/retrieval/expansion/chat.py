@@ -16,10 +16,10 @@ from septet.embedding.transport.client import IO, Client
 from septet.embedding.transport.exchange import exchange
 from septet.embedding.transport.faults import Garbled, parsed, said_of, shortened
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
-from septet.retrieval.environment import Resolver
-from septet.retrieval.expansion import Expander, Expanding
-from septet.retrieval.expansion_config import ExpansionConfig, ExpansionLike, expansion_config
-from septet.retrieval.phrasings import phrasings_in
+from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
+from septet.retrieval.expansion.expanding import Expander, Expanding
+from septet.retrieval.expansion.phrasings import phrasings_in
+from septet.retrieval.planning.environment import Resolver
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

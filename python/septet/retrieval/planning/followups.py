@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from septet import _core
 from septet.arguments import flag, listed, real, shown, utf8, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy, policy_of
-from septet.retrieval.query_words import found_in, normalized, tokens_of
+from septet.retrieval.planning.policy import Policy, policy_of
+from septet.retrieval.planning.query_words import found_in, normalized, tokens_of
 
 __all__ = ["Clue", "Route", "continues", "follow_up_queries", "rewritten_query", "route"]
 

@@ -9,9 +9,19 @@ from typing import Literal
 from septet.arguments import flag, listed, shown, utf8
 from septet.errors import QueryError
 from septet.retrieval.corpus import RetrievalMode
-from septet.retrieval.plan import CORPORA, INTENTS, LOCAL, MODES, Intent, Override, RetrievalPlan, backends_of, one_of
-from septet.retrieval.policy import Policy, policy_of
-from septet.retrieval.query_words import code_in, found_in, length_of, normalized, tokens_of
+from septet.retrieval.planning.plan import (
+    CORPORA,
+    INTENTS,
+    LOCAL,
+    MODES,
+    Intent,
+    Override,
+    RetrievalPlan,
+    backends_of,
+    one_of,
+)
+from septet.retrieval.planning.policy import Policy, policy_of
+from septet.retrieval.planning.query_words import code_in, found_in, length_of, normalized, tokens_of
 
 __all__ = ["CORPORA", "INTENTS", "MODES", "Intent", "Override", "RetrievalPlan", "looks_like_code", "plan"]
 

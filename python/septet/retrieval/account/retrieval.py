@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from septet.notes import DEGRADING, Note
 from septet.results import Hit
+from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.corpus import RankedList
-from septet.retrieval.envelope import Envelope
 from septet.retrieval.ordering import Ordered
-from septet.retrieval.plan import RetrievalPlan
+from septet.retrieval.planning.plan import RetrievalPlan
 
 if TYPE_CHECKING:
     from septet.retrieval.rounds import Round
@@ -104,7 +104,7 @@ class Retrieval(Sequence[Hit]):
         """Return the hits as text for a prompt within a budget of characters, more of the good ones than of others.
 
         Args:
-            char_budget: so many characters of texts in total, at least 80; see `septet.retrieval.presenting`.
+            char_budget: so many characters of texts in total, at least 80; see `septet.retrieval.recall.presenting`.
             relevance_floor: leave out what scores less than this part of the best score, 0 to 1; the first three stay.
             max_results: so many at most.
             citations: number the passages, and ask for the numbers.
@@ -113,7 +113,7 @@ class Retrieval(Sequence[Hit]):
         Raises:
             QueryError: an argument is out of range, or a passage holds the boundary.
         """
-        from septet.retrieval.presenting import formatted
+        from septet.retrieval.recall.presenting import formatted
 
         return formatted(
             self.hits,

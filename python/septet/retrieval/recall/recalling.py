@@ -14,12 +14,12 @@ from septet.arguments import shown
 from septet.errors import QueryError
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import FusedItem, fused_lists
-from septet.retrieval.wording import exact_matches, kept_words
+from septet.retrieval.recall.wording import exact_matches, kept_words
 
 if TYPE_CHECKING:
     from septet.entry import Entry
     from septet.results import Hit
-    from septet.retrieval.settings import RecallSettings, SourceSettings
+    from septet.retrieval.recall.settings import RecallSettings, SourceSettings
 
 __all__ = ["EVERYTHING", "WITHIN", "ListRule", "recall", "recall_lists", "within_of"]
 

@@ -13,8 +13,8 @@ from pydantic.alias_generators import to_camel
 from septet.arguments import shown
 from septet.embedding.config import Secret, error_of, plain, without_secrets
 from septet.errors import ProfileError
-from septet.retrieval.expansion import CACHE_SIZE, MOST_CACHED, MOST_VARIANTS, MOST_WAIT_S, TIMEOUT_S
-from septet.retrieval.phrasings import MOST_PHRASINGS
+from septet.retrieval.expansion.expanding import CACHE_SIZE, MOST_CACHED, MOST_VARIANTS, MOST_WAIT_S, TIMEOUT_S
+from septet.retrieval.expansion.phrasings import MOST_PHRASINGS
 
 __all__ = ["ChatProvider", "ExpansionConfig", "ExpansionLike", "expansion_config"]
 

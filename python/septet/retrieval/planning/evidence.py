@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from septet.arguments import real, shown, whole
 from septet.errors import QueryError
-from septet.retrieval.policy import Policy, policy_of
+from septet.retrieval.planning.policy import Policy, policy_of
 
 __all__ = [
     "BUCKETS",

@@ -1,0 +1,1 @@
+"""Other phrasings of a query, by a callable or a chat model."""

@@ -1,0 +1,1 @@
+"""Recall over sources: its settings, sources, lists, and results as text for a prompt."""
