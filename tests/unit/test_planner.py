@@ -279,3 +279,9 @@ def test_whole_words_are_among_the_parts_of_words_but_for_plurals_in_ies(text, w
     whole = found_in(text.replace("ſ", "").replace("\u212a", ""), words)
     assert [word for word in words if word in whole] == whole
     assert {word for word in whole if word != "repository"} <= set(found_in(text, words, recorded=True))
+
+
+@pytest.mark.parametrize("query", ["how do tokens refresh", "where do we keep invoices"])
+def test_how_and_where_ask_of_a_repository_in_planned_retrieval_alone(query):
+    assert plan(query, policy=Policy.named("planned-retrieval")).intent == "repo_structure"
+    assert plan(query, policy=Policy.named("septet")).intent == "factual_lookup"

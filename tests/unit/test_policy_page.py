@@ -58,4 +58,4 @@ def test_the_page_tells_what_the_preset_of_septet_changes():
     said = PAGE.split("**Presets.**")[1].split("\n\n")[0]
     for name, value in PRESETS["septet"].items():
         assert f"`{name}` is {default_of(value)}" in " ".join(said.split())
-    assert len(PRESETS["septet"]) == 3
+    assert len(PRESETS["septet"]) == 4

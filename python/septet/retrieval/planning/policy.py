@@ -32,7 +32,13 @@ PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
 #: What differs from the documented defaults, by the name of the profile.
 PRESETS: Mapping[PolicyName, Mapping[str, object]] = {
     "planned-retrieval": {},
-    "septet": {"evidence": "calibrated", "identifiers": True, "code_mode": "hybrid"},
+    "septet": {
+        "evidence": "calibrated",
+        "identifiers": True,
+        "code_mode": "hybrid",
+        # "how" and "where" begin questions about anything: they do not tell that one is about a repository.
+        "structure_words": ("architecture", "repository", "repo", "overview", "structure"),
+    },
 }
 
 MAX_HOPS, MAX_WHOLE = 255, 1_000_000
