@@ -80,20 +80,14 @@ EMBEDDING_FLOORS = (
     {"embeddings"},
     {"attach", "__init__"},
 )
-#: Likewise inside ``retrieval``.
-RETRIEVAL_FLOORS = (
-    {"corpus", "__init__"},
-    {"fusion", "waves", "knowledge", "planning"},
-    {"confident", "corpora", "expansion"},
-    {"ordering", "recall"},
-    {"judging", "config"},
-    {"rules"},
-    {"rounds", "planned"},
-    {"running", "account"},
-    {"building"},
-    {"retriever"},
-    {"making"},
-)
+#: Likewise inside ``retrieval``, from the left to the right.
+RETRIEVAL_FLOORS = [
+    {*floor.split()}
+    for floor in (
+        "corpus __init__, fusion waves knowledge planning, confident corpora expansion, ordering recall, "
+        "judging config, rules, rounds planned, running account, building, retriever, making"
+    ).split(",")
+]
 LADDERS = {"embedding": EMBEDDING_FLOORS, "retrieval": RETRIEVAL_FLOORS}
 FLOOR_OF = {part: number for number, floor in enumerate(FLOORS) for part in floor}
 #: Machine paths and brands of someone's computer have no place in what is shipped.

@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from septet.errors import SeptetError, printable
+
 __all__ = [
     "MAX_BYTES",
     "SUFFIXES",
@@ -20,6 +22,7 @@ __all__ = [
     "parse_document",
     "read_bytes",
     "read_document",
+    "read_settings",
 ]
 
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
@@ -122,6 +125,25 @@ def read_document(path: Path) -> Any:
         line = content.count(b"\n", 0, fault.start) + 1
         raise Unreadable(f"is not UTF-8 (line {line}): convert it", line=line) from None
     return parse_document(text, path.suffix)
+
+
+def read_settings(path: Path, error: type[SeptetError]) -> Mapping[str, Any]:
+    """Return the mapping in a file of settings, an empty one for an empty file.
+
+    Raises:
+        error: the file cannot be read, or holds something else. No line of it is quoted: it may hold a key.
+    """
+    try:
+        data = read_document(path)
+    except KeyError:
+        raise error(f"{printable(path)}: a configuration file must end in {', '.join(SUFFIXES)}") from None
+    except Unreadable as fault:
+        raise error(f"{path} {fault}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise error(f"{path} must contain a mapping")
+    return data
 
 
 def parse_document(text: str, suffix: str) -> Any:

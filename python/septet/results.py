@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from septet.matches import Match
     from septet.pages import Facets
 
-__all__ = ["Hit", "Note", "Reranker", "Results", "TierReport", "hits_of"]
+__all__ = ["Hit", "Hits", "Note", "Reranker", "Results", "TierReport", "hits_of"]
 
 #: The parts of a `septet.matches.Sought`, a module that most searches do without.
 SoughtParts: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], bool]
@@ -238,50 +238,13 @@ class TierReport:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Results(Sequence[Hit]):
-    """The hits of one search, best first, and how it went.
+class Hits(Sequence[Hit]):
+    """Hits, best first, with notes: what a search and a retrieval return have in common."""
 
-    Attributes:
-        hits: the results.
-        query: as it was given.
-        profile: the name of the profile that ranked them.
-        mode: ``full`` or ``scan``.
-        weights: the weight of each signal, as it counted for this query.
-        confidence: how likely an answer is there at all, 0 to 1: 0.5 is where it is as likely as none. Judged by the
-            best candidates, those that the limit leaves out too.
-        notes: what the search could not do, or did differently.
-        tiers: a report per tier.
-        took_ms: how long the search took, in milliseconds.
-        total: how many entries hold a word of the query and pass the filters, however many are returned: exact, at the
-            state that was searched. In a federation the sum over the tiers that answered. None where vectors alone
-            were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
-            change it.
-        offset: how many results are left out before the first.
-        facets: with ``facets=``, how many of the entries that ``total`` counts have each value, by field: the 100 most
-            frequent. Where vectors alone were compared, all entries that pass the filters count. In a federation the
-            sum over the tiers that answered, as ``total``.
-        understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
-            ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
-        matched_by: where the profile asks for all words, then fewer, then any (``text.match = "cascade"``), which of
-            these has an answer: ``all``, ``4 of 6``, ``any``; in a federation the strictest of a tier. None where no
-            entry holds a word, and with other profiles.
-    """
+    __slots__ = ()
 
     hits: tuple[Hit, ...]
-    query: str
-    profile: str
-    mode: str
-    weights: Mapping[str, float]
-    confidence: float
     notes: tuple[Note, ...]
-    tiers: tuple[TierReport, ...]
-    took_ms: float
-    total: int | None = None
-    offset: int = 0
-    understood: Mapping[str, Any] | None = None
-    facets: Mapping[str, Facets] = field(default_factory=dict)
-    matched_by: str | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -296,12 +259,6 @@ class Results(Sequence[Hit]):
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
-    def __repr__(self) -> str:
-        lines = [f"<Results {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
-        lines += [f"  {h.score:.3f}  {h.id}  {h.title}" for h in self.hits]
-        lines += [f"  note {n}" for n in self.notes]
-        return "\n".join(lines)
-
     @property
     def ids(self) -> list[str]:
         """The ids of the hits, best first."""
@@ -309,7 +266,7 @@ class Results(Sequence[Hit]):
 
     @property
     def degraded(self) -> bool:
-        """True if a note says that a leg, a tier, vectors or part of the query were missing."""
+        """True if a note says that a leg, a tier, a corpus, vectors or part of the query were missing."""
         return any(n.code in DEGRADING for n in self.notes)
 
     def to_prompt(self, max_tokens: int | None = None, citations: bool = True, *, boundary: str | None = None) -> str:
@@ -357,6 +314,58 @@ class Results(Sequence[Hit]):
 
         flag(parents, "parents", QueryError)
         return run_lines(qid, [((h.parent or h.id) if parents else h.id, h.score) for h in self.hits], tag)
+
+
+@dataclass(frozen=True, slots=True)
+class Results(Hits):
+    """The hits of one search, best first, and how it went.
+
+    Attributes:
+        hits: the results.
+        query: as it was given.
+        profile: the name of the profile that ranked them.
+        mode: ``full`` or ``scan``.
+        weights: the weight of each signal, as it counted for this query.
+        confidence: how likely an answer is there at all, 0 to 1: 0.5 is where it is as likely as none. Judged by the
+            best candidates, those that the limit leaves out too.
+        notes: what the search could not do, or did differently.
+        tiers: a report per tier.
+        took_ms: how long the search took, in milliseconds.
+        total: how many entries hold a word of the query and pass the filters, however many are returned: exact, at the
+            state that was searched. In a federation the sum over the tiers that answered. None where vectors alone
+            were compared; what only they find is not counted. Cuts by score, confidence, tokens and groups do not
+            change it.
+        offset: how many results are left out before the first.
+        facets: with ``facets=``, how many of the entries that ``total`` counts have each value, by field: the 100 most
+            frequent. Where vectors alone were compared, all entries that pass the filters count. In a federation the
+            sum over the tiers that answered, as ``total``.
+        understood: with ``syntax="web"``, what the query was taken for: its ``text``, and what it asks of ``must``,
+            ``must_not`` (several words: in a row; a star: words that begin so), ``phrase``, ``prefix`` and ``where``.
+        matched_by: where the profile asks for all words, then fewer, then any (``text.match = "cascade"``), which of
+            these has an answer: ``all``, ``4 of 6``, ``any``; in a federation the strictest of a tier. None where no
+            entry holds a word, and with other profiles.
+    """
+
+    hits: tuple[Hit, ...]
+    query: str
+    profile: str
+    mode: str
+    weights: Mapping[str, float]
+    confidence: float
+    notes: tuple[Note, ...]
+    tiers: tuple[TierReport, ...]
+    took_ms: float
+    total: int | None = None
+    offset: int = 0
+    understood: Mapping[str, Any] | None = None
+    facets: Mapping[str, Facets] = field(default_factory=dict)
+    matched_by: str | None = None
+
+    def __repr__(self) -> str:
+        lines = [f"<Results {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
+        lines += [f"  {h.score:.3f}  {h.id}  {h.title}" for h in self.hits]
+        lines += [f"  note {n}" for n in self.notes]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""

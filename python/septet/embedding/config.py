@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
-from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
-from septet.documents import SUFFIXES, Unreadable, read_document
+from septet.arguments import cut, exact, file_path, listed, shown, utf8
+from septet.documents import SUFFIXES, read_settings
 from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError, SeptetError
 
@@ -189,7 +189,10 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
     if isinstance(source, EmbeddingConfig):
         return source
     if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in SUFFIXES):
-        data = _read(Path(file_path(source, "the path of the embedder's configuration", EmbeddingConfigError)))
+        data = read_settings(
+            Path(file_path(source, "the path of the embedder's configuration", EmbeddingConfigError)),
+            EmbeddingConfigError,
+        )
         # A file may contain other settings besides the block.
         return _validated(data.get("embedding", data if "provider" in data else {}))
     if isinstance(source, str):
@@ -271,20 +274,3 @@ def error_of(
         # A part of the configuration that was checked by itself has said where.
         return error(said)
     return error(f"{block} is invalid at {where or 'the top'}: {said}")
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        data = read_document(path)
-    except KeyError:
-        raise EmbeddingConfigError(
-            f"{printable(path)}: a configuration file must end in {', '.join(SUFFIXES)}"
-        ) from None
-    except Unreadable as fault:
-        # Parsers quote lines, which may contain a key; only the line number is safe to report.
-        raise EmbeddingConfigError(f"{path} {fault}") from None
-    if data is None:
-        return {}
-    if not isinstance(data, Mapping):
-        raise EmbeddingConfigError(f"{path} must contain a mapping")
-    return data

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
-from septet.documents import SUFFIXES, Unreadable, read_document
+from septet.documents import read_settings
 from septet.errors import ProfileError
 from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
 from septet.retrieval.planning.policy import Policy
@@ -187,7 +187,7 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
         path = Path(file_path(source, "config", ProfileError))
         if isinstance(source, str) and not path.suffix:
             raise ProfileError(f"config is {shown(source)}: wanted {', '.join(PROFILES)}, or the path of a file")
-        return _of_blocks(_read(path))
+        return _of_blocks(read_settings(path, ProfileError))
     if isinstance(source, Mapping):
         if "retrieval" in source:
             return _of_blocks(source)
@@ -252,18 +252,3 @@ def _error(fault: ValidationError) -> ProfileError:
         # A part that was checked by itself has said where.
         return ProfileError(said)
     return ProfileError(f"retrieval is invalid at {where or 'the top'}: {said}")
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        data = read_document(path)
-    except KeyError:
-        raise ProfileError(f"{printable(str(path))}: a configuration file must end in {', '.join(SUFFIXES)}") from None
-    except Unreadable as fault:
-        # Parsers quote lines, which may contain a key; only the line number is safe to report.
-        raise ProfileError(f"{path} {fault}") from None
-    if data is None:
-        return {}
-    if not isinstance(data, Mapping):
-        raise ProfileError(f"{path} must contain a mapping")
-    return data

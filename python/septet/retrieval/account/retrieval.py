@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from septet.notes import DEGRADING, Note
-from septet.results import Hit
+from septet.notes import Note
+from septet.results import Hit, Hits
 from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.corpus import RankedList
 from septet.retrieval.ordering import Ordered
@@ -20,7 +19,7 @@ __all__ = ["Retrieval"]
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieval(Sequence[Hit]):
+class Retrieval(Hits):
     """The hits of one retrieval, best first, and how it went.
 
     Attributes:
@@ -48,49 +47,11 @@ class Retrieval(Sequence[Hit]):
     _ordered: Ordered = field(repr=False, compare=False)
     _rounds: tuple[Round, ...] = field(repr=False, compare=False)
 
-    def __len__(self) -> int:
-        return len(self.hits)
-
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Hit]: ...
-    def __getitem__(self, index: int | slice) -> Hit | Sequence[Hit]:
-        return self.hits[index]
-
-    def __iter__(self) -> Iterator[Hit]:
-        return iter(self.hits)
-
     def __repr__(self) -> str:
         lines = [f"<Retrieval {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
         lines += [f"  {h.score:.4f}  {h.tier}  {h.id}  {h.title}" for h in self.hits]
         lines += [f"  note {n}" for n in self.notes]
         return "\n".join(lines)
-
-    @property
-    def ids(self) -> list[str]:
-        """The ids of the hits, best first."""
-        return [h.id for h in self.hits]
-
-    @property
-    def degraded(self) -> bool:
-        """True if a note says that a corpus, vectors or part of the query were missing."""
-        return any(n.code in DEGRADING for n in self.notes)
-
-    def to_prompt(self, max_tokens: int | None = None, citations: bool = True, *, boundary: str | None = None) -> str:
-        """Return the hits as text for the prompt of a language model, which retrieved text cannot break out of.
-
-        Args:
-            max_tokens: as for `Results.to_prompt`.
-            citations: as for `Results.to_prompt`.
-            boundary: as for `Results.to_prompt`.
-
-        Raises:
-            QueryError: as for `Results.to_prompt`.
-        """
-        from septet.prompt import prompt_of
-
-        return prompt_of(self.hits, max_tokens=max_tokens, citations=citations, boundary=boundary)
 
     def format(
         self,

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_camel
 
 from septet.arguments import cut, exact, file_path, listed, printable, shown, utf8
-from septet.documents import SUFFIXES, Unreadable, bounded, read_document
+from septet.documents import Unreadable, bounded, read_settings
 from septet.embedding.config import EmbeddingConfig
 from septet.errors import ProfileError
 from septet.profiles import ProfileLike, resolve
@@ -308,7 +308,7 @@ def settings_of(source: SettingsLike) -> RecallSettings:
     if isinstance(source, RecallSettings):
         return source
     if isinstance(source, (str, os.PathLike)):
-        data = _read(Path(file_path(source, "the path of the settings", ProfileError)))
+        data = read_settings(Path(file_path(source, "the path of the settings", ProfileError)), ProfileError)
         # A file may contain other settings besides the block.
         known = {*RecallSettings.model_fields, *map(to_camel, RecallSettings.model_fields)}
         block = data["search"] if "search" in data else data if data.keys() & known else {}
@@ -382,18 +382,3 @@ def _block_at(path: Iterable[str | int]) -> type[_Block]:
     }
     first = next((to_camel(part) for part in path if isinstance(part, str)), "")
     return blocks.get(first, RecallSettings)
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        data = read_document(path)
-    except KeyError:
-        raise ProfileError(f"{printable(str(path))}: a configuration file must end in {', '.join(SUFFIXES)}") from None
-    except Unreadable as fault:
-        # Parsers quote lines, which may contain a key; only the line number is safe to report.
-        raise ProfileError(f"{path} {fault}") from None
-    if data is None:
-        return {}
-    if not isinstance(data, Mapping):
-        raise ProfileError(f"{path} must contain a mapping")
-    return data
