@@ -12,6 +12,7 @@ from septet.retrieval.ordering import labels_of
 if TYPE_CHECKING:
     from septet.explanation import Explanation
     from septet.retrieval.account.retrieval import Retrieval
+    from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList
     from septet.retrieval.rounds import Round
 
@@ -231,12 +232,13 @@ def _corpora(
             }[answer.state]
         elif any(report.rank is not None for report in own):
             reason = "it found the entry"
+        elif (told := _told(corpus, one.asked._replace(query=answer.query), entry_id)) is not None:
+            filters, reason = told.filters, told.reason
+            holds = getattr(told, "holds", holds)
         elif not holds:
             reason = "it has no entry of this id" if holds is not None else "it could not be asked for the entry"
         else:
-            told = _told(corpus, one.asked._replace(query=answer.query), entry_id)
-            filters = {} if told is None else told.filters
-            reason = "it has the entry, and did not find it" if told is None else told.reason
+            reason = "it has the entry, and did not find it"
         reports.append(CorpusReport(answer.corpus, number, answer.state, holds, reason, filters))
     return reports
 
@@ -248,7 +250,7 @@ def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
         return None
 
 
-def _told(corpus: Corpus | None, asked: Asked, entry_id: str) -> Explanation | None:
+def _told(corpus: Corpus | None, asked: Asked, entry_id: str) -> Explanation | Miss | None:
     """Return what the corpus itself says of an entry that it did not find, if it can."""
     explain = getattr(corpus, "explain", None)
     try:
@@ -275,7 +277,9 @@ def _reason(
     if missing and not any(report.holds and report.state == "answered" for report in corpora):
         names = ", ".join(dict.fromkeys(f"{report.corpus} ({report.state})" for report in missing))
         return f"not found: those that have it did not answer: {names}"
-    held = next(report for report in corpora if report.holds and report.state == "answered")
+    answered = [report for report in corpora if report.holds and report.state == "answered"]
+    # Corpora of one vault hold the same entries; the one that lets this one pass says more than the others.
+    held = next((report for report in answered if all(report.filters.values())), answered[0])
     failed = [name for name, ok in held.filters.items() if not ok]
     if failed:
         return f"not found: it does not pass {', '.join(failed)} of {held.corpus}"

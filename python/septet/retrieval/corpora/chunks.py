@@ -12,6 +12,7 @@ from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit
 from septet.retrieval.corpora.legs import MOST_ITEMS, Found, checked_filter, checked_names, searched_legs
+from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpora.rules import text_score, vector_score
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.fusion import changed_hit, convex
@@ -122,6 +123,23 @@ class ChunkCorpus:
         items = items_of(store_of(self._knowledge), hits)
         ranked = RankedList(name, self.name, items, variant=asked.variant)
         return Answered([ranked], backends, found.notes, confidence=found.confidence)
+
+    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+        """Return why its lists do not hold an entry; None where the vault cannot tell.
+
+        Raises:
+            SeptetError: the vault cannot be read.
+        """
+        return missed(
+            self._knowledge,
+            asked,
+            entry_id,
+            limit=max(1, min(asked.limit, MOST_ITEMS)),
+            kinds=self._kinds,
+            where=self._where,
+            profile=self._profile,
+            memories=self._kinds is None,
+        )
 
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry of the vault; None if there is none.

@@ -12,6 +12,7 @@ from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Note, Scored, hits_of
 from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, searched_legs
+from septet.retrieval.corpora.misses import Miss, missed
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.storage.tables.links import NEXT, Link
@@ -130,6 +131,22 @@ class GraphCorpus:
             if reached:
                 backends.append("knowledge_links")
         return Answered(lists, backends, notes, confidence=found.confidence)
+
+    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+        """Return why words and vectors do not find an entry, to which no link led; None where the vault cannot tell.
+
+        Raises:
+            SeptetError: the vault cannot be read.
+        """
+        return missed(
+            self._knowledge,
+            asked,
+            entry_id,
+            limit=max(1, min(asked.limit, MOST_ITEMS)),
+            kinds=self._kinds,
+            where=self._where,
+            profile=self._profile,
+        )
 
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry of the vault; None if there is none.

@@ -13,6 +13,7 @@ from septet.results import Hit, hits_of
 from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, entry_id, natural_words
 from septet.retrieval.corpora.kept import Kept
 from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
+from septet.retrieval.corpora.misses import MOST_PATHS, Miss, missed_path
 from septet.retrieval.corpora.rules import path_words
 from septet.retrieval.corpus import Answered, Asked, RankedList
 from septet.retrieval.knowledge import items_of
@@ -61,8 +62,7 @@ class InventoryCorpus:
         if asked.mode == "vector":
             return Answered(())
         there = self._folder.listed(time_left(asked))
-        words = natural_words(asked.query) if self._natural else path_words(asked.query)
-        found = there.repository.paths(words, max(1, min(asked.limit, MOST_ITEMS)))
+        found = there.repository.paths(self._words(asked.query), max(1, min(asked.limit, MOST_ITEMS)))
         hits = path_hits(dict(found), self._folder.path, self.name)
         self._kept.keep(hits)
         ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=asked.variant)
@@ -71,6 +71,17 @@ class InventoryCorpus:
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry that was found lately; None for any other."""
         return self._kept.get(entry_id)
+
+    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+        """Return why the list does not hold a file, by its id, ``path:`` and the path; None for other ids."""
+        if asked.mode == "vector":
+            return None
+        known = self._folder.listed().repository
+        scores = dict(known.paths(self._words(asked.query), MOST_PATHS))
+        return missed_path(entry_id, self._folder.path, known, scores, max(1, min(asked.limit, MOST_ITEMS)))
+
+    def _words(self, query: str) -> list[str]:
+        return natural_words(query) if self._natural else path_words(query)
 
 
 def path_entry(path: str, root: str, text: str = "") -> Entry:

@@ -13,6 +13,7 @@ from septet.errors import QueryError
 from septet.profiles import ProfileLike
 from septet.results import Hit, Scored, hits_of
 from septet.retrieval.corpora.legs import MOST_ITEMS, checked_filter, checked_names, leg_profile, searched_legs
+from septet.retrieval.corpora.misses import Miss, missed, missed_kind
 from septet.retrieval.corpora.rules import (
     HALF_LIFE_DAYS,
     LEAST_AGE_FACTOR,
@@ -87,7 +88,8 @@ class MemoryCorpus:
         self.name = utf8(name, "name", QueryError, 256)
         self._knowledge = knowledge
         chosen = None if kinds is None else checked_names(kinds, "kinds")
-        self._where = _both(_of_kinds(chosen, checked_names(roots, "roots")), checked_filter(where))
+        self._kinds, self._roots = chosen, checked_names(roots, "roots")
+        self._where = _both(_of_kinds(chosen, self._roots), checked_filter(where))
         self._profile = (
             leg_profile(real(k1, "k1", QueryError), real(b, "b", QueryError)) if profile is None else profile
         )
@@ -146,6 +148,31 @@ class MemoryCorpus:
             confidence=found.confidence,
         )
 
+    def explain(self, asked: Asked, entry_id: str) -> Miss | None:
+        """Return why its lists do not hold an entry; None where the vault cannot tell.
+
+        Raises:
+            SeptetError: the vault cannot be read.
+        """
+        entry = self._knowledge.get(entry_id)
+        if entry is None:
+            return None
+        own = entry.kind not in OTHER_KINDS if self._kinds is None else entry.kind in self._kinds
+        if not own and not (entry.kind == "chunk" and entry.source in self._roots):
+            return missed_kind(entry)
+        limit = max(1, min(asked.limit, MOST_ITEMS))
+        return missed(
+            self._knowledge,
+            asked,
+            entry_id,
+            limit=CANDIDATES * limit,
+            kinds=None,
+            where=self._where,
+            profile=self._profile,
+            memories=True,
+            reordered=f", and state and age put {limit} others before it",
+        )
+
     def get(self, entry_id: str) -> Entry | None:
         """Return an entry of the vault, whatever its kind; None if there is none.
 
@@ -197,4 +224,7 @@ def _of_kinds(kinds: Sequence[str] | None, roots: Sequence[str]) -> dict[str, An
 
 
 def _both(one: dict[str, Any], where: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {"$and": [one, dict(where)]} if where else one
+    if not where:
+        return one
+    # Side by side each condition has its own name, which explanations tell.
+    return {"$and": [one, dict(where)]} if one.keys() & where.keys() else {**one, **where}
