@@ -12,7 +12,7 @@ from septet.retrieval.waves import Wave
 __all__ = ["Reason", "Round"]
 
 #: Why a wave was asked.
-Reason: TypeAlias = Literal["query", "verification", "follow_up"]
+Reason: TypeAlias = Literal["query", "verification", "corrective", "follow_up"]
 
 
 class Round(NamedTuple):
@@ -23,7 +23,7 @@ class Round(NamedTuple):
         query: what was asked; the other phrasings are in the wave.
         why: of a further wave the documented reason, such as ``weak_evidence_quality``.
         wave: the answers.
-        ordered: the order that they make; of follow-ups together with the answers of the waves before.
+        ordered: the order that they make; of corrections and follow-ups together with the answers of the waves before.
         judged: how good it is.
         kept: whether the hits come from it.
         asked: the original phrasing, as it was asked.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from septet.retrieval.corpus import Asked, Corpus
+from septet.retrieval.corpus import Answered, Asked, Corpus
 from septet.retrieval.rounds import Reason, Round
 from septet.retrieval.rules import Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from septet.entry import Entry
     from septet.retrieval.expansion.expanding import Expanding
     from septet.retrieval.planning.planner import RetrievalPlan
 
@@ -18,6 +21,15 @@ __all__ = ["Runner"]
 
 #: Why follow-up queries are asked.
 WEAK = "weak_evidence_quality"
+#: Why a correction is asked where nothing else found anything.
+EMPTY = "local_empty"
+
+
+class Correcting(Corpus, Protocol):
+    """A corpus that may be asked once more, in another way, when it is known how little the others found."""
+
+    def corrective(self, asked: Asked, *, local_empty: bool, quality: float) -> Answered | None:
+        """Return what it finds then; None if it is not to be asked."""
 
 
 class Runner:
@@ -51,8 +63,32 @@ class Runner:
             if self._rules.is_better(first.judged, second.judged):
                 first, second = first._replace(kept=False), second._replace(kept=True)
             rounds = [first, second]
+        if plan.allow_verification_pass:
+            self._correct(asked, corpora, rounds)
         self._hop(plan, asked, corpora, rounds)
         return rounds
+
+    def _correct(self, asked: Asked, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
+        """Ask the corpora that correct what the others found; what they find joins it."""
+        for corpus in corpora:
+            if _over(asked) or not _corrects(corpus):
+                continue
+            kept = next(one for one in rounds if one.kept)
+            evidence = kept.judged.evidence
+            is_empty = not any(count for name, count in evidence.hit_counts.items() if name != corpus.name)
+            # What is unknown is not weak.
+            quality = 1.0 if evidence.evidence_quality is None else evidence.evidence_quality
+            correction = _Correction(corpus, is_empty, quality)
+            again = ask([correction], asked, self._threads, required=False)
+            if correction.is_needless or not (again.notes or _keys(again) - _keys(kept.wave)):
+                continue
+            wave = kept.wave._replace(
+                answers=(*kept.wave.answers, *again.answers),
+                notes=tuple(dict.fromkeys((*kept.wave.notes, *again.notes))),
+                took_ms=kept.wave.took_ms + again.took_ms,
+            )
+            rounds[rounds.index(kept)] = kept._replace(kept=False)
+            rounds.append(self._round("corrective", EMPTY if is_empty else WEAK, asked, wave))
 
     def _hop(self, plan: RetrievalPlan, asked: Asked, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
         """Ask follow-up queries, hop by hop; what they find joins what was found, as of further phrasings."""
@@ -77,6 +113,34 @@ class Runner:
         ordered = self._rules.order(asked, wave.answers)
         judged = self._rules.judge(asked, wave.answers, ordered)
         return Round(reason, asked.query, why, wave, ordered, judged, True, asked)
+
+
+class _Correction:
+    """A corpus as it is asked for a correction."""
+
+    local = phrasings = False
+
+    def __init__(self, corpus: Correcting, local_empty: bool, quality: float) -> None:
+        self.name, self._corpus, self._local_empty, self._quality = corpus.name, corpus, local_empty, quality
+        #: It was not asked: the policy does not want it.
+        self.is_needless = False
+
+    def search(self, asked: Asked) -> Answered:
+        found = self._corpus.corrective(asked, local_empty=self._local_empty, quality=self._quality)
+        self.is_needless = found is None
+        return found or Answered(())
+
+    def get(self, entry_id: str) -> Entry | None:
+        return self._corpus.get(entry_id)
+
+
+def _corrects(corpus: Corpus) -> TypeGuard[Correcting]:
+    return callable(getattr(corpus, "corrective", None))
+
+
+def _keys(wave: Wave) -> set[str]:
+    found = (one.found for one in wave.answers if one.found is not None)
+    return {item.key for answered in found for ranked in answered.lists for item in ranked.items}
 
 
 def _joined(wave: Wave, again: Wave, query: str) -> Wave:

@@ -53,7 +53,7 @@ class AskedWave(NamedTuple):
     """One round of asking.
 
     Attributes:
-        reason: ``query``, ``verification`` or ``follow_up``.
+        reason: ``query``, ``verification``, ``corrective`` (a paid service of the web was asked) or ``follow_up``.
         query: what was asked.
         why: of a further wave, the reason.
         kept: the hits come from it.
