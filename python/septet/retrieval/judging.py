@@ -34,13 +34,14 @@ class Judged(NamedTuple):
     confidence: float | None
 
 
-def judged(query: str, answers: Sequence[Answer], policy: Policy) -> Judged:
+def judged(query: str, answers: Sequence[Answer], policy: Policy, *, linked: int = 0) -> Judged:
     """Return what is known of answers.
 
     Args:
         query: the original phrasing.
         answers: of all phrasings.
         policy: says which numbers the evidence has.
+        linked: how many hits a link says to contradict another, beside those that corpora tell.
     """
     found = [(one.corpus, one.found) for one in answers if one.found is not None]
     keys: dict[str, dict[str, float]] = {one.corpus: {} for one in answers}
@@ -54,7 +55,7 @@ def judged(query: str, answers: Sequence[Answer], policy: Policy) -> Judged:
     counts = {name: len(own) for name, own in keys.items()}
     best = next((name for name in (*FIRST, *counts) if counts.get(name)), None)
     top = None if best is None else max(keys[best].values())
-    contradictions = sum(answered.contradictions for _, answered in found)
+    contradictions = linked + sum(answered.contradictions for _, answered in found)
     fallback = any(answered.fallback for _, answered in found)
     code_like = looks_like_code(query, policy)
     if policy.evidence == "calibrated":

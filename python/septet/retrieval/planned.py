@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from septet.errors import SeptetError
 from septet.retrieval.config import RetrievalConfig
 from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpus import Corpus, RankedList
-from septet.retrieval.knowledge import Knowledge, OpenVault
+from septet.retrieval.corpus import Corpus, Item, RankedList
+from septet.retrieval.knowledge import Knowledge, OpenVault, key_of, store_of
 from septet.retrieval.ordering import Ordered, by_likelihood, by_rank, within_corpora
+from septet.retrieval.planning.evidence import linked_contradictions
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.rules import PlannedRules, Rules
 
@@ -42,7 +44,8 @@ def planned(
         web = WebCorpus(policy, knowledge)
         opened.callback(web.close)
         made.append(web)
-    rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops)
+    linked = partial(_contradicting, knowledge) if policy.evidence == "calibrated" else None
+    rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops, contradicting=linked)
     return {one.name: one for one in made}, rules
 
 
@@ -57,6 +60,7 @@ def _of_vaults(
             roots=named.memory_roots,
             k1=policy.memory_bm25_k1,
             b=policy.memory_bm25_b,
+            contradictions=policy.evidence == "documented",
         ),
         GraphCorpus(knowledge),
         ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight),
@@ -85,6 +89,18 @@ def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) ->
         SymbolCorpus(folder, contract=named.contract, knowledge=knowledge),
         SemanticFilesCorpus(folder, knowledge, weight=policy.chunk_vector_fusion_weight),
     ]
+
+
+def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:
+    """Return how many entries of a vault links say to contradict another one of the items."""
+    store = store_of(knowledge)
+    own = [item.hit.id for item in items if item.key == key_of(store, item.hit.id)]
+    try:
+        links = [link[:3] for one in own for link in knowledge.links(one)] if len(own) > 1 else []
+    except SeptetError:
+        # What was found stays; a vault that cannot be read is in the notes of its corpora.
+        return 0
+    return linked_contradictions(own, links)
 
 
 def _order(config: RetrievalConfig, policy: Policy) -> Callable[[Sequence[RankedList]], Ordered]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from septet.retrieval.corpus import Asked, RankedList, RetrievalMode
+from septet.retrieval.corpus import Asked, Item, RankedList, RetrievalMode
 from septet.retrieval.judging import Judged, judged
 from septet.retrieval.ordering import Ordered, answered_lists, by_rank
 from septet.retrieval.planning.evidence import is_better, wants_verification
@@ -155,6 +155,7 @@ class PlannedRules:
         order: makes one order of lists.
         limit: of hits, and of each list; None for 10.
         hops: so many follow-up hops in every plan; None for the policy's where a plan asks the web.
+        contradicting: how many of some items contradict another one; None where nobody tells.
     """
 
     def __init__(
@@ -164,8 +165,9 @@ class PlannedRules:
         *,
         limit: int | None = None,
         hops: int | None = None,
+        contradicting: Callable[[Sequence[Item]], int] | None = None,
     ) -> None:
-        self._policy, self._order, self._hops = policy, order, hops
+        self._policy, self._order, self._hops, self._contradicting = policy, order, hops, contradicting
         self.limit = self.most = PLANNED_LIMIT if limit is None else limit
 
     def plan(
@@ -184,7 +186,10 @@ class PlannedRules:
 
     def judge(self, asked: Asked, answers: Sequence[Answer], ordered: Ordered) -> Judged:
         """Return the documented numbers, or the calibrated ones, as the policy says."""
-        return judged(asked.query, answers, self._policy)
+        linked = 0
+        if self._contradicting is not None and not (asked.deadline is not None and asked.deadline.passed):
+            linked = self._contradicting([one.item for one in ordered.found[: asked.limit]])
+        return judged(asked.query, answers, self._policy, linked=linked)
 
     def verifies(self, plan: RetrievalPlan, judged: Judged) -> tuple[str, str] | None:
         """Return the rewritten query and the reason, where the evidence is weak and there is another query."""

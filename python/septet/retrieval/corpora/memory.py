@@ -60,6 +60,8 @@ class MemoryCorpus:
         statuses: what each state multiplies the score of words by, in lower case; empty for nothing.
         half_life_days: after so long an age counts half; None for no aging.
         fallback: look for parts of words where nothing is found.
+        contradictions: count the best two hits by words as contradicting each other where their titles share a word of
+            four letters, as documented.
         clock: the time, in epoch seconds.
 
     Raises:
@@ -83,6 +85,7 @@ class MemoryCorpus:
         statuses: Mapping[str, float] = STATUS_FACTORS,
         half_life_days: float | None = HALF_LIFE_DAYS,
         fallback: bool = True,
+        contradictions: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.name = utf8(name, "name", QueryError, 256)
@@ -99,7 +102,7 @@ class MemoryCorpus:
             str(at).lower(): real(factor, f"statuses.{at}", QueryError, 0) for at, factor in statuses.items()
         }
         self._half_life = None if half_life_days is None else real(half_life_days, "half_life_days", QueryError, 1e-6)
-        self._fallback = fallback
+        self._fallback, self._contradictions = fallback, contradictions
         self._clock = clock
 
     def search(self, asked: Asked) -> Answered:
@@ -124,7 +127,8 @@ class MemoryCorpus:
         store, sought = store_of(self._knowledge), words_of(asked.query)
         if found.text is not None:
             best = self._weighed(found.text)[:limit]
-            contradictions = len(contradicting([(hit.title, hit.score) for hit in best]))
+            if self._contradictions:
+                contradictions = len(contradicting([(hit.title, hit.score) for hit in best]))
             shown_best = [changed_hit(hit, snippet=_passage(hit, sought)) for hit in best]
             lists.append(RankedList("text", self.name, items_of(store, shown_best), variant=asked.variant))
             backends.append("memory_bm25")
