@@ -12,6 +12,7 @@ from retrieved import hit
 from septet import Federation, QueryError, Vault, VectorError
 from septet.errors import Closed, EntryError, ProfileError, StoreError
 from septet.retrieval.account.envelope import Envelope
+from septet.retrieval.corpus import Answered, Item, RankedList
 from septet.retrieval.planning.plan import RetrievalPlan
 
 PROFILES = ["recall", "planned-retrieval", "septet"]
@@ -24,6 +25,21 @@ ENTRIES = [
     {"id": "node", "title": "Auth token", "description": "What a client shows.", "kind": "node"},
     {"id": "part", "title": "Refresh", "description": "How tokens refresh.", "kind": "chunk"},
 ]
+
+
+class Answering:
+    """A corpus that answers what it was made with."""
+
+    name = "bad"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def search(self, asked):
+        return self.answer
+
+    def get(self, entry_id):
+        return None
 
 
 @pytest.fixture
@@ -193,6 +209,26 @@ def test_what_fails_is_a_note_and_a_closed_vault_an_error(vault, tmp_path):
         retriever = other.retriever()
     with pytest.raises(Closed):
         retriever.retrieve(QUERY)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        {"hits": []},
+        [hit("w1")],
+        Answered([[hit("w1")]]),
+        Answered([RankedList("text", "bad", [hit("w1")])]),
+        Answered([RankedList("text", "bad", [Item("k", {"id": "w1"})])]),
+        Answered([], notes=["late"]),
+        Answered(None),
+    ],
+)
+def test_a_corpus_that_answers_something_else_has_failed_and_the_others_answer(vault, answer):
+    with vault.retriever("recall", corpora={"bad": Answering(answer)}) as retriever:
+        found = retriever.retrieve(QUERY)
+        assert [note.tier for note in found.notes if note.code == "corpus_failed"] == ["bad"]
+        assert found.ids and found.degraded
 
 
 def test_what_is_late_is_left_out_and_said(vault):

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, Protocol
 from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
 from septet.query.deadline import Deadline
-from septet.results import Note
-from septet.retrieval.corpus import Answered, Asked, Corpus
+from septet.results import Hit, Note
+from septet.retrieval.corpus import Answered, Asked, Corpus, Item, RankedList
 from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
 from septet.watch import log
@@ -269,11 +269,14 @@ class _Asking:
         found: Answered | None = None
         try:
             found = corpus.search(one)
+            if (wrong := _misshapen(found)) is not None:
+                found = None
+                self.said.setdefault(corpus.name, wrong)
         except Exception as fault:  # noqa: BLE001 - a corpus may be foreign code, which may raise anything
+            found = None
             self._failed(corpus.name, fault)
         took = (time.perf_counter() - started) * 1e3
         if found is None:
-            self.said.setdefault(corpus.name, "it answered nothing")
             return Answer(corpus.name, one.variant, one.query, "failed", None, took)
         if _is_local(corpus):
             self._threads.measured(corpus.name, took)
@@ -297,6 +300,22 @@ def _late(corpus: Corpus, asked: Sequence[Asked], waited_ms: float) -> list[Answ
 
 def _is_local(corpus: Corpus) -> bool:
     return bool(getattr(corpus, "local", False))
+
+
+def _misshapen(found: object) -> str | None:
+    """Return what is wrong with what a corpus answered; None if it is as it should be."""
+    if found is None:
+        return "it answered nothing"
+    if not isinstance(found, Answered):
+        return f"it answered a {type(found).__name__}, and an Answered is wanted"
+    for one in found.lists:
+        if not isinstance(one, RankedList):
+            return f"it answered a list that is a {type(one).__name__}, and a RankedList is wanted"
+        if not all(isinstance(item, Item) and isinstance(item.hit, Hit) for item in one.items):
+            return "it answered a RankedList of something else than Item(key, hit)"
+    if not all(isinstance(note, Note) for note in found.notes):
+        return "it answered notes that are none"
+    return None
 
 
 def _missing(answers: Sequence[Answer], said: dict[str, str], deadline: Deadline | None) -> list[Note]:
