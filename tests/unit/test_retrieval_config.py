@@ -76,3 +76,28 @@ def test_what_is_wrong_is_named_without_its_value(given, said):
     with pytest.raises(ProfileError, match=said) as caught:
         retrieval_config(given)
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"retreival": {"profile": "recall"}}, "did you mean retrieval"),
+        ({"retrieval": {}, "polcy": {"rrfK": 10}}, "did you mean policy"),
+        ({"serach": {"recallLimit": 5}, "embedding": {}}, "did you mean search"),
+        ({"expansions": {"model": "m"}}, "did you mean expansion"),
+        ({"profile": "recall"}, "profile outside of a block"),
+        ({"search": {}, "timeoutS": 2}, "timeoutS outside of a block"),
+    ],
+)
+def test_a_block_of_a_file_that_is_misspelled_or_missing_is_not_passed_over(tmp_path, data, said):
+    path = tmp_path / "septet.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(ProfileError, match=said):
+        retrieval_config(path)
+
+
+def test_what_else_a_file_holds_is_left_to_others(tmp_path):
+    path = tmp_path / "septet.json"
+    others = {"research": 1, "extension": {}, "embedding": {}, "corpus": [], "politics": 0, "profiles": {}, "": 1}
+    path.write_text(json.dumps({**others, "retrieval": {"profile": "recall"}}))
+    assert retrieval_config(path).profile == "recall"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -187,15 +188,32 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
         path = Path(file_path(source, "config", ProfileError))
         if isinstance(source, str) and not path.suffix:
             raise ProfileError(f"config is {shown(source)}: wanted {', '.join(PROFILES)}, or the path of a file")
-        return _of_blocks(read_settings(path, ProfileError))
+        return _of_blocks(read_settings(path, ProfileError), printable(str(path)))
     if isinstance(source, Mapping):
         if "retrieval" in source:
-            return _of_blocks(source)
+            return _of_blocks(source, "config")
         return _validated({exact(name): value for name, value in source.items()})
     raise ProfileError(f"config is {shown(source)}: wanted the name of a profile, a dict, a RetrievalConfig or a file")
 
 
-def _of_blocks(data: Mapping[Any, Any]) -> RetrievalConfig:
+def _refuse_slips(source: str, data: Mapping[Any, Any]) -> None:
+    """Raise where a block of a retrieval seems to be meant, and is written so that it would be left to others."""
+    blocks = ("retrieval", *BLOCKS)
+    own = [field for field in RetrievalConfig.model_fields if field not in BLOCKS]
+    fields = {name for field in own for name in (field, to_camel(field))}
+    for name in data:
+        if not isinstance(name, str) or name in blocks:
+            continue
+        # A letter more or less, or two changed places; "research" is a word of its own.
+        near = [one for one in get_close_matches(name[:100], blocks, 1, 0.8) if abs(len(one) - len(name)) < 2]
+        if near:
+            raise ProfileError(f"{source} has the block {shown(name)}: did you mean {near[0]}?")
+        if name in fields and "retrieval" not in data:
+            raise ProfileError(f"{source} has {name} outside of a block: write it in the block retrieval")
+
+
+def _of_blocks(data: Mapping[Any, Any], source: str) -> RetrievalConfig:
+    _refuse_slips(source, data)
     inner = data.get("retrieval")
     if inner is not None and not isinstance(inner, Mapping):
         raise ProfileError(f"retrieval is {shown(inner)}: wanted a dict of its fields")
