@@ -76,3 +76,13 @@ def test_an_expander_that_hangs_leaves_time_for_the_answer(vault, profile):
     assert "e2" in found(retrieval) and "expansion_failed" in [note.code for note in retrieval.notes]
     # Not a measurement: a search that waits for the expander would take thirty times as long.
     assert took_s < LONG_S / 2
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_notes_are_about_the_words_that_were_asked_and_not_about_other_phrasings(vault, profile):
+    told = {}
+    for phrasings in ([], ["renew credentials of ducks", "the", "credentailz"]):
+        with vault.retriever(profile, expander=lambda query, said=phrasings: said) as retriever:
+            found = retriever.retrieve("rotate crops", timeout_s=LONG_S)
+            told[len(phrasings)] = [note.code for note in found.notes if note.code != "expansion_failed"]
+    assert told[3] == told[0]

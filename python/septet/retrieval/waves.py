@@ -26,6 +26,9 @@ MOST_LATE = 4
 #: Corpora of this machine go to threads if that hides so many milliseconds or more; see `septet.search.tier_threads`.
 LEAST_HIDDEN_MS = 2.0
 
+#: Codes of notes that tell who wrote a query about its words.
+OF_WORDS = frozenset({"did_you_mean", "no_terms", "query_too_vague", "words_relaxed"})
+
 #: What became of a question: answered; not answered in time; raised; not asked, because earlier calls have not ended.
 State = Literal["answered", "late", "failed", "resting"]
 
@@ -343,6 +346,12 @@ def _missing(answers: Sequence[Answer], said: dict[str, str], deadline: Deadline
 
 
 def _said(answers: Sequence[Answer]) -> list[Note]:
-    """Return the notes of the corpora, each once."""
-    told = ((note, one.corpus) for one in answers if one.found is not None for note in one.found.notes)
+    """Return the notes of the corpora, each once; none about the words of phrasings that nobody wrote."""
+    told = (
+        (note, one.corpus)
+        for one in answers
+        if one.found is not None
+        for note in one.found.notes
+        if not (one.variant and note.code in OF_WORDS)
+    )
     return [*dict.fromkeys(note if note.tier else replace(note, tier=name) for note, name in told)]
