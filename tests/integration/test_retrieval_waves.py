@@ -144,6 +144,34 @@ def test_an_explanation_names_the_filter_that_leaves_an_entry_out(vault):
         assert "fails" in str(told)
 
 
+@pytest.mark.parametrize(
+    ("fields", "scope", "field"),
+    [
+        ({"attrs": {"confidence": 0.1}}, {}, "attrs.confidence"),
+        ({"attrs": {"project": "b"}}, {"project": "a"}, "attrs.project"),
+        ({"kind": "web"}, {}, "kind"),
+    ],
+)
+def test_an_explanation_of_a_recall_names_the_field_that_leaves_an_entry_out(vault, fields, scope, field):
+    vault.add(id="x", title="ducks swim", **fields)
+    sources = [{"name": "here", "where": {"kind": {"$ne": "web"}}, "scoped": {"project": "attrs.project"}}]
+    sources[0]["shared"] = "attrs.shared"
+    with vault.retriever({"profile": "recall", "search": {"sources": sources}}) as retriever:
+        told = retriever.explain("ducks swim", "x", scope=scope)
+        assert not told.found and told.reason.startswith("not found: it does not pass where ")
+        assert field in told.reason and "$and" not in str(told)
+
+
+def test_symbols_hold_definitions_and_no_other_entries_of_the_vault(vault, tmp_path):
+    (tmp_path / "swim.py").write_text("def swim_far():\n    pass\n")
+    vault.add(id="x", title="Otters dive")
+    with vault.retriever({"corpora": {"repository": str(tmp_path)}}) as retriever:
+        told = retriever.explain("where is swim_far defined", "x")
+        assert not next(one for one in told.corpora if one.corpus == "symbol_proximity").holds
+        [symbol] = [one.id for one in retriever.retrieve("where is swim_far defined") if one.title == "swim_far"]
+        assert retriever.corpora["symbol_proximity"].get(symbol).kind == "symbol"
+
+
 def test_an_explanation_names_what_was_late(vault):
     slow = Held("slow", hits=[hit("s", tier="slow")])
     with vault.retriever("recall", corpora={"slow": slow}) as retriever:

@@ -120,13 +120,15 @@ class SymbolCorpus:
         return Answered(ranked, ["symbol_proximity"], notes)
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return an entry that was found lately, or is in the vault; None for any other.
+        """Return a definition that was found lately, or is in the vault; None for any other entry.
 
         Raises:
             StoreError: the vault cannot be read.
         """
         found = self._kept.get(entry_id)
-        return found if found is not None or self._knowledge is None else self._knowledge.get(entry_id)
+        if found is None and self._knowledge is not None:
+            found = self._knowledge.get(entry_id)
+        return found if found is not None and found.kind == "symbol" else None
 
     def definitions(self) -> Iterator[Entry]:
         """Yield all definitions as entries, for a vault that gives them vectors: ``vault.add_many(...)``."""

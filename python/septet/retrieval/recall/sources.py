@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from septet.arguments import listed, real, shown, utf8, whole
@@ -146,11 +147,12 @@ class VaultCorpus:
         explain = getattr(self._knowledge, "explain", None)
         if explain is None:
             return None
-        filters = [*self._filters, *self._narrowed(asked.scope, within_of(asked.scope))]
-        options: dict[str, Any] = {"kinds": self._kinds, "where": {"$and": filters} if filters else None}
+        narrowed = self._narrowed(asked.scope, within_of(asked.scope))
+        where = _beside([*self._filters, *narrowed])
+        options: dict[str, Any] = {"kinds": self._kinds, "where": where}
         limit = asked.limit if self._limit is None else min(self._limit, asked.limit)
         told: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
-        return told
+        return _with_fields(told, where or {})
 
     def get(self, entry_id: str) -> Entry | None:
         """Return a whole entry by its id; None if there is none.
@@ -179,6 +181,34 @@ class VaultCorpus:
                 own = {"$or": [own, nobody, {self._shared: {"$in": [True, 1]}}]}
             filters.append(own)
         return filters
+
+
+def _beside(filters: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Return filters as one whose fields stand beside each other, so that an explanation names the one that fails."""
+    fields: dict[str, Any] = {}
+    more = []
+    for one in filters:
+        if fields.keys() & one.keys() or "$and" in one:
+            more.append(one)
+        else:
+            fields |= one
+    if more:
+        fields["$and"] = more
+    return fields or None
+
+
+def _with_fields(told: Explanation, where: Mapping[str, Any]) -> Explanation:
+    """Return an explanation whose filters around others, as ``$nor``, are called with the fields that they compare."""
+    called: dict[str, str] = {}
+    for key, parts in where.items():
+        if key in ("$and", "$or", "$nor") and all(isinstance(part, Mapping) for part in parts):
+            fields = dict.fromkeys(field for part in parts for field in part)
+            called[f"where {key}"] = f"where {key} {', '.join(fields)}"
+    reason = told.reason
+    for name in called:
+        reason = reason.replace(name, called[name]) if told.filters.get(name) is False else reason
+    filters = {called.get(name, name): passes for name, passes in told.filters.items()}
+    return replace(told, filters=filters, reason=reason)
 
 
 def corpora_of(
