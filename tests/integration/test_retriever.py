@@ -339,3 +339,19 @@ def test_a_forked_child_retrieves_with_the_retriever_of_its_parent(tmp_path):
                     os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
             assert retriever.retrieve("ducks").ids == ["a"]
+
+
+def test_the_envelope_says_how_sqlite_works_on_the_vault_and_nothing_of_a_federation(vault, tmp_path):
+    def told(knowledge):
+        with knowledge.retriever("recall") as made:
+            envelope = made.retrieve("token").envelope
+        return envelope.sqlite_journal_mode, envelope.sqlite_fts5_reported, envelope.sqlite_foreign_keys_on
+
+    mode, fts5, keys = told(vault)
+    assert mode in ("wal", "delete", "memory") and fts5 in (True, False) and keys in (True, False)
+    with Vault(tmp_path / "on-disk.db") as other:
+        # As the folder allows.
+        assert told(other)[0] in ("wal", "delete")
+    with Vault(":memory:") as memory, Federation({"project": vault}) as both:
+        assert told(memory)[0] == "memory"
+        assert told(both) == (None, None, None)

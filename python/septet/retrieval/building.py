@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.retrieval.account.accounts import AskedCorpus, AskedWave, Spoken
@@ -20,7 +20,14 @@ __all__ = ["attributes_of", "retrieval_of"]
 
 
 def retrieval_of(
-    query: str, plan: RetrievalPlan, rounds: Sequence[Round], rules: Rules, most: int, profile: str, started: float
+    query: str,
+    plan: RetrievalPlan,
+    rounds: Sequence[Round],
+    rules: Rules,
+    most: int,
+    profile: str,
+    started: float,
+    sqlite: Mapping[str, Any],
 ) -> Retrieval:
     """Return the retrieval that the rounds make.
 
@@ -32,6 +39,7 @@ def retrieval_of(
         most: at most so many hits.
         profile: its name.
         started: when the call began, by `time.perf_counter`.
+        sqlite: how SQLite works on the vault, as fields of the envelope.
     """
     kept = next(one for one in rounds if one.kept)
     found = kept.ordered.found[: min(most, rules.kept(kept.ordered))]
@@ -54,6 +62,7 @@ def retrieval_of(
         confidence=kept.judged.confidence,
         expansion=Spoken(first.wave.variants, first.wave.phrased_ms) if first.wave.phrased_ms is not None else None,
         took_ms=took_ms,
+        **sqlite,
     )
     lists = tuple(kept.ordered.lists)
     confidence = kept.judged.confidence

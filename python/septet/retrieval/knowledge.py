@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from septet.entry import Entry
+from septet.errors import SeptetError
 from septet.query.options import SearchOptions
 from septet.results import Hit, Results
 from septet.retrieval.corpus import Item
+from septet.storage.store import Store
 from septet.storage.tables.links import Link
+from septet.storage.tables.settings import sqlite_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from septet.listing.request import OrderBy
     from septet.pages import Page
 
-__all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "store_of"]
+__all__ = ["Knowledge", "OpenVault", "items_of", "key_of", "settings_of", "store_of"]
 
 
 class Knowledge(Protocol):
@@ -81,6 +84,20 @@ def store_of(knowledge: Knowledge) -> str:
         return _named.setdefault(knowledge, f"{type(knowledge).__name__.lower()}-{next(_numbers)}")
     except TypeError:
         return f"{type(knowledge).__name__.lower()}-{id(knowledge):x}"
+
+
+def settings_of(knowledge: Knowledge) -> Mapping[str, Any]:
+    """Return how SQLite works on a vault, as the fields ``sqlite_…`` of an envelope; none of what is no one file."""
+    store = getattr(knowledge, "_store", None)
+    if not isinstance(store, Store):
+        return {}
+    try:
+        with store.reading() as read:
+            told = sqlite_settings(read)
+    except SeptetError:
+        # Whoever reads it says so.
+        return {}
+    return {f"sqlite_{name}": value for name, value in told._asdict().items()}
 
 
 def key_of(store: str, entry_id: str) -> str:

@@ -12,6 +12,7 @@ from septet.errors import QueryError
 from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_config
 from septet.retrieval.corpus import Corpus
 from septet.retrieval.expansion.chat import expanding_of
+from septet.retrieval.knowledge import settings_of
 from septet.retrieval.planning.policy import Policy, Resolver
 from septet.retrieval.retriever import Retriever
 from septet.retrieval.rules import RecallRules, Rules
@@ -92,6 +93,7 @@ def retriever_of(
             timeout_s=chosen.timeout_s if timeout_s is None else timeout_s,
             on_retrieval=on_retrieval,
             tracer=tracer,
+            sqlite=settings_of(knowledge),
             close=opened.pop_all().close,
         )
 

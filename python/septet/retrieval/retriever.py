@@ -62,12 +62,14 @@ class Retriever:
         timeout_s: float | None = None,
         on_retrieval: Callable[[Envelope], object] | None = None,
         tracer: Tracer | None = None,
+        sqlite: Mapping[str, Any] | None = None,
         close: Callable[[], object] = lambda: None,
     ) -> None:
         self.config, self.policy, self.corpora = config, policy, corpora
         self._rules, self._timeout_s = rules, timeout_s
         self._runner = Runner(corpora, rules, expanding)
         self._on_retrieval, self._tracer, self._watch = on_retrieval, tracer, Watch(None, None, tracer)
+        self._sqlite = sqlite or {}
         self._close: Callable[[], object] | None = close
 
     def __repr__(self) -> str:
@@ -241,7 +243,7 @@ class Retriever:
         started = time.perf_counter()
         asked, most, plan = self._request(query, given)
         rounds = self._runner.rounds(plan, asked)
-        return retrieval_of(query, plan, rounds, self._rules, most, self.config.profile, started)
+        return retrieval_of(query, plan, rounds, self._rules, most, self.config.profile, started, self._sqlite)
 
     def _request(self, query: str, given: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
         """Return what is asked, how many hits are wanted, and the plan.

@@ -58,9 +58,9 @@ class Envelope:
         recommended_next_action: what to do about the evidence.
         search_plan: `RetrievalPlan.to_dict`.
         search_diagnostics: the documented details.
-        sqlite_journal_mode: of the vault; None where nobody said.
-        sqlite_fts5_reported: likewise.
-        sqlite_foreign_keys_on: likewise.
+        sqlite_journal_mode: of the vault, ``wal``, ``delete`` or ``memory``; None of a federation.
+        sqlite_fts5_reported: SQLite says that it was compiled with full-text search; None likewise.
+        sqlite_foreign_keys_on: it checks references; None likewise.
         envelope_version: 1.
         policy_version: of the policy.
         profile: the profile's name.
