@@ -355,3 +355,20 @@ def test_the_envelope_says_how_sqlite_works_on_the_vault_and_nothing_of_a_federa
     with Vault(":memory:") as memory, Federation({"project": vault}) as both:
         assert told(memory)[0] == "memory"
         assert told(both) == (None, None, None)
+
+
+@pytest.mark.parametrize("profile", ["recall", "planned-retrieval"])
+def test_ages_are_counted_by_the_clock_of_the_vault(profile):
+    now = [8_640_000.0]
+    with Vault(":memory:", clock=lambda: now[0]) as vault:
+        # Of even ages, and long before; of less even ages, and now.
+        vault.add(id="old", title="token", kind="distillation", attrs={"c_norm": 0.0}, updated_at=0.0, created_at=0.0)
+        vault.add(id="new", title="token", kind="distillation", attrs={"c_norm": 0.05})
+        with vault.retriever(profile) as retriever:
+            found = retriever.retrieve("token")
+            if profile == "recall":
+                quality = next(one for one in found.lists if one.name == "quality")
+                assert [item.hit.id for item in quality.items] == ["new", "old"]
+                return
+            ages = {hit.id: hit.raw["age_factor"] for hit in found if hit.tier == "memory"}
+            assert ages["new"] == 1.0 > ages["old"]

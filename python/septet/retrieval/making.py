@@ -34,6 +34,7 @@ def retriever_of(
     config: RetrievalConfigLike,
     *,
     open_vault: OpenVault,
+    clock: Callable[[], float],
     expander: Expander | None = None,
     corpora: Mapping[str, Corpus] | None = None,
     policy: Policy | Mapping[str, Any] | None = None,
@@ -48,6 +49,7 @@ def retriever_of(
         knowledge: the vault, or the federation.
         config: in any of its forms.
         open_vault: opens another vault for reading.
+        clock: returns the present of the vault, in epoch seconds.
         expander: as for `Vault.retriever`, as are those that follow.
         corpora: …
         policy: …
@@ -76,14 +78,14 @@ def retriever_of(
         if expanding is not None:
             opened.callback(expanding.close)
         if chosen.profile == "recall":
-            made, rules = _recalled(knowledge, chosen, open_vault, opened)
+            made, rules = _recalled(knowledge, chosen, open_vault, opened, clock)
         else:
             from septet.retrieval.planned import planned
 
             # Keys that a policy came with are not replaced by those of the environment.
             if secrets is not None or not knobs.secrets:
                 knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
-            made, rules = planned(knowledge, chosen, knobs, open_vault, opened)
+            made, rules = planned(knowledge, chosen, knobs, open_vault, opened, clock)
         return Retriever(
             chosen,
             knobs,
@@ -132,7 +134,11 @@ def _own(corpora: Mapping[str, Corpus] | None) -> dict[str, Corpus]:
 
 
 def _recalled(
-    knowledge: Knowledge, config: RetrievalConfig, open_vault: OpenVault, opened: ExitStack
+    knowledge: Knowledge,
+    config: RetrievalConfig,
+    open_vault: OpenVault,
+    opened: ExitStack,
+    clock: Callable[[], float],
 ) -> tuple[dict[str, Corpus], Rules]:
     from septet.retrieval.recall.sources import corpora_of
 
@@ -143,4 +149,4 @@ def _recalled(
             vault = open_vault(path)
             opened.callback(vault.close)
             vaults[name] = vault
-    return {one.name: one for one in corpora_of(config.search, knowledge, vaults)}, RecallRules(config.search)
+    return {one.name: one for one in corpora_of(config.search, knowledge, vaults)}, RecallRules(config.search, clock)

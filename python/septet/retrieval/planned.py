@@ -22,7 +22,12 @@ __all__ = ["planned"]
 
 
 def planned(
-    knowledge: Knowledge, config: RetrievalConfig, policy: Policy, open_vault: OpenVault, opened: ExitStack
+    knowledge: Knowledge,
+    config: RetrievalConfig,
+    policy: Policy,
+    open_vault: OpenVault,
+    opened: ExitStack,
+    clock: Callable[[], float],
 ) -> tuple[dict[str, Corpus], Rules]:
     """Return what can be asked, by name, and the rules.
 
@@ -32,12 +37,13 @@ def planned(
         policy: its knobs, with the keys.
         open_vault: opens another vault for reading.
         opened: what is opened here is closed with it.
+        clock: returns the present of the vault, in epoch seconds.
 
     Raises:
         ProfileError: a path or a server of the configuration cannot be used.
         StoreError: a vault cannot be opened.
     """
-    made = [*_of_vaults(knowledge, config, policy, open_vault, opened), *_of_folder(knowledge, config, policy)]
+    made = [*_of_vaults(knowledge, config, policy, open_vault, opened, clock), *_of_folder(knowledge, config, policy)]
     if policy.web_enabled:
         from septet.retrieval.corpora.web import WebCorpus
 
@@ -50,7 +56,12 @@ def planned(
 
 
 def _of_vaults(
-    knowledge: Knowledge, config: RetrievalConfig, policy: Policy, open_vault: OpenVault, opened: ExitStack
+    knowledge: Knowledge,
+    config: RetrievalConfig,
+    policy: Policy,
+    open_vault: OpenVault,
+    opened: ExitStack,
+    clock: Callable[[], float],
 ) -> list[Corpus]:
     named, weight = config.corpora, policy.chunk_vector_fusion_weight
     made: list[Corpus] = [
@@ -61,6 +72,7 @@ def _of_vaults(
             k1=policy.memory_bm25_k1,
             b=policy.memory_bm25_b,
             contradictions=policy.evidence == "documented",
+            clock=clock,
         ),
         GraphCorpus(knowledge),
         ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
@@ -75,10 +74,11 @@ class RecallRules:
 
     Args:
         settings: of the recall.
+        clock: returns the present, from which ages are counted, in epoch seconds.
     """
 
-    def __init__(self, settings: RecallSettings) -> None:
-        self._settings, self._policy = settings, Policy()
+    def __init__(self, settings: RecallSettings, clock: Callable[[], float]) -> None:
+        self._settings, self._clock, self._policy = settings, clock, Policy()
         self.limit = settings.limit
         self.most = int(settings.recall.max_results)
 
@@ -115,7 +115,7 @@ class RecallRules:
         """Return the order of the lists that count, cut to so many times the limit of a list."""
         settings = self._settings
         lists = answered_lists(answers)
-        made = recall_lists(lists, settings, query=asked.query, now=time.time(), scope=asked.scope)
+        made = recall_lists(lists, settings, query=asked.query, now=self._clock(), scope=asked.scope)
         ordered = by_rank(made, k=settings.rrf_k, first_rank=0)
         return ordered._replace(found=ordered.found[: settings.most_results * settings.limit])
 

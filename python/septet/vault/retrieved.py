@@ -25,6 +25,9 @@ class Retrievable(ABC):
     _watch: Watch | None
 
     @abstractmethod
+    def _clock(self) -> float: ...
+
+    @abstractmethod
     def _beside(self, path: str) -> Any:
         """Open another vault for reading, with the same embedder."""
 
@@ -67,6 +70,7 @@ class Retrievable(ABC):
             cast("Knowledge", self),
             config,
             open_vault=self._beside,
+            clock=self._clock,
             expander=expander,
             corpora=corpora,
             policy=policy,
