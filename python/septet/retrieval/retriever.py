@@ -179,7 +179,8 @@ class Retriever:
         given = {"limit": limit, "plan": plan, "corpora": corpora, "mode": mode, "verification": verification}
         more = {"scope": scope, "query_vector": query_vector, "model": model, "timeout_s": timeout_s}
         found = self._watched(query, given | more)
-        return explained(found, wanted, self.corpora)
+        rules, ordered = self._rules, found._ordered
+        return explained(found, wanted, self.corpora, rules.kept(ordered), rules.least_score(ordered))
 
     def get(self, id: str) -> Entry | None:
         """Return a whole entry by the id that a hit carries, from the first corpus that has it; None if none has.

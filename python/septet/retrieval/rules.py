@@ -68,6 +68,9 @@ class Rules(Protocol):
     def kept(self, ordered: Ordered) -> int:
         """Return how many of an order, the best first, are good enough to be hits."""
 
+    def least_score(self, ordered: Ordered) -> float:
+        """Return the score below which hits are dropped."""
+
 
 class RecallRules:
     """A recall: all lists by reciprocal rank, k 60, ranks from 0; one wave, and no judgement.
@@ -112,12 +115,11 @@ class RecallRules:
         )
 
     def order(self, asked: Asked, answers: Sequence[Answer]) -> Ordered:
-        """Return the order of the lists that count, cut to so many times the limit of a list."""
+        """Return the order of the lists that count."""
         settings = self._settings
         lists = answered_lists(answers)
         made = recall_lists(lists, settings, query=asked.query, now=self._clock(), scope=asked.scope)
-        ordered = by_rank(made, k=settings.rrf_k, first_rank=0)
-        return ordered._replace(found=ordered.found[: settings.most_results * settings.limit])
+        return by_rank(made, k=settings.rrf_k, first_rank=0)
 
     def judge(self, asked: Asked, answers: Sequence[Answer], ordered: Ordered) -> Judged:
         """Return the documented numbers, which a recall does not act on."""
@@ -140,11 +142,14 @@ class RecallRules:
         return ()
 
     def kept(self, ordered: Ordered) -> int:
-        """Return how many score at least the relevance floor's share of the best; three at least."""
-        if not ordered.found:
-            return 0
-        least = self._settings.recall.relevance_floor * ordered.found[0].fused.score
-        return max(min(3, len(ordered.found)), sum(1 for one in ordered.found if one.fused.score >= least))
+        """Return how many score enough, three at least; at most so many times the limit of a list."""
+        least = self.least_score(ordered)
+        enough = max(min(3, len(ordered.found)), sum(1 for one in ordered.found if one.fused.score >= least))
+        return min(enough, self._settings.most_results * self._settings.limit)
+
+    def least_score(self, ordered: Ordered) -> float:
+        """Return the relevance floor's share of the best score."""
+        return self._settings.recall.relevance_floor * max((one.fused.score for one in ordered.found), default=0.0)
 
 
 class PlannedRules:
@@ -229,6 +234,10 @@ class PlannedRules:
     def kept(self, ordered: Ordered) -> int:
         """Return all."""
         return len(ordered.found)
+
+    def least_score(self, ordered: Ordered) -> float:
+        """Return 0: nothing is dropped for its score."""
+        return 0.0
 
 
 def _share(confidence: float) -> float | None:

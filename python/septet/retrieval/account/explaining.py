@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.misses import Miss
     from septet.retrieval.corpus import Asked, Corpus, RankedList
     from septet.retrieval.rounds import Round
+    from septet.retrieval.waves import Answer
 
 __all__ = ["CorpusReport", "ListReport", "RetrievalExplanation", "explained"]
 
@@ -136,7 +137,7 @@ class _Found(NamedTuple):
 
 
 def explained(
-    retrieval: Retrieval, entry_id: str, corpora: Mapping[str, Corpus], *, least_score: float = 0.0
+    retrieval: Retrieval, entry_id: str, corpora: Mapping[str, Corpus], good: int, least_score: float
 ) -> RetrievalExplanation:
     """Return why an entry is where it is in a retrieval that was just made.
 
@@ -144,7 +145,8 @@ def explained(
         retrieval: what was found.
         entry_id: the id of the entry; of several entries with this id in different stores, the best one.
         corpora: all that the retriever has, by name.
-        least_score: what the profile drops below.
+        good: how many of the order the profile finds good enough.
+        least_score: what it drops others below.
     """
     rounds = retrieval._rounds
     kept = next(place for place, one in enumerate(rounds, 1) if one.kept)
@@ -168,7 +170,7 @@ def explained(
         rank=None if place is None else place.rank,
         of=len(retrieval._ordered.found),
         score=None if place is None else place.score,
-        reason=_reason(retrieval, entry_id, place, reports, least_score),
+        reason=_reason(retrieval, entry_id, place, reports, least_score if place and place.rank > good else 0.0),
         breakdown={} if place is None else place.breakdown,
         lists=tuple(lists),
         corpora=tuple(reports),
@@ -220,9 +222,9 @@ def _corpora(
         if answer.variant:
             continue
         corpus = corpora.get(answer.corpus)
-        own = [report for report in lists if report.corpus == answer.corpus]
+        is_listed = any(report.rank is not None for report in lists if report.corpus == answer.corpus)
         filters: Mapping[str, bool] = {}
-        holds: bool | None = any(report.rank is not None for report in own) or _holds(corpus, entry_id)
+        holds: bool | None = is_listed or _is_in(answer, entry_id) or _holds(corpus, entry_id)
         if answer.state != "answered":
             waited = f" ({answer.took_ms:.0f} ms)" if answer.state == "late" else ""
             reason = {
@@ -230,7 +232,7 @@ def _corpora(
                 "failed": "it failed; the notes say why",
                 "resting": "it was not asked: it still works on earlier questions",
             }[answer.state]
-        elif any(report.rank is not None for report in own):
+        elif is_listed:
             reason = "it found the entry"
         elif (told := _told(corpus, one.asked._replace(query=answer.query), entry_id)) is not None:
             filters, reason = told.filters, told.reason
@@ -239,8 +241,15 @@ def _corpora(
             reason = "it has no entry of this id" if holds is not None else "it could not be asked for the entry"
         else:
             reason = "it has the entry, and did not find it"
+        if _is_in(answer, entry_id) and not is_listed:
+            reason = "it found the entry, in lists that do not count"
         reports.append(CorpusReport(answer.corpus, number, answer.state, holds, reason, filters))
     return reports
+
+
+def _is_in(answer: Answer, entry_id: str) -> bool:
+    lists = () if answer.found is None else answer.found.lists
+    return any(item.hit.id == entry_id for ranked in lists for item in ranked.items)
 
 
 def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
@@ -277,9 +286,11 @@ def _reason(
     if missing and not any(report.holds and report.state == "answered" for report in corpora):
         names = ", ".join(dict.fromkeys(f"{report.corpus} ({report.state})" for report in missing))
         return f"not found: those that have it did not answer: {names}"
-    answered = [report for report in corpora if report.holds and report.state == "answered"]
-    # Corpora of one vault hold the same entries; the one that lets this one pass says more than the others.
-    held = next((report for report in answered if all(report.filters.values())), answered[0])
+    # Where corpora share a vault, each has the entry: the one whose filters it passes tells most.
+    held = min(
+        (report for report in corpora if report.holds and report.state == "answered"),
+        key=lambda report: (not report.filters, [*report.filters.values()].count(False)),
+    )
     failed = [name for name, ok in held.filters.items() if not ok]
     if failed:
         return f"not found: it does not pass {', '.join(failed)} of {held.corpus}"

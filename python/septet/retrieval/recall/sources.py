@@ -139,16 +139,15 @@ class VaultCorpus:
         return Answered(lists, backends, found.notes, found.step, confidence=found.confidence)
 
     def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
-        """Return why its words and filters do not bring an entry; None where the store cannot tell.
+        """Return why its words and filters do not bring an entry; None where the store cannot tell, or is not asked.
 
         Raises:
             SeptetError: there is no such entry, or the vault cannot be read.
         """
-        explain = getattr(self._knowledge, "explain", None)
-        if explain is None:
+        explain, within = getattr(self._knowledge, "explain", None), within_of(asked.scope)
+        if explain is None or self._is_left_out(within):
             return None
-        narrowed = self._narrowed(asked.scope, within_of(asked.scope))
-        where = _beside([*self._filters, *narrowed])
+        where = _beside([*self._filters, *self._narrowed(asked.scope, within)])
         options: dict[str, Any] = {"kinds": self._kinds, "where": where}
         limit = asked.limit if self._limit is None else min(self._limit, asked.limit)
         told: Explanation = explain(asked.query, entry_id, limit=limit, profile=self._profile, **options)
