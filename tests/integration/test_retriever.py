@@ -372,3 +372,12 @@ def test_ages_are_counted_by_the_clock_of_the_vault(profile):
                 return
             ages = {hit.id: hit.raw["age_factor"] for hit in found if hit.tier == "memory"}
             assert ages["new"] == 1.0 > ages["old"]
+
+
+@pytest.mark.parametrize(("profile", "there"), [("septet", False), ("planned-retrieval", True)])
+def test_an_entry_that_holds_a_stop_word_of_the_query_alone_is_no_answer(vault, profile, there):
+    vault.add(id="phone", title="The phone", description="Call in the night.")
+    with vault.retriever(profile) as retriever:
+        assert ("phone" in retriever.retrieve("the weather with whales").ids) is there
+        # Parts of words are found as ever.
+        assert "phone" in retriever.retrieve("hone").ids

@@ -73,6 +73,8 @@ def _of_vaults(
             b=policy.memory_bm25_b,
             contradictions=policy.evidence == "documented",
             clock=clock,
+            # As documented, an entry with "the" in it is something that was found.
+            stop_words=() if policy.evidence == "documented" else policy.verification_stop_words,
         ),
         GraphCorpus(knowledge),
         ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight),

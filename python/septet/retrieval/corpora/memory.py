@@ -60,6 +60,7 @@ class MemoryCorpus:
         statuses: what each state multiplies the score of words by, in lower case; empty for nothing.
         half_life_days: after so long an age counts half; None for no aging.
         fallback: look for parts of words where nothing is found.
+        stop_words: words that are not looked for then, in lower case.
         contradictions: count the best two hits by words as contradicting each other where their titles share a word of
             four letters, as documented.
         clock: the time, in epoch seconds.
@@ -85,6 +86,7 @@ class MemoryCorpus:
         statuses: Mapping[str, float] = STATUS_FACTORS,
         half_life_days: float | None = HALF_LIFE_DAYS,
         fallback: bool = True,
+        stop_words: Iterable[str] = (),
         contradictions: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -103,6 +105,7 @@ class MemoryCorpus:
         }
         self._half_life = None if half_life_days is None else real(half_life_days, "half_life_days", QueryError, 1e-6)
         self._fallback, self._contradictions = fallback, contradictions
+        self._stop_words = frozenset(checked_names(stop_words, "stop_words"))
         self._clock = clock
 
     def search(self, asked: Asked) -> Answered:
@@ -201,7 +204,8 @@ class MemoryCorpus:
 
     def _by_parts(self, query: str, limit: int) -> list[Hit]:
         """Return the entries changed last that hold a word of the query anywhere, those that hold most first."""
-        sought = [word for word in dict.fromkeys(words(query)) if len(word) >= LEAST_CHARS][:MOST_WORDS]
+        told = (word for word in dict.fromkeys(words(query)) if len(word) >= LEAST_CHARS)
+        sought = [word for word in told if word not in self._stop_words][:MOST_WORDS]
         if not sought:
             return []
         holds = [{field: {"$contains": word}} for word in sought for field in _FIELDS]
