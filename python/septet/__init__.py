@@ -169,6 +169,7 @@ if TYPE_CHECKING:
         RetrievalProfile as RetrievalProfile,
     )
     from septet.retrieval.corpora.functions import FunctionCorpus as FunctionCorpus
+    from septet.retrieval.corpora.given import CorpusLike as CorpusLike, Searches as Searches
     from septet.retrieval.corpus import (
         Answered as Answered,
         Asked as Asked,
@@ -274,6 +275,7 @@ else:
         "retrieval.account.accounts": "AskedCorpus AskedWave Spoken",
         "retrieval.config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
         "retrieval.corpora.functions": "FunctionCorpus",
+        "retrieval.corpora.given": "CorpusLike Searches",
         "retrieval.corpus": "Answered Asked Corpus Item RankedList RetrievalMode",
         "retrieval.account.envelope": "Envelope",
         "retrieval.account.explaining": "CorpusReport ListReport RetrievalExplanation",

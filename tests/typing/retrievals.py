@@ -14,10 +14,12 @@ from septet import (
     AsyncRetriever,
     AsyncVault,
     Corpus,
+    CorpusLike,
     CorpusReport,
     Deadline,
     Entry,
     Envelope,
+    ExternalFirst,
     FunctionCorpus,
     Hit,
     Intent,
@@ -36,6 +38,7 @@ from septet import (
     RetrievalPlan,
     RetrievalProfile,
     Retriever,
+    Searches,
     Spoken,
     Vault,
     VaultCorpus,
@@ -66,7 +69,10 @@ def retrieved(vault: Vault, profile: RetrievalProfile) -> Retrieval:
     wiki: Corpus = Wiki(vault)
     kinds = VaultCorpus("notes", vault, kinds=["note"], weight=0.5)
     other = FunctionCorpus("other", lambda query, limit: [{"title": query}])
-    own: Mapping[str, Corpus] = {"wiki": wiki, "notes": kinds, "other": other}
+    own: Mapping[str, CorpusLike] = {"wiki": wiki, "notes": kinds, "other": other, "remote": lambda query, limit: []}
+    external: Searches = ExternalFirst(lambda query, limit: [], vault)
+    vaults: Mapping[str, CorpusLike] = {"docs_mirror": vault, "remote": external}
+    vault.retriever(corpora=vaults).close()
     config = RetrievalConfig(profile=profile, search=RecallSettings(recall_limit=5), limit=7)
     with vault.retriever(config, corpora=own, policy=Policy(rrf_k=10.0), on_retrieval=told.append) as retriever:
         kept: Retriever = retriever

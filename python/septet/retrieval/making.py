@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from septet.arguments import called, real, shown, utf8
 from septet.errors import QueryError
 from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_config
+from septet.retrieval.corpora.given import CorpusLike, corpus_of
 from septet.retrieval.corpus import Corpus
 from septet.retrieval.expansion.chat import expanding_of
 from septet.retrieval.knowledge import settings_of
@@ -36,7 +38,7 @@ def retriever_of(
     open_vault: OpenVault,
     clock: Callable[[], float],
     expander: Expander | None = None,
-    corpora: Mapping[str, Corpus] | None = None,
+    corpora: Mapping[str, CorpusLike] | None = None,
     policy: Policy | Mapping[str, Any] | None = None,
     timeout_s: float | None = None,
     on_retrieval: Callable[[Envelope], object] | None = None,
@@ -64,12 +66,12 @@ def retriever_of(
         StoreError: a vault that the configuration names cannot be opened.
     """
     chosen = _configured(config, policy)
-    own = _own(corpora)
     called(on_retrieval, "on_retrieval", QueryError)
     called(secrets, "secrets", QueryError)
     if timeout_s is not None:
         timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S)
     knobs = chosen.chosen_policy
+    own = _own(corpora, partial(_of_vault, chosen.profile == "recall", knobs))
     wants_phrasings = chosen.profile != "recall" or chosen.search.query_expansion
     with ExitStack() as opened:
         expanding = None
@@ -110,7 +112,18 @@ def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] 
     return config.model_copy(update={"policy": Policy.from_dict(policy, base=config.chosen_policy)})
 
 
-def _own(corpora: Mapping[str, Corpus] | None) -> dict[str, Corpus]:
+def _of_vault(is_recall: bool, policy: Policy, name: str, knowledge: Knowledge) -> Corpus:
+    """Return a vault of the caller's: a source of a recall, or what a docs mirror is."""
+    if is_recall:
+        from septet.retrieval.recall.sources import VaultCorpus
+
+        return VaultCorpus(name, knowledge)
+    from septet.retrieval.corpora.chunks import MirrorCorpus
+
+    return MirrorCorpus(knowledge, name=name, weight=policy.chunk_vector_fusion_weight)
+
+
+def _own(corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Knowledge], Corpus]) -> dict[str, Corpus]:
     """Return the caller's corpora by name.
 
     Raises:
@@ -123,13 +136,7 @@ def _own(corpora: Mapping[str, Corpus] | None) -> dict[str, Corpus]:
     own = {}
     for name, corpus in corpora.items():
         text = utf8(name, "a name in corpora", QueryError, 200)
-        if not all(callable(getattr(corpus, method, None)) for method in ("search", "get")):
-            raise QueryError(f"corpora[{shown(text)}] is {shown(corpus)}: wanted an object with search, get and name")
-        if getattr(corpus, "name", None) != text:
-            raise QueryError(
-                f"corpora[{shown(text)}] calls itself {shown(getattr(corpus, 'name', None))}: name it alike"
-            )
-        own[text] = corpus
+        own[text] = corpus_of(text, corpus, of_vault)
     return own
 
 

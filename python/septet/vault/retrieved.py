@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from septet.retrieval.account.envelope import Envelope
     from septet.retrieval.config import RetrievalConfigLike
-    from septet.retrieval.corpus import Corpus
+    from septet.retrieval.corpora.given import CorpusLike
     from septet.retrieval.expansion.expanding import Expander
     from septet.retrieval.knowledge import Knowledge
     from septet.retrieval.planning.policy import Policy, Resolver
@@ -36,7 +36,7 @@ class Retrievable(ABC):
         config: RetrievalConfigLike = "septet",
         *,
         expander: Expander | None = None,
-        corpora: Mapping[str, Corpus] | None = None,
+        corpora: Mapping[str, CorpusLike] | None = None,
         policy: Policy | Mapping[str, Any] | None = None,
         timeout_s: float | None = None,
         on_retrieval: Callable[[Envelope], object] | None = None,
@@ -51,7 +51,9 @@ class Retrievable(ABC):
             config: the name of a profile (``septet``, ``recall``, ``planned-retrieval``), a dict, a `RetrievalConfig`,
                 or a file with the blocks of one.
             expander: says a query in other words; see `Expander`. None for the one that the configuration names.
-            corpora: more of them by name, which plans may name too; a name that the profile has replaces its own.
+            corpora: more of them by name, which plans may name too; a name that the profile has replaces its own. Each
+                is a `Corpus`, another vault or federation, an `ExternalFirst`, or a function of a query and a number
+                that returns dicts with the fields of an entry.
             policy: a `Policy`, or a dict of knobs, in place of that of the configuration.
             timeout_s: how many seconds a retrieval takes at most, 0.01 to 86,400, unless it names another limit; None
                 for that of the configuration.
