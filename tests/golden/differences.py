@@ -233,6 +233,10 @@ CHOICES: Mapping[str, str] = {
     "cache looks at the time of the folder, which the change of a file in it leaves alone.",
     "short-names-are-in-no-other": "A retired name of one or two letters is in no query, nor a query in a name, "
     "unless they are equal; in the recorded search it is a part of nearly all, and near them by 1.",
+    "common-words-tell-nothing": "BM25 is that of SQLite, whose IDF of a word in half of the entries or more is nearly "
+    "nothing; the recorded one is ln(1 + ...), so that every word tells something (the pure function has it).",
+    "long-queries-for-any-word": "Queries of more than 64 words are searched for any of them at once; the recorded "
+    "system tries all of them first, then drops one after the other, as many searches as there are words.",
     "stop-words-name-no-path": "Words that tell nothing are looked for in no path; in the recorded inventory they "
     "count like others (which can be asked for).",
 }

@@ -79,6 +79,22 @@ def test_the_nearest_memory_is_the_first_by_vectors():
         assert [hit.id for hit in found(MemoryCorpus(vault), "east", "vector", vector=east)] == ["1", "2", "0"]
 
 
+@differs("common-words-tell-nothing")
+def test_a_word_that_most_memories_hold_tells_next_to_nothing():
+    texts = {"a": "token refresh", "b": "token ducks", "c": "token geese", "d": "swans"}
+    recorded = rank_memories([Memory(one, text, 0.0) for one, text in texts.items()], "token", now=0.0)
+    with Vault(":memory:", clock=lambda: 0.0) as vault:
+        for one, text in texts.items():
+            vault.add(id=one, title=text)
+        corpus = MemoryCorpus(vault, clock=lambda: 0.0)
+        assert {hit.id for hit in found(corpus, "token", "text")} == {hit.path for hit in recorded}
+        assert all(hit.raw["bm25"] < 1e-4 for hit in found(corpus, "token", "text"))
+        assert all(hit.score > 0.1 for hit in recorded)
+        # What tells something comes first with both.
+        assert found(corpus, "token ducks", "text")[0].id == "b"
+    assert rank_memories([Memory(one, text, 0.0) for one, text in texts.items()], "token ducks", now=0.0)[0].path == "b"
+
+
 @differs("words-rank-chunks-and-nodes")
 @pytest.mark.parametrize(("corpus", "kind"), [(ChunkCorpus, "chunk"), (GraphCorpus, "node")])
 def test_newer_texts_do_not_come_before_better_ones(corpus, kind):

@@ -98,6 +98,18 @@ def test_the_stop_words_are_the_recorded_ones() -> None:
     assert "and" not in RECALL_STOP_WORDS
 
 
+@differs("long-queries-for-any-word")
+@pytest.mark.parametrize("count", [64, 65, 200])
+def test_long_queries_are_searched_for_any_word_at_once(count: int) -> None:
+    words = [f"word{at:03}" for at in range(count)]
+    steps = [step.name for step in parse(" ".join(words), resolve(RECALL).text).steps]
+    assert (steps == ["any"]) == (count > 64)
+    # The recorded system has an expression for each word that it drops.
+    assert len(expressions(words, 2)["relaxed"]) == count - 1
+    if count == 64:
+        assert len(steps) == 1 + len(expressions(words, resolve(RECALL).text.min_terms)["relaxed"])
+
+
 @differs("operators-are-words")
 def test_operators_are_words_in_quotes() -> None:
     query = parse("secret AND token", RECALL.text)
