@@ -259,6 +259,11 @@ def test_a_dict_that_is_no_plan_raises(wrong):
         RetrievalPlan.from_dict(wrong)
 
 
+def test_a_plan_that_names_a_corpus_twice_asks_it_once():
+    again = RetrievalPlan.from_dict({**plan("x").to_dict(), "corpora": ["memory", "document_chunks", "memory"]})
+    assert again.corpora == ("memory", "document_chunks")
+
+
 def test_a_plan_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan("x").mode = "vector"

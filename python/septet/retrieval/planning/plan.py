@@ -90,6 +90,8 @@ class RetrievalPlan:
         set_ = object.__setattr__
         for name in ("corpora", "preferred_backends", "rationale", "notes"):
             set_(self, name, _texts(getattr(self, name), name))
+        # A corpus that is named twice is asked once, and counts once.
+        set_(self, "corpora", tuple(dict.fromkeys(self.corpora)))
         set_(self, "overrides", tuple(Override(*_texts(one, "overrides", 3)) for one in _rows(self.overrides)))
         set_(self, "reasons", tuple((one[0], one[1]) for one in (_texts(r, "reasons", 2) for r in _rows(self.reasons))))
 
