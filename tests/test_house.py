@@ -84,7 +84,7 @@ EMBEDDING_FLOORS = (
 RETRIEVAL_FLOORS = [
     {*floor.split()}
     for floor in (
-        "corpus __init__, fusion waves knowledge planning, confident corpora expansion, ordering recall, "
+        "corpus __init__, answers, fusion waves knowledge planning, confident corpora expansion, ordering recall, "
         "judging config, rules, rounds planned, running account, building, retriever, making"
     ).split(",")
 ]

@@ -190,6 +190,13 @@ def test_a_corpus_that_returns_nothing_has_failed(threads):
     assert codes(ask([bad, Told("good")], asking(), threads)) == [("corpus_failed", "bad")]
 
 
+@pytest.mark.parametrize("within", [None, LONG_S])
+def test_what_ends_its_thread_has_failed(threads, within):
+    wave = ask([Told("a"), Told("b", raising(SystemExit(1)))], asking(within), threads)
+    assert states(wave) == {("a", 0): "answered", ("b", 0): "failed"}
+    assert [(note.code, note.cause) for note in wave.notes] == [("corpus_failed", "b failed: it raised SystemExit")]
+
+
 def test_when_all_fail_the_reason_that_callers_can_act_on_is_raised(threads):
     wrong = [
         Told("a", raising(EntryError("x"))),

@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple, Protocol
 from septet._core import Lock
 from septet.errors import QueryError, SeptetError, StoreError
 from septet.query.deadline import Deadline
-from septet.results import Hit, Note
-from septet.retrieval.corpus import Answered, Asked, Corpus, Item, RankedList
+from septet.results import Note
+from septet.retrieval.answers import NoAnswer, checked_answer
+from septet.retrieval.corpus import Answered, Asked, Corpus
 from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
 from septet.watch import log
@@ -245,9 +246,14 @@ class _Asking:
             # The thread may be about to add one more.
             there = [*task.answers]
             waited = (time.perf_counter() - task.began) * 1e3
-            self._answers += there + _late(task.corpus, task.asked[len(there) :], waited)
+            rest = _late(task.corpus, task.asked[len(there) :], waited)
             if task.future not in done:
                 self._threads.leave(task.corpus.name, task.future)
+            elif rest and (fault := task.future.exception()) is not None:
+                # What ends a thread, such as an exit that foreign code asks for, ends no retrieval.
+                self._failed(task.corpus.name, fault)
+                rest = [one._replace(state="failed") for one in rest]
+            self._answers += there + rest
         return self._answers
 
     def _begun(self, corpus: Corpus, asked: Sequence[Asked]) -> bool:
@@ -271,12 +277,10 @@ class _Asking:
         started = time.perf_counter()
         found: Answered | None = None
         try:
-            found = corpus.search(one)
-            if (wrong := _misshapen(found)) is not None:
-                found = None
-                self.said.setdefault(corpus.name, wrong)
+            found = checked_answer(corpus.search(one))
+        except NoAnswer as wrong:
+            self.said.setdefault(corpus.name, str(wrong))
         except Exception as fault:  # noqa: BLE001 - a corpus may be foreign code, which may raise anything
-            found = None
             self._failed(corpus.name, fault)
         took = (time.perf_counter() - started) * 1e3
         if found is None:
@@ -285,7 +289,7 @@ class _Asking:
             self._threads.measured(corpus.name, took)
         return Answer(corpus.name, one.variant, one.query, "answered", found, took)
 
-    def _failed(self, name: str, fault: Exception) -> None:
+    def _failed(self, name: str, fault: BaseException) -> None:
         if isinstance(fault, SeptetError):
             self.faults.append(fault)
             self.said.setdefault(name, str(fault))
@@ -303,22 +307,6 @@ def _late(corpus: Corpus, asked: Sequence[Asked], waited_ms: float) -> list[Answ
 
 def _is_local(corpus: Corpus) -> bool:
     return bool(getattr(corpus, "local", False))
-
-
-def _misshapen(found: object) -> str | None:
-    """Return what is wrong with what a corpus answered; None if it is as it should be."""
-    if found is None:
-        return "it answered nothing"
-    if not isinstance(found, Answered):
-        return f"it answered a {type(found).__name__}, and an Answered is wanted"
-    for one in found.lists:
-        if not isinstance(one, RankedList):
-            return f"it answered a list that is a {type(one).__name__}, and a RankedList is wanted"
-        if not all(isinstance(item, Item) and isinstance(item.hit, Hit) for item in one.items):
-            return "it answered a RankedList of something else than Item(key, hit)"
-    if not all(isinstance(note, Note) for note in found.notes):
-        return "it answered notes that are none"
-    return None
 
 
 def _missing(answers: Sequence[Answer], said: dict[str, str], deadline: Deadline | None) -> list[Note]:
