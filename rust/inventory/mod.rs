@@ -80,6 +80,12 @@ impl Inventory {
     pub fn walk(root: &Path, bounds: &Bounds, deadline: Option<Instant>) -> Self {
         let began = SystemTime::now().checked_sub(TICK).map_or(i64::MIN, nanoseconds);
         let mut found = Self { root: root.to_owned(), steady: true, ..Self::default() };
+        if let Some(problem) = refused_root(root, bounds) {
+            found.problems.push(problem);
+            found.steady = false;
+            found.write_lines();
+            return found;
+        }
         let refused = Arc::new(Mutex::new(Vec::new()));
         for (at, entry) in entries(root, bounds, &refused).enumerate() {
             if at % A_LOOK == 0 && deadline.is_some_and(|end| Instant::now() >= end) {
@@ -197,6 +203,15 @@ impl Inventory {
         }
         self.starts.push(self.lines.len());
     }
+}
+
+/// Why a folder is not walked at all: the filter of a walk is not asked about where it begins.
+fn refused_root(root: &Path, bounds: &Bounds) -> Option<Problem> {
+    if std::fs::metadata(root).is_ok_and(|about| !about.is_dir()) {
+        let detail = "not a folder".to_owned();
+        return Some(Problem { path: PathBuf::new(), reason: Reason::Unreadable, detail });
+    }
+    walk::unreadable_rules(root, &bounds.ignore_files, Path::new(""))
 }
 
 fn entries(

@@ -132,6 +132,29 @@ fn a_folder_that_is_not_there_is_a_problem_and_looked_for_again() {
 }
 
 #[test]
+fn a_folder_whose_place_a_file_takes_is_looked_for_again() {
+    let folder = Folder::new("taken", &[("a", "")]);
+    let found = Inventory::walk(&folder.0.join("a"), &bounds(10), None);
+    assert_eq!((found.problems()[0].reason, found.files().len()), (Reason::Unreadable, 0));
+    assert!(!found.is_current());
+    assert!(found.rank(&["a".into()], 10).is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_waits_for_rules_that_are_a_pipe() {
+    let folder = Folder::new("pipe", &[("b.rs", ""), ("a/c.rs", "")]);
+    for place in [".gitignore", "a/.gitignore"] {
+        assert!(std::process::Command::new("mkfifo").arg(folder.0.join(place)).status().unwrap().success());
+        let found = folder.inventory();
+        assert_eq!(found.problems()[0].reason, Reason::Unreadable);
+        // Without its rules a folder would show what it is told to hide.
+        assert_eq!(found.files().len(), usize::from(place.starts_with('a')));
+        remove_file(folder.0.join(place)).unwrap();
+    }
+}
+
+#[test]
 fn a_walk_ends_with_its_time() {
     let folder = Folder::new("time", &[("a", ""), ("b", "")]);
     let found = Inventory::walk(&folder.0, &bounds(10), Some(Instant::now()));

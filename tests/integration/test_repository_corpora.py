@@ -91,9 +91,20 @@ class TestInventory:
         answered = InventoryCorpus(tmp_path / "no").search(asked("policy"))
         assert (titles(answered, "paths"), codes(answered)) == ([], {"folder_cut"})
 
-    def test_a_file_in_place_of_a_folder_is_no_failure(self, tmp_path):
-        (tmp_path / "file").write_text("x")
-        InventoryCorpus(tmp_path / "file").search(asked("policy"))
+    def test_a_file_in_place_of_a_folder_is_a_note_until_the_folder_is_there(self, tmp_path):
+        (tmp_path / "r").write_text("x")
+        corpus = InventoryCorpus(tmp_path / "r")
+        assert codes(corpus.search(asked("policy"))) == {"folder_cut"}
+        (tmp_path / "r").unlink()
+        written(tmp_path / "r", {"policy.py": ""})
+        assert titles(corpus.search(asked("policy")), "paths") == ["policy.py"]
+
+    @POSIX
+    def test_nobody_waits_for_rules_that_are_a_pipe(self, repository):
+        (repository / ".gitignore").unlink()
+        os.mkfifo(repository / ".gitignore")
+        answered = InventoryCorpus(repository).search(asked("policy"))
+        assert (titles(answered, "paths"), codes(answered)) == ([], {"folder_cut"})
 
     @POSIX
     def test_links_in_circles_pipes_and_locked_folders_hold_nothing_up(self, repository):
