@@ -76,6 +76,7 @@ def test_everything_that_is_wrong_is_named_at_once():
         ({"sources": 3}, "Input should be a list"),
         ({"sources": [{"kind": "chunk"}]}, r"search.sources.0.kind does not exist: did you mean kinds\?"),
         ({"sources": [{"name": "a"}, {"name": "a"}]}, "sources has the name 'a' twice"),
+        ({"sources": [{"name": "a\0b"}]}, "wanted printable characters"),
         ({"sources": [{"name": "a", "where": {"x": object()}}]}, "object is no text, number, list or dict"),
         ({"embeddings": {"apiKey": "sk-secret"}}, "search.embeddings.apiKey does not exist"),
     ],

@@ -254,6 +254,8 @@ class RecallSettings(_Block):
         names = [source.name for source in self.sources]
         if doubled := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"sources has the name {shown(doubled[0])} twice: rename one")
+        if odd := [name for name in names if not name.isprintable()]:
+            raise ValueError(f"sources has the name {shown(odd[0])}: wanted printable characters")
         return self
 
     @property
