@@ -86,3 +86,12 @@ def test_notes_are_about_the_words_that_were_asked_and_not_about_other_phrasings
             found = retriever.retrieve("rotate crops", timeout_s=LONG_S)
             told[len(phrasings)] = [note.code for note in found.notes if note.code != "expansion_failed"]
     assert told[3] == told[0]
+
+
+@pytest.mark.parametrize("query", ["rotate keys", " "])
+def test_phrasings_that_are_wanted_of_no_model_are_missed_in_a_note(vault, query):
+    with vault.retriever({"profile": "recall", **CONFIG}) as retriever:
+        retrieval = retriever.retrieve(query)
+    notes = [note for note in retrieval.notes if note.code == "expansion_failed"]
+    assert [note.cure for note in notes] == ["name a model in expansion, or give an expander"] * bool(query.strip())
+    assert found(retrieval) == ({"e2"} if query.strip() else set())

@@ -14,6 +14,7 @@ from septet.retrieval.config import MAX_TIMEOUT_S, RetrievalConfig, retrieval_co
 from septet.retrieval.corpora.given import CorpusLike, corpus_of
 from septet.retrieval.corpus import Corpus
 from septet.retrieval.expansion.chat import expanding_of
+from septet.retrieval.expansion.expanding import Unnamed
 from septet.retrieval.knowledge import settings_of
 from septet.retrieval.planning.policy import Policy, Resolver
 from septet.retrieval.retriever import Retriever
@@ -77,6 +78,8 @@ def retriever_of(
         expanding = None
         if expander is not None or wants_phrasings:
             expanding = expanding_of(chosen.expansion, expander=expander, secrets=secrets)
+            if expanding is None and chosen.search.query_expansion and chosen.profile == "recall":
+                expanding = Unnamed()
         if expanding is not None:
             opened.callback(expanding.close)
         if chosen.profile == "recall":

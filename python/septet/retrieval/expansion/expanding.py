@@ -17,7 +17,7 @@ from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
 from septet.storage.forks import renew_in_children
 from septet.threads import call_on_thread
 
-__all__ = ["Begun", "Expander", "Expanding", "Expansion"]
+__all__ = ["Begun", "Expander", "Expanding", "Expansion", "Unnamed"]
 
 TIMEOUT_S = 3.0
 REST_S, LONGEST_REST_S = 1.0, 60.0
@@ -252,6 +252,20 @@ class Expanding:
     def _without(self, query: str, cause: str, cure: str = _AGAIN, took_ms: float = 0.0) -> Expansion:
         note = Note("expansion_failed", f"{cause}; the query alone was searched", cure)
         return Expansion((query,), (note,), took_ms)
+
+
+class Unnamed(Expanding):
+    """Stands for an expander that is wanted, and that nobody has named: each query is searched alone, with a note."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda query: ())
+
+    def begin(self, query: str, deadline: Deadline | None = None) -> Begun:
+        """Return the query alone."""
+        if not query.strip():
+            return super().begin(query, deadline)
+        cure = "name a model in expansion, or give an expander"
+        return Begun(self, query, 0.0, self._without(query, "queryExpansion is true, and there is no expander", cure))
 
 
 class Begun:
