@@ -40,8 +40,9 @@ def embed_staged(
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}
             mine = pipeline.claim(tally, owner, list(texts)) if texts else []
-            for run in batching.runs([texts[key] for key in mine]):
-                if tally.stopped_by is None and not stopped():
+            for at, run in enumerate(batching.runs([texts[key] for key in mine])):
+                # Before the first batch of a page it was asked above.
+                if tally.stopped_by is None and not (at and stopped()):
                     pipeline.fill(tally, [(key, texts[key]) for key in mine[run.start : run.stop]])
     finally:
         pipeline.release(owner)
