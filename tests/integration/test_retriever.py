@@ -381,3 +381,17 @@ def test_an_entry_that_holds_a_stop_word_of_the_query_alone_is_no_answer(vault, 
         assert ("phone" in retriever.retrieve("the weather with whales").ids) is there
         # Parts of words are found as ever.
         assert "phone" in retriever.retrieve("hone").ids
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_text_for_a_prompt_is_as_long_as_the_configuration_says_unless_the_caller_does(vault, profile):
+    for number in range(20):
+        vault.add(title=f"Note {number}", description=f"The token refresh of client {number}. " * 40)
+    texts = {}
+    for budget in (2_000, 12_000):
+        config = {"profile": profile, "limit": 12, "search": {"recall": {"charBudget": budget, "maxResults": 20}}}
+        with vault.retriever(config) as retriever:
+            found = retriever.retrieve("token refresh of a client")
+            texts[budget] = found.format()
+            assert len(found.format(char_budget=2_000)) <= len(texts[budget])
+    assert len(texts[2_000]) < len(texts[12_000])

@@ -12,6 +12,7 @@ from septet.retrieval.account.retrieval import Retrieval
 from septet.retrieval.judging import used_backends
 from septet.retrieval.ordering import hits_of
 from septet.retrieval.planning.plan import RetrievalPlan
+from septet.retrieval.recall.settings import PresentSettings
 from septet.retrieval.rounds import Round
 from septet.retrieval.rules import Rules
 from septet.retrieval.waves import Answer
@@ -28,6 +29,7 @@ def retrieval_of(
     profile: str,
     started: float,
     sqlite: Mapping[str, Any],
+    shown: PresentSettings,
 ) -> Retrieval:
     """Return the retrieval that the rounds make.
 
@@ -40,6 +42,7 @@ def retrieval_of(
         profile: its name.
         started: when the call began, by `time.perf_counter`.
         sqlite: how SQLite works on the vault, as fields of the envelope.
+        shown: how its hits become text for a prompt.
     """
     kept = next(one for one in rounds if one.kept)
     found = kept.ordered.found[: min(most, rules.kept(kept.ordered))]
@@ -67,7 +70,7 @@ def retrieval_of(
     lists = tuple(kept.ordered.lists)
     confidence = kept.judged.confidence
     return Retrieval(
-        hits, query, profile, plan, envelope, lists, notes, confidence, took_ms, kept.ordered, tuple(rounds)
+        hits, query, profile, plan, envelope, lists, notes, confidence, took_ms, kept.ordered, tuple(rounds), shown
     )
 
 

@@ -244,7 +244,8 @@ class Retriever:
         started = time.perf_counter()
         asked, most, plan = self._request(query, given)
         rounds = self._runner.rounds(plan, asked)
-        return retrieval_of(query, plan, rounds, self._rules, most, self.config.profile, started, self._sqlite)
+        name, shown = self.config.profile, self.config.search.recall
+        return retrieval_of(query, plan, rounds, self._rules, most, name, started, self._sqlite, shown)
 
     def _request(self, query: str, given: Mapping[str, Any]) -> tuple[Asked, int, RetrievalPlan]:
         """Return what is asked, how many hits are wanted, and the plan.

@@ -13,6 +13,7 @@ from septet.retrieval.ordering import Ordered
 from septet.retrieval.planning.plan import RetrievalPlan
 
 if TYPE_CHECKING:
+    from septet.retrieval.recall.settings import PresentSettings
     from septet.retrieval.rounds import Round
 
 __all__ = ["Retrieval"]
@@ -46,6 +47,7 @@ class Retrieval(Hits):
     took_ms: float
     _ordered: Ordered = field(repr=False, compare=False)
     _rounds: tuple[Round, ...] = field(repr=False, compare=False)
+    _shown: PresentSettings = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         lines = [f"<Retrieval {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
@@ -56,9 +58,9 @@ class Retrieval(Hits):
     def format(
         self,
         *,
-        char_budget: float = 12_000,
-        relevance_floor: float = 0.15,
-        max_results: float = 15,
+        char_budget: float | None = None,
+        relevance_floor: float | None = None,
+        max_results: float | None = None,
         citations: bool = True,
         boundary: str | None = None,
     ) -> str:
@@ -66,6 +68,7 @@ class Retrieval(Hits):
 
         Args:
             char_budget: so many characters of texts in total, at least 80; see `septet.retrieval.recall.presenting`.
+                None for what the configuration says, as of the others.
             relevance_floor: leave out what scores less than this part of the best score, 0 to 1; the first three stay.
             max_results: so many at most.
             citations: number the passages, and ask for the numbers.
@@ -76,11 +79,12 @@ class Retrieval(Hits):
         """
         from septet.retrieval.recall.presenting import formatted
 
+        said = self._shown
         return formatted(
             self.hits,
-            char_budget=char_budget,
-            relevance_floor=relevance_floor,
-            max_results=max_results,
+            char_budget=said.char_budget if char_budget is None else char_budget,
+            relevance_floor=said.relevance_floor if relevance_floor is None else relevance_floor,
+            max_results=said.max_results if max_results is None else max_results,
             citations=citations,
             boundary=boundary,
         )
