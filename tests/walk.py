@@ -36,6 +36,7 @@ LEFT_OUT = {
     "Reranker": "a protocol",
     "Corpus": "a protocol",
     "Knowledge": "a protocol",
+    "Searches": "a protocol",
     "AsyncRetriever": "as AsyncVault",
     **dict.fromkeys(
         [f"{kind}Corpus.{did}" for kind in ("Vault", "Function") for did in ("search", "get", "explain")],
