@@ -165,3 +165,13 @@ def test_a_query_without_words_that_tell_anything_compares_no_vectors(vault):
     assert [note.code for note in found.notes] == ["query_too_vague"]
     alone = of(vault)[0].search(ASKED._replace(query="what is this", vector=[1.0, 0.0], mode="vector"))
     assert len(alone.lists[0].items) == 4
+
+
+@pytest.mark.parametrize("value", [{"$ne": "none"}, {"$exists": True}, ["A", "B"], float("nan")])
+@pytest.mark.parametrize("scope", [{}, {"within": "session", "session": "s1"}])
+def test_a_scope_takes_values_and_no_operators(vault, value, scope):
+    knowledge, _, messages = of(vault)
+    with pytest.raises(QueryError, match="attrs.project"):
+        (messages if scope else knowledge).search(ASKED._replace(scope={**scope, "project": value}))
+    with pytest.raises(QueryError, match="attrs.session"):
+        messages.search(ASKED._replace(scope={"within": "session", "session": value}))

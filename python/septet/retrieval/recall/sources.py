@@ -174,7 +174,8 @@ class VaultCorpus:
             value = scope.get(name)
             if value is None or (name == "session" and within != "session"):
                 continue
-            own: dict[str, Any] = {field: value}
+            # A value, also where it is a dict: no operator of a filter widens a scope.
+            own: dict[str, Any] = {field: {"$eq": value}}
             if name == "project" and self._shared is not None:
                 nobody: dict[str, Any] = {field: {"$exists": False}}
                 own = {"$or": [own, nobody, {self._shared: {"$in": [True, 1]}}]}
