@@ -175,3 +175,12 @@ def test_a_scope_takes_values_and_no_operators(vault, value, scope):
         (messages if scope else knowledge).search(ASKED._replace(scope={**scope, "project": value}))
     with pytest.raises(QueryError, match="attrs.session"):
         messages.search(ASKED._replace(scope={"within": "session", "session": value}))
+
+
+def test_memories_that_another_source_has_are_not_missed(vault):
+    vault.add(id="memo", title="Token of old", kind="memory")
+    for knowledge in (vault, Federation({"only": vault})):
+        with knowledge.retriever("recall") as retriever:
+            found = retriever.retrieve("token")
+        assert "memo" in found.ids
+        assert "memories_left_out" not in {note.code for note in found.notes}

@@ -136,7 +136,9 @@ class VaultCorpus:
             if hits is not None
         ]
         backends = [f"{self._name}_{BACKENDS[one.name]}" for one in lists]
-        return Answered(lists, backends, found.notes, found.step, confidence=found.confidence)
+        # Memories belong to the sources that name their kind: nothing is missing here.
+        notes = [note for note in found.notes if note.code != "memories_left_out"]
+        return Answered(lists, backends, notes, found.step, confidence=found.confidence)
 
     def explain(self, asked: Asked, entry_id: str) -> Explanation | None:
         """Return why its words and filters do not bring an entry; None where the store cannot tell, or is not asked.
