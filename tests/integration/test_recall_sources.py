@@ -171,9 +171,9 @@ def test_a_query_without_words_that_tell_anything_compares_no_vectors(vault):
 @pytest.mark.parametrize("scope", [{}, {"within": "session", "session": "s1"}])
 def test_a_scope_takes_values_and_no_operators(vault, value, scope):
     knowledge, _, messages = of(vault)
-    with pytest.raises(QueryError, match="attrs.project"):
+    with pytest.raises(QueryError, match=r"attrs\.project"):
         (messages if scope else knowledge).search(ASKED._replace(scope={**scope, "project": value}))
-    with pytest.raises(QueryError, match="attrs.session"):
+    with pytest.raises(QueryError, match=r"attrs\.session"):
         messages.search(ASKED._replace(scope={"within": "session", "session": value}))
 
 
