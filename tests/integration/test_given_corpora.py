@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from corpora_told import LONG_S
+from corpora_told import LONG_S, Told
 from septet import ExternalFirst, Federation, QueryError, Vault
 
 PROFILES = ["recall", "planned-retrieval", "septet"]
@@ -85,3 +85,16 @@ def test_the_vault_behind_another_search_answers_within_the_deadline(vault, othe
 def test_what_finds_nothing_is_no_corpus(vault, given):
     with pytest.raises(QueryError, match="wanted an object with search, get and name, a vault, or a function"):
         vault.retriever(corpora={"remote": given})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_as_many_as_may_be_given_are_asked(vault, profile):
+    own = {name: Told(name) for name in (f"wiki{n}" for n in range(64))}
+    with vault.retriever(profile, corpora=own) as retriever:
+        assert {*own} < {*retriever.retrieve("token").plan.corpora}
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb"])
+def test_a_name_that_no_plan_can_have_is_refused(vault, name):
+    with pytest.raises(QueryError, match="printable"):
+        vault.retriever(corpora={name: Told(name)})

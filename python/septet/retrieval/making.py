@@ -139,6 +139,8 @@ def _own(corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Know
     own = {}
     for name, corpus in corpora.items():
         text = utf8(name, "a name in corpora", QueryError, 200)
+        if not (text.strip() and text.isprintable()):
+            raise QueryError(f"a name in corpora is {shown(text)}: wanted a printable name")
         own[text] = corpus_of(text, corpus, of_vault)
     return own
 

@@ -47,6 +47,8 @@ _NOTES: Mapping[Intent, str] = {
 #: The recorded test for code after a search differs from that of the plan by these.
 _RECORDED_AFTER = (frozenset({"defined"}), ("impl",))
 MOST_CORPORA, MOST_NAME = 64, 200
+#: Those of a retriever: its own, and as many as a caller may bring along.
+MOST_AVAILABLE = 1_000
 
 
 def plan(
@@ -92,8 +94,8 @@ def plan(
         one_of(mode, "mode", MODES)
     if intent is not None:
         one_of(intent, "intent", INTENTS)
-    there = None if available is None else _names(available, "available")
-    named = None if corpora is None else _names(corpora, "corpora")
+    there = None if available is None else _names(available, "available", MOST_AVAILABLE)
+    named = None if corpora is None else _names(corpora, "corpora", MOST_CORPORA)
     found: Intent = "verification"
     why = "it verifies an answer"
     if not verification:
@@ -229,10 +231,10 @@ def _preferred(
     return backends_of(asked, mode)
 
 
-def _names(values: object, what: str) -> tuple[str, ...]:
+def _names(values: object, what: str, most: int) -> tuple[str, ...]:
     names = [
         utf8(name, f"a name in {what}", QueryError, MOST_NAME)
-        for name in listed(values, what, QueryError, "names of corpora", MOST_CORPORA)
+        for name in listed(values, what, QueryError, "names of corpora", most)
     ]
     if not all(name.strip() and name.isprintable() for name in names):
         raise QueryError(f"{what} is {shown(values)}: wanted printable names of corpora")
