@@ -62,10 +62,11 @@ Codes, with what each means:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-__all__ = ["DEGRADING", "Note", "NoteCode"]
+__all__ = ["DEGRADING", "Note", "NoteCode", "printed"]
 
 #: What a note is about; the module's docstring lists the meanings.
 NoteCode: TypeAlias = Literal[
@@ -174,3 +175,11 @@ class Note:
     def to_dict(self) -> dict[str, str]:
         """Return the four fields as a dict."""
         return {"code": self.code, "cause": self.cause, "cure": self.cure, "tier": self.tier}
+
+
+def printed(notes: Iterable[Note]) -> list[str]:
+    """Return notes as lines to print; what several tiers say alike is one line, with all their names."""
+    tiers: dict[Note, list[str]] = {}
+    for note in notes:
+        tiers.setdefault(replace(note, tier=""), []).append(note.tier)
+    return [str(replace(note, tier=", ".join(filter(None, names)))) for note, names in tiers.items()]

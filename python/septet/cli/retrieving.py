@@ -15,6 +15,7 @@ from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import QueryError
+from septet.notes import printed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -201,5 +202,5 @@ def _show(out: Console, found: Retrieval, with_plan: bool) -> None:
 
 
 def _say(notes: tuple[Any, ...]) -> None:
-    for note in notes:
-        say(f"note {note}")
+    for line in printed(notes):
+        say(f"note {line}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from septet.notes import Note
+from septet.notes import Note, printed
 from septet.results import Hit, Hits
 from septet.retrieval.account.envelope import Envelope
 from septet.retrieval.corpus import RankedList
@@ -52,7 +52,7 @@ class Retrieval(Hits):
     def __repr__(self) -> str:
         lines = [f"<Retrieval {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
         lines += [f"  {h.score:.4f}  {h.tier}  {h.id}  {h.title}" for h in self.hits]
-        lines += [f"  note {n}" for n in self.notes]
+        lines += [f"  note {line}" for line in printed(self.notes)]
         return "\n".join(lines)
 
     def format(
