@@ -206,6 +206,19 @@ def test_a_resolver_that_fails_is_reported_without_the_key(resolver):
         Policy().with_secrets("key")
 
 
+def test_a_key_that_is_given_plainly_is_shown_nowhere():
+    policy = Policy(secrets={"tavily_api_key": KEY})
+    assert policy.secret("tavily_api_key").get_secret_value() == KEY
+    assert KEY not in repr(vars(policy))
+
+
+@pytest.mark.parametrize("secrets", [5, None, "key", [KEY], {"other": KEY}, {"tavily_api_key": 5}, {KEY: KEY}])
+def test_what_is_no_key_is_refused_unseen(secrets):
+    with pytest.raises(ProfileError) as raised:
+        Policy(secrets=secrets)
+    assert KEY not in str(raised.value)
+
+
 @pytest.mark.parametrize("name", ["searxng_url", "qdrant_url"])
 @pytest.mark.parametrize(
     "url",

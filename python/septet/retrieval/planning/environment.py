@@ -18,6 +18,7 @@ __all__ = [
     "Knobs",
     "Read",
     "Resolver",
+    "checked_keys",
     "error_of",
     "read_block",
     "read_keys",
@@ -113,6 +114,15 @@ def read_keys(resolver: Resolver) -> tuple[dict[str, SecretStr], list[str]]:
                 keys[name] = key
                 break
     return keys, problems
+
+
+def checked_keys(given: object) -> tuple[dict[str, SecretStr], list[str]]:
+    """Return keys that are given by the names of `SECRETS`, and what is wrong with others, without a text of them."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name in SECRETS for name in given):
+        return {}, [f"secrets are no keys by their names: wanted {' or '.join(SECRETS)}"]
+    found = {name: _key(given.get, name) for name in given}
+    keys = {name: key for name, (key, _) in found.items() if key is not None}
+    return keys, [problem for _, problem in found.values() if problem]
 
 
 def error_of(what: str, problems: list[str]) -> ProfileError:

@@ -13,6 +13,7 @@ from septet.errors import ProfileError, QueryError
 from septet.retrieval.planning.environment import (
     SECRETS,
     Resolver,
+    checked_keys,
     error_of,
     read_block,
     read_keys,
@@ -225,9 +226,10 @@ class Policy:
 
     def __post_init__(self) -> None:
         values, problems = read_values({name: getattr(self, name) for name in knobs()}, _table())
-        if problems:
-            raise error_of("policy", problems)
-        self.__dict__.update(values)
+        keys, wrong = checked_keys(self.secrets)
+        if problems or wrong:
+            raise error_of("policy", problems + wrong)
+        self.__dict__.update(values, secrets=keys)
 
     @classmethod
     def named(cls, name: PolicyName) -> Policy:
