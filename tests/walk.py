@@ -29,30 +29,25 @@ PUBLIC = {
 #: What is not walked, and why.
 LEFT_OUT = {
     "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
-    "EmbeddingCache.after_fork": "takes no argument of a caller's",
     "AsyncVault": "its methods are those of Vault, which is walked, on threads",
-    "AsyncFederation": "as AsyncVault",
-    "Embedder": "a protocol",
-    "Reranker": "a protocol",
-    "Corpus": "a protocol",
-    "Knowledge": "a protocol",
-    "Searches": "a protocol",
-    "AsyncRetriever": "as AsyncVault",
+    **dict.fromkeys(("AsyncFederation", "AsyncRetriever"), "as AsyncVault"),
     **dict.fromkeys(
-        [f"{kind}Corpus.{did}" for kind in ("Vault", "Function") for did in ("search", "get", "explain")],
+        "Embedder Reranker Corpus Knowledge Searches Expander FrameLike FrameLike.shape Strings".split(), "a protocol"
+    ),
+    **dict.fromkeys(
+        [f"{of}Corpus.{did}" for of in ("Vault", "Function", "Web") for did in ("search", "get", "explain")],
         "asked by a retriever, with what it has checked",
     ),
-    "FunctionCorpus.after_fork": "as EmbeddingCache.after_fork",
-    "Expander": "a protocol",
+    **dict.fromkeys(
+        (f"{kind}.after_fork" for kind in ("EmbeddingCache", "FunctionCorpus", "WebCorpus", "CreditBudget")),
+        "takes no argument of a caller's",
+    ),
+    "WebCorpus.corrective": "as WebCorpus.search",
+    "CreditBudget.spend": "asked by a corpus of the web, with what a call costs",
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
-    "LocalEmbedder.is_long": "as embed",
-    "FrameLike": "a protocol",
-    "FrameLike.shape": "a protocol",
-    "Strings": "a protocol",
     "HttpEmbedder.embed": "asks a network; its texts are those of the embedders that are walked",
-    "HttpEmbedder.aembed": "as embed",
-    "HttpEmbedder.whole": "as embed",
+    **dict.fromkeys(("LocalEmbedder.is_long", "HttpEmbedder.aembed", "HttpEmbedder.whole"), "as embed"),
 }
 #: Plain values that Septet makes: what a caller makes of them is checked where it is given.
 MADE_BY_SEPTET = {
@@ -197,6 +192,8 @@ class World:
             "Envelope": self.retrieval.envelope,
             "Policy": septet.Policy(),
             "RecallSettings": septet.RecallSettings(),
+            "WebCorpus": septet.WebCorpus(septet.Policy()),
+            "CreditBudget": septet.CreditBudget(5),
             "VaultCorpus": septet.VaultCorpus("birds", self.vault),
             "Results": self.vault.search("ducks"),
             "Hit": self.vault.search("ducks")[0],
@@ -277,6 +274,8 @@ VALID: dict[str, Callable[[World], Any]] = {
     "role": lambda w: "knowledge",
     "Vault.retriever.config": lambda w: "recall",
     "Policy.name": lambda w: "septet",
+    "credits": lambda w: 5,
+    "WebCorpus.policy": lambda w: septet.Policy(),
     "FunctionCorpus.function": lambda w: lambda query, limit: [{"title": query}],
     "RetrievalPlan.from_dict.data": lambda w: w.retrieval.plan.to_dict(),
     "Envelope.from_dict.data": lambda w: w.retrieval.envelope.to_dict(),

@@ -170,6 +170,10 @@ if TYPE_CHECKING:
     )
     from septet.retrieval.corpora.functions import FunctionCorpus as FunctionCorpus
     from septet.retrieval.corpora.given import CorpusLike as CorpusLike, Searches as Searches
+    from septet.retrieval.corpora.web.backends import WebSearch as WebSearch
+    from septet.retrieval.corpora.web.corpus import WebCorpus as WebCorpus, WebOptions as WebOptions
+    from septet.retrieval.corpora.web.credits import CreditBudget as CreditBudget
+    from septet.retrieval.corpora.web.results import WebResult as WebResult
     from septet.retrieval.corpus import (
         Answered as Answered,
         Asked as Asked,
@@ -276,6 +280,10 @@ else:
         "retrieval.config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
         "retrieval.corpora.functions": "FunctionCorpus",
         "retrieval.corpora.given": "CorpusLike Searches",
+        "retrieval.corpora.web.backends": "WebSearch",
+        "retrieval.corpora.web.corpus": "WebCorpus WebOptions",
+        "retrieval.corpora.web.credits": "CreditBudget",
+        "retrieval.corpora.web.results": "WebResult",
         "retrieval.corpus": "Answered Asked Corpus Item RankedList RetrievalMode",
         "retrieval.account.envelope": "Envelope",
         "retrieval.account.explaining": "CorpusReport ListReport RetrievalExplanation",

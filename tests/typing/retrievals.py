@@ -16,6 +16,7 @@ from septet import (
     Corpus,
     CorpusLike,
     CorpusReport,
+    CreditBudget,
     Deadline,
     Entry,
     Envelope,
@@ -42,6 +43,9 @@ from septet import (
     Spoken,
     Vault,
     VaultCorpus,
+    WebCorpus,
+    WebOptions,
+    WebResult,
 )
 
 
@@ -70,6 +74,15 @@ def retrieved(vault: Vault, profile: RetrievalProfile) -> Retrieval:
     kinds = VaultCorpus("notes", vault, kinds=["note"], weight=0.5)
     other = FunctionCorpus("other", lambda query, limit: [{"title": query}])
     own: Mapping[str, CorpusLike] = {"wiki": wiki, "notes": kinds, "other": other, "remote": lambda query, limit: []}
+    web = WebCorpus(
+        Policy(),
+        vault,
+        web=lambda query, limit: [WebResult("https://doves.example/", query)],
+        budget=CreditBudget(5),
+        options=WebOptions(timeout_s=1.0),
+    )
+    vault.retriever(corpora={"web_research": web}).close()
+    web.close()
     external: Searches = ExternalFirst(lambda query, limit: [], vault)
     vaults: Mapping[str, CorpusLike] = {"docs_mirror": vault, "remote": external}
     vault.retriever(corpora=vaults).close()

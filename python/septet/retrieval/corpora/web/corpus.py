@@ -184,7 +184,8 @@ class WebCorpus:
 
     def close(self) -> None:
         """Wait until hits are kept, 5 s at most, and close the connections; a question opens others."""
-        self.flush()
+        if self._keeper is not None:
+            self._keeper.flush(FLUSH_S)
         self._tiers.close()
         if self._reader is not None:
             self._reader.close()
