@@ -172,6 +172,16 @@ def test_symbols_hold_definitions_and_no_other_entries_of_the_vault(vault, tmp_p
         assert retriever.corpora["symbol_proximity"].get(symbol).kind == "symbol"
 
 
+def test_the_definition_of_the_name_that_is_asked_for_comes_first(vault, tmp_path):
+    (tmp_path / "swim.py").write_text("def swim_far():\n    pass\n\ndef swim_farther():\n    pass\n")
+    vault.add(title="Lanes", description="Those who call swim_far keep to the left, as was said in June.")
+    vault.add(title="Rules", description="A pool is defined by its length, and by where its ladder is.")
+    for profile in ("septet", "planned-retrieval"):
+        with vault.retriever({"profile": profile, "corpora": {"repository": str(tmp_path)}}) as retriever:
+            found = retriever.retrieve("where is swim_far defined")
+            assert (found[0].tier, found[0].title) == ("symbol_proximity", "swim_far")
+
+
 def test_an_explanation_names_what_was_late(vault):
     slow = Held("slow", hits=[hit("s", tier="slow")])
     with vault.retriever("recall", corpora={"slow": slow}) as retriever:

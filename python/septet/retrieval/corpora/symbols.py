@@ -31,6 +31,8 @@ ABOUT_CODE = frozenset(
 )
 #: So many names of a query count, of three characters or more.
 MOST_NAMES, LEAST_NAME = 8, 3
+#: How likely a definition is meant whose very name the query has: nearly sure, and surer than what words suggest.
+NAMED = 0.999
 #: No repository has more.
 MOST_SYMBOLS = 1 << 40
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:::|\.|->|#)[A-Za-z_$][\w$]*)*")
@@ -53,9 +55,10 @@ class SymbolCorpus:
 
     A light scanner reads the common languages line by line; a file is read again when its size or time changes. The
     list ``symbols`` has the names nearest to the query, by its words and by what looks like a name, with scores of 0 to
-    1. With a contract the list ``renamed`` has the names that the whole query is near to, above 0.65, and what
-    replaced them. With a vault of entries of kind ``symbol`` (see `definitions`) the list ``vector`` has those whose
-    vectors are nearest, and the score of what both know is the mean of both.
+    1, and a confidence for the very names that the query has. With a contract the list ``renamed`` has the names that
+    the whole query is near to, above 0.65, and what replaced them. With a vault of entries of kind ``symbol`` (see
+    `definitions`) the list ``vector`` has those whose vectors are nearest, and the score of what both know is the mean
+    of both.
 
     Args:
         folder: the folder, or a `Folder` that several corpora share.
@@ -117,7 +120,8 @@ class SymbolCorpus:
         ranked = [
             RankedList(name, self.name, items_of(store, hits), variant=asked.variant) for name, hits in lists.items()
         ]
-        return Answered(ranked, ["symbol_proximity"], notes)
+        named = max((hit.confidence for hit in lists.get("symbols", ())), default=0.0)
+        return Answered(ranked, ["symbol_proximity"], notes, confidence=named or None)
 
     def get(self, entry_id: str) -> Entry | None:
         """Return a definition that was found lately, or is in the vault; None for any other entry.
@@ -140,7 +144,8 @@ class SymbolCorpus:
         names = names_in(query)
         # Of no words at all, all there is would be meant.
         found = there.repository.symbols(words, names, limit) if words or names else []
-        return self._hits([(self._entry(one), one[-1], {"symbol": one[-1]}) for one in found])
+        hits = self._hits([(self._entry(one), one[-1], {"symbol": one[-1]}) for one in found])
+        return [changed_hit(hit, confidence=NAMED) if hit.title in names else hit for hit in hits]
 
     def _renamed(self, there: Listed, query: str) -> list[Hit]:
         hits = list[tuple[Entry, float, dict[str, "float | None"]]]()

@@ -341,4 +341,5 @@ def _said(fault: BaseException) -> str:
         return cause
     if isinstance(fault, QueryError):
         return f"the expander gave what is no list of texts: {cause}"
-    return f"the expander raised {type(fault).__name__}: {cause}"
+    # Without its words, as of corpora: foreign code may put a key or the query into them.
+    return f"the expander raised {type(fault).__name__}"
