@@ -89,7 +89,7 @@ def test_a_query_is_widened_as_recorded(case: Mapping[str, Any]) -> None:
 
 def test_most_recorded_queries_have_the_same_words() -> None:
     same = [case for case in BUILT["cases"] if list(parse(case["query"], RECALL.text).terms) == _lower(case["terms"])]
-    assert len(same) > len(BUILT["cases"]) * 0.7
+    assert len(same) > len(BUILT["cases"]) * 0.5
 
 
 def test_the_stop_words_are_the_recorded_ones() -> None:
