@@ -64,8 +64,10 @@ FLOORS = (
     {"files"},
     {"retrieval"},
     {"exchange", "vault", "stats", "federation", "index", "tfidf"},
-    {"aio", "evaluation", "external"},
+    {"aio", "client", "evaluation", "external"},
     {"__init__"},
+    {"service"},
+    {"adapters", "mcp", "server"},
     {"cli", "__main__"},
 )
 #: The same inside ``embedding``, but strict: what stands on one floor knows nothing of its neighbours.

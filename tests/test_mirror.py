@@ -13,7 +13,7 @@ from septet import AsyncFederation, AsyncVault, Federation, Vault
 
 PAIRS = {Vault: AsyncVault, Federation: AsyncFederation}
 #: What an async class has beside: how it is opened, and what is behind it.
-OWN = {"open", "of", "blocking", "max_workers"}
+OWN = {"open", "of", "blocking", "on_thread", "max_workers"}
 #: Methods whose arguments take more than those of the other class do.
 WIDER = {("AsyncVault", "add_many"): {"items"}, ("AsyncFederation", "add_many"): {"items"}}
 WIDER["AsyncFederation", "connect"] = {"vault"}

@@ -23,12 +23,13 @@
         ├── ForkedInUse                 this process was forked in the middle of a read or a write of its parent
         └── Closed                      the vault was closed
 
-Each message says what was found, what was wanted, and what to do.
+Each message says what was found, what was wanted, and what to do. ``code`` is the name of the class in snake case, such
+as ``entry_not_found``: what MCP and HTTP send beside the message.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,17 @@ def printable(value: object) -> str:
 
 
 class SeptetError(Exception):
-    """The base class of all errors of Septet."""
+    """The base class of all errors of Septet.
+
+    Attributes:
+        code: the name of the class in snake case.
+    """
+
+    code: ClassVar[str] = "septet_error"
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.code = "".join(f"_{c.lower()}" if c.isupper() else c for c in cls.__name__).lstrip("_")
 
     def __str__(self) -> str:
         # Paths and ids in it may hold anything.

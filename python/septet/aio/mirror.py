@@ -113,6 +113,16 @@ class Mirror(ABC, Generic[_S]):
         """How many threads work at most."""
         return self._workers.most
 
+    async def on_thread(self, work: Callable[[_S], _R]) -> _R:
+        """Return what ``work`` returns, called on a thread with what is asked: several calls as one.
+
+        Cancelled like a method; errors of ``work`` are raised unchanged.
+
+        Raises:
+            Closed: it was closed, or is not open yet.
+        """
+        return await self._workers.run(work, self.blocking)
+
     async def __aenter__(self) -> Self:
         await self._open()
         return self

@@ -1,0 +1,281 @@
+"""The table of operations: for each, its request, its answer, its place in HTTP, and what it does to the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from septet.service import answers, requests, running
+from septet.service.running import Serving
+
+__all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
+
+#: What an operation does: it reads; it writes what was not there; it changes or removes what is there.
+Effect: TypeAlias = Literal["reads", "adds", "changes"]
+Verb: TypeAlias = Literal["GET", "POST", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing that can be asked of a memory over a wire.
+
+    Attributes:
+        name: that of the method of `Vault`.
+        summary: what it does, in a sentence.
+        route: verb and path of HTTP; ``{id}`` is a field of the request, the others are in the query of a GET or
+            DELETE, and in the body of the rest.
+        request: the model of the request.
+        answer: the typed dict of the answer.
+        run: does it, on a thread: from what is served and the checked request to a JSON-ready dict.
+        effect: what it does to the memory.
+        repeatable: doing it twice is the same as doing it once.
+        status: the HTTP status of success.
+    """
+
+    name: str
+    summary: str
+    route: tuple[Verb, str]
+    request: type[requests.Request]
+    answer: Any
+    run: Callable[[Serving, Any], dict[str, Any]]
+    effect: Effect = "reads"
+    repeatable: bool = True
+    status: int = 200
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    one.name: one
+    for one in (
+        Operation(
+            name="search",
+            summary="Find the entries that answer a query, best first.",
+            route=("POST", "/v1/search"),
+            request=requests.SearchRequest,
+            answer=answers.ResultsAnswer,
+            run=running.search,
+        ),
+        Operation(
+            name="search_many",
+            summary="Answer many queries in one call, with the results of single searches.",
+            route=("POST", "/v1/search_many"),
+            request=requests.SearchManyRequest,
+            answer=answers.SearchManyAnswer,
+            run=running.search_many,
+        ),
+        Operation(
+            name="recall",
+            summary="Find the memories that answer a query.",
+            route=("POST", "/v1/recall"),
+            request=requests.RecallRequest,
+            answer=answers.ResultsAnswer,
+            run=running.recall,
+        ),
+        Operation(
+            name="retrieve",
+            summary="Ask several corpora at once: a plan, one order, and what the evidence is worth.",
+            route=("POST", "/v1/retrieve"),
+            request=requests.RetrieveRequest,
+            answer=answers.RetrievalAnswer,
+            run=running.retrieve,
+        ),
+        Operation(
+            name="explain",
+            summary="Say why an entry ranks where it does, or why it does not come back.",
+            route=("POST", "/v1/explain"),
+            request=requests.ExplainRequest,
+            answer=answers.ExplanationAnswer,
+            run=running.explain,
+        ),
+        Operation(
+            name="similar",
+            summary="Find entries like an entry, a text or a vector.",
+            route=("POST", "/v1/similar"),
+            request=requests.SimilarRequest,
+            answer=answers.ResultsAnswer,
+            run=running.similar,
+        ),
+        Operation(
+            name="weights",
+            summary="Say which weights a search would give the signals now.",
+            route=("POST", "/v1/weights"),
+            request=requests.WeightsRequest,
+            answer=answers.WeightsAnswer,
+            run=running.weights,
+        ),
+        Operation(
+            name="stats",
+            summary="Count what is held.",
+            route=("GET", "/v1/stats"),
+            request=requests.TierRequest,
+            answer=answers.StatsAnswer,
+            run=running.stats,
+        ),
+        Operation(
+            name="status",
+            summary="Say what is served, and what it holds.",
+            route=("GET", "/v1/status"),
+            request=requests.NoRequest,
+            answer=answers.StatusAnswer,
+            run=running.status,
+        ),
+        Operation(
+            name="get",
+            summary="Return one entry.",
+            route=("GET", "/v1/entries/{id}"),
+            request=requests.IdRequest,
+            answer=answers.EntryAnswer,
+            run=running.get,
+        ),
+        Operation(
+            name="load",
+            summary="Return whole entries by id.",
+            route=("POST", "/v1/load"),
+            request=requests.LoadRequest,
+            answer=answers.LoadedAnswer,
+            run=running.load,
+        ),
+        Operation(
+            name="entries",
+            summary="List entries by filter, in any order, page by page.",
+            route=("POST", "/v1/list"),
+            request=requests.EntriesRequest,
+            answer=answers.PageAnswer,
+            run=running.entries,
+        ),
+        Operation(
+            name="count",
+            summary="Count the entries that pass a filter.",
+            route=("POST", "/v1/count"),
+            request=requests.CountRequest,
+            answer=answers.CountAnswer,
+            run=running.count,
+        ),
+        Operation(
+            name="facets",
+            summary="Count entries by the values of a field.",
+            route=("POST", "/v1/facets"),
+            request=requests.FacetsRequest,
+            answer=answers.FacetsAnswer,
+            run=running.facets,
+        ),
+        Operation(
+            name="history",
+            summary="Return the earlier versions of an entry.",
+            route=("POST", "/v1/history"),
+            request=requests.IdRequest,
+            answer=answers.HistoryAnswer,
+            run=running.history,
+        ),
+        Operation(
+            name="links",
+            summary="Return the links from and to an entry.",
+            route=("POST", "/v1/links/of"),
+            request=requests.IdRequest,
+            answer=answers.LinksAnswer,
+            run=running.links,
+        ),
+        Operation(
+            name="add",
+            summary="Store an entry, or overwrite the one with its id.",
+            route=("POST", "/v1/entries"),
+            request=requests.AddRequest,
+            answer=answers.IdAnswer,
+            run=running.add,
+            effect="changes",
+            status=201,
+        ),
+        Operation(
+            name="update",
+            summary="Change some fields of an entry.",
+            route=("PATCH", "/v1/entries/{id}"),
+            request=requests.UpdateRequest,
+            answer=answers.EntryAnswer,
+            run=running.update,
+            effect="changes",
+        ),
+        Operation(
+            name="update_many",
+            summary="Change every entry that passes a filter.",
+            route=("POST", "/v1/update_many"),
+            request=requests.UpdateManyRequest,
+            answer=answers.CountAnswer,
+            run=running.update_many,
+            effect="changes",
+        ),
+        Operation(
+            name="delete",
+            summary="Delete entries by id or by filter.",
+            route=("POST", "/v1/delete"),
+            request=requests.DeleteRequest,
+            answer=answers.CountAnswer,
+            run=running.delete,
+            effect="changes",
+        ),
+        Operation(
+            name="remember",
+            summary="Store a memory.",
+            route=("POST", "/v1/memories"),
+            request=requests.RememberRequest,
+            answer=answers.IdAnswer,
+            run=running.remember,
+            effect="changes",
+            status=201,
+        ),
+        Operation(
+            name="forget",
+            summary="Delete memories by id or by filter.",
+            route=("POST", "/v1/forget"),
+            request=requests.ForgetRequest,
+            answer=answers.CountAnswer,
+            run=running.forget,
+            effect="changes",
+        ),
+        Operation(
+            name="supersede",
+            summary="Put an entry in the place of another one, which stays as what was valid before.",
+            route=("POST", "/v1/supersede"),
+            request=requests.SupersedeRequest,
+            answer=answers.IdAnswer,
+            run=running.supersede,
+            effect="changes",
+        ),
+        Operation(
+            name="reinstate",
+            summary="Undo a supersede.",
+            route=("POST", "/v1/reinstate"),
+            request=requests.IdRequest,
+            answer=answers.OkAnswer,
+            run=running.reinstate,
+            effect="changes",
+        ),
+        Operation(
+            name="link",
+            summary="Link two entries.",
+            route=("POST", "/v1/links"),
+            request=requests.LinkRequest,
+            answer=answers.OkAnswer,
+            run=running.link,
+            effect="adds",
+        ),
+        Operation(
+            name="unlink",
+            summary="Remove a link.",
+            route=("POST", "/v1/unlink"),
+            request=requests.UnlinkRequest,
+            answer=answers.OkAnswer,
+            run=running.unlink,
+            effect="changes",
+        ),
+        Operation(
+            name="feedback",
+            summary="Record what became of a result.",
+            route=("POST", "/v1/feedback"),
+            request=requests.FeedbackRequest,
+            answer=answers.OkAnswer,
+            run=running.feedback,
+            effect="adds",
+            repeatable=False,
+        ),
+    )
+}

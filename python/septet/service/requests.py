@@ -1,0 +1,337 @@
+"""Requests as pydantic models: what MCP and HTTP check, and what the schemas of both are generated from.
+
+The options of a search come from `septet.query.options`, so that they are defined once. Paths of files are no values
+here: a profile is the name of a built-in one or an object, since who asks must not read the files of who serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, create_model
+
+from septet.fields import Action, OnSimilar, Severity, Trust
+from septet.listing.counting import Bucket
+from septet.profiles.builtin import BUILTIN
+from septet.query.options import OPTIONS, GroupBy, Leg, Mode, Syntax
+
+__all__ = [
+    "AddRequest",
+    "CountRequest",
+    "DeleteRequest",
+    "EntriesRequest",
+    "ExplainRequest",
+    "FacetsRequest",
+    "FeedbackRequest",
+    "ForgetRequest",
+    "IdRequest",
+    "LinkRequest",
+    "LoadRequest",
+    "NoRequest",
+    "RecallRequest",
+    "RememberRequest",
+    "Request",
+    "RetrieveRequest",
+    "SearchManyRequest",
+    "SearchRequest",
+    "SimilarRequest",
+    "SupersedeRequest",
+    "TierRequest",
+    "UnlinkRequest",
+    "UpdateManyRequest",
+    "UpdateRequest",
+    "WeightsRequest",
+    "given",
+]
+
+#: A time on the wire: epoch seconds, or RFC 3339 with a zone.
+WireTime: TypeAlias = float | AwareDatetime
+#: The name of a built-in profile, or a profile as an object; never a file of the server.
+WireProfile: TypeAlias = Literal[tuple(BUILTIN)] | dict[str, Any]  # type: ignore[valid-type]
+Where: TypeAlias = dict[str, Any]
+Words: TypeAlias = str | list[str]
+WireVector: TypeAlias = Annotated[list[float], Field(min_length=1, max_length=65_536)]
+Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=256, description="The id of an entry.")]
+Query: TypeAlias = Annotated[str, Field(description="A question or keywords; no character has a special meaning.")]
+Tier: TypeAlias = Annotated[str | None, Field(description="The one tier of a federation that is meant.")]
+
+#: So many results one request returns.
+MOST_RESULTS = 1_000
+#: So many ids, queries or entries one request names; more go as NDJSON, or in several requests.
+MOST_ITEMS = 1_000
+
+#: The type of each option of a search on the wire. What is a function stays at home.
+_OPTION_TYPES: Mapping[str, Any] = {
+    "limit": Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None,
+    "offset": Annotated[int, Field(ge=0)],
+    "must": Words | None,
+    "must_not": Words | None,
+    "phrase": Words | None,
+    "prefix": bool | Words,
+    "syntax": Syntax,
+    "typos": bool | None,
+    "mode": Mode,
+    "domain": str | None,
+    "type": str | None,
+    "severity": Severity | None,
+    "tags": list[str] | None,
+    "where": Where | None,
+    "profile": WireProfile | None,
+    "include_expired": bool,
+    "as_of": WireTime | None,
+    "min_score": float | None,
+    "min_confidence": float | None,
+    "max_tokens": int | None,
+    "query_vector": WireVector | None,
+    "model": str | None,
+    "legs": Leg | list[Leg] | None,
+    "group_by": GroupBy | None,
+    "diversity": float | None,
+    "timeout_s": float | None,
+    "tiers": Words | None,
+    "facets": str | list[str | tuple[str, str]] | None,
+    "kinds": Words | None,
+    "include_memories": bool,
+}
+#: Options of a search that cannot travel.
+LEFT_OUT = frozenset({"reranker", "rerank_top", "rerank_timeout_s"})
+
+
+class Request(BaseModel):
+    """A request: unknown fields are an error, and numbers are not made of texts."""
+
+    model_config = ConfigDict(extra="forbid", strict=False, arbitrary_types_allowed=False, protected_namespaces=())
+
+
+def given(request: BaseModel, *without: str) -> dict[str, Any]:
+    """Return the fields that a request names, as keyword arguments."""
+    return {name: getattr(request, name) for name in request.model_fields_set if name not in without}
+
+
+def _with_options(name: str, doc: str, own: Mapping[str, Any], *without: str) -> type[Request]:
+    options = {
+        option: (kind, Field(OPTIONS[option].default, description=OPTIONS[option].help))
+        for option, kind in _OPTION_TYPES.items()
+        if option not in without
+    }
+    return create_model(name, __base__=Request, __doc__=doc, **{**own, **options})
+
+
+SearchRequest = _with_options("SearchRequest", "What to search for.", {"query": (Query, ...)})
+RecallRequest = _with_options(
+    "RecallRequest", "What to recall of the memories.", {"query": (Query, ...)}, "kinds", "include_memories"
+)
+SearchManyRequest = _with_options(
+    "SearchManyRequest",
+    "Many queries with one set of options.",
+    {"queries": (Annotated[list[Query], Field(max_length=MOST_ITEMS)], ...)},
+    "query_vector",
+)
+ExplainRequest = _with_options(
+    "ExplainRequest", "Which entry of which search to explain.", {"query": (Query, ...), "id": (Id, ...)}, "mode"
+)
+
+
+class NoRequest(Request):
+    """A request without fields."""
+
+
+class IdRequest(Request):
+    """One entry."""
+
+    id: Id
+
+
+class TierRequest(Request):
+    """One tier of a federation, or all."""
+
+    tier: Tier = None
+
+
+class LoadRequest(Request):
+    """Whole entries by id."""
+
+    ids: Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")]
+
+
+class EntriesRequest(Request):
+    """A page of entries."""
+
+    where: Where | None = None
+    order_by: str | tuple[str, Literal["asc", "desc"]] = "created_at"
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
+    after: str | None = Field(None, description="`next` of the page before.")
+    as_of: WireTime | None = None
+
+
+class CountRequest(Request):
+    """Which entries to count."""
+
+    where: Where | None = None
+    as_of: WireTime | None = None
+
+
+class FacetsRequest(Request):
+    """A field to count entries by."""
+
+    field: str
+    where: Where | None = None
+    by: Bucket | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
+    as_of: WireTime | None = None
+
+
+class SimilarRequest(Request):
+    """What entries are to be like: an entry, a text or a vector."""
+
+    id: Id | None = None
+    text: str | None = None
+    vector: WireVector | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10
+    min_similarity: float | None = None
+    where: Where | None = None
+    kinds: Words | None = None
+    include_expired: bool = False
+    include_memories: bool = False
+    model: str | None = None
+    mode: Mode = "full"
+
+
+class RetrieveRequest(Request):
+    """What to ask several corpora."""
+
+    query: Query
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] | None = None
+    corpora: list[str] | None = None
+    mode: str | None = None
+    timeout_s: float | None = None
+
+
+class WeightsRequest(Request):
+    """The weights of a profile."""
+
+    profile: WireProfile | None = None
+    vectors: bool | None = None
+
+
+class _Span(Request):
+    path: str
+    first_line: int
+    last_line: int
+
+
+class _Facts(Request):
+    kind: str | None = None
+    type: str | None = None
+    domain: str | None = None
+    severity: Severity | None = None
+    attrs: dict[str, Any] | None = None
+    source: str | None = None
+    trust: Trust | None = None
+    created_at: WireTime | None = None
+    updated_at: WireTime | None = None
+    valid_from: WireTime | None = None
+    valid_until: WireTime | None = None
+
+
+class _Texts(_Facts):
+    description: str | None = None
+    context: str | None = None
+    tags: list[str] | None = None
+    parent: str | None = None
+    span: _Span | None = None
+    vector: WireVector | dict[str, WireVector] | None = None
+    model: str | None = None
+    split: Literal["auto"] | int | None = None
+    tier: Tier = None
+
+
+class AddRequest(_Texts):
+    """An entry to store; one with the same id is overwritten."""
+
+    title: str
+    id: Id | None = None
+    on_similar: OnSimilar = "keep"
+    similarity: float = 0.95
+
+
+class UpdateRequest(_Texts):
+    """Fields of an entry to change."""
+
+    id: Id
+    title: str | None = None
+    merge_attrs: dict[str, Any] | None = None
+
+
+class UpdateManyRequest(_Facts):
+    """Fields to change of every entry that passes a filter."""
+
+    where: Where
+    tags: list[str] | None = None
+    merge_attrs: dict[str, Any] | None = None
+    dry_run: bool = False
+    tier: Tier = None
+
+
+class RememberRequest(_Facts):
+    """A memory to store."""
+
+    text: Annotated[str, Field(description="What to remember, in a sentence or a few.")]
+    details: str = ""
+    topics: list[str] = []
+    id: Id | None = None
+    vector: WireVector | dict[str, WireVector] | None = None
+    model: str | None = None
+    on_similar: OnSimilar = "keep"
+    similarity: float = 0.95
+    tier: Tier = None
+
+
+class DeleteRequest(Request):
+    """Entries to delete: by id, or by a filter."""
+
+    ids: Annotated[list[Id], Field(max_length=MOST_ITEMS)] = []
+    where: Where | None = None
+    dry_run: bool = False
+    tier: Tier = None
+
+
+class ForgetRequest(DeleteRequest):
+    """Memories to delete: by id, or by a filter."""
+
+
+class SupersedeRequest(Request):
+    """An entry in the place of another."""
+
+    old: Id
+    new: Id | dict[str, Any]
+    reason: str = ""
+    tier: Tier = None
+
+
+class LinkRequest(Request):
+    """A link to store."""
+
+    source: Id
+    target: Id
+    type: str = "related"
+    note: str = ""
+    tier: Tier = None
+
+
+class UnlinkRequest(Request):
+    """A link to remove."""
+
+    source: Id
+    target: Id
+    tier: Tier = None
+
+
+class FeedbackRequest(Request):
+    """What became of a result."""
+
+    query: Query
+    id: Id
+    action: Action
+    tier: Tier = None

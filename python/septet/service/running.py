@@ -1,0 +1,222 @@
+"""What each operation does: a call of the vault, and the JSON-ready answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from septet.federation import Federation
+from septet.profiles.builtin import BUILTIN
+from septet.service.requests import given
+from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from septet.retrieval.retriever import Retriever
+
+__all__ = ["Memory", "Serving"]
+
+#: What is served: one vault, or several as tiers.
+Memory: TypeAlias = Vault | Federation
+
+
+class Serving(Protocol):
+    """What an operation works on."""
+
+    @property
+    def blocking(self) -> Memory:
+        """The vault or federation."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether operations may change it."""
+
+    def retriever(self) -> Retriever:
+        """Return the retriever that is kept for it."""
+
+
+def _named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a request as arguments; a vault alone has no tiers to name."""
+    named = given(asked, *without)
+    if isinstance(memory, Vault) and named.get("tier", "") is None:
+        del named["tier"]
+    return named
+
+
+def search(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.search`."""
+    return at.blocking.search(**given(asked)).to_dict()
+
+
+def search_many(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.search_many`."""
+    found = at.blocking.search_many(asked.queries, **given(asked, "queries"))
+    return {"results": [one.to_dict() for one in found]}
+
+
+def recall(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.recall`."""
+    return at.blocking.recall(**given(asked)).to_dict()
+
+
+def retrieve(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Retriever.retrieve`."""
+    return at.retriever().retrieve(**given(asked)).to_dict()
+
+
+def explain(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.explain`."""
+    return at.blocking.explain(**given(asked)).to_dict()
+
+
+def similar(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.similar`."""
+    return at.blocking.similar(**given(asked)).to_dict()
+
+
+def weights(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.weights`."""
+    return at.blocking.weights(**given(asked)).to_dict()
+
+
+def stats(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.stats`; without the paths of the server."""
+    return _without_paths(at.blocking.stats(**_named(at.blocking, asked)).to_dict())
+
+
+def status(at: Serving, asked: Any) -> dict[str, Any]:
+    """Say what is served, in names and counts."""
+    from septet import __version__
+
+    memory, counted = at.blocking, at.blocking.stats().to_dict()
+    return {
+        "version": __version__,
+        "writable": at.writable,
+        "tiers": memory.tiers() if isinstance(memory, Federation) else {},
+        "profile": memory.weights().profile,
+        "profiles": list(BUILTIN),
+        **{name: counted[name] for name in ("entries", "kinds", "links", "spaces", "notes")},
+    }
+
+
+def get(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.get`.
+
+    Raises:
+        EntryNotFound: no entry has this id.
+    """
+    from septet.errors import EntryNotFound
+
+    found = at.blocking.get(asked.id)
+    if found is None:
+        raise EntryNotFound(f"there is no entry {asked.id!r}")
+    return found.to_dict()
+
+
+def load(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.load`."""
+    found = at.blocking.load(asked.ids)
+    known = {entry.id for entry in found}
+    missing = [id for id in dict.fromkeys(asked.ids) if id not in known]
+    return {"entries": [entry.to_dict() for entry in found], "missing": missing}
+
+
+def entries(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.entries`."""
+    return at.blocking.entries(**given(asked)).to_dict()
+
+
+def count(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.count`."""
+    return {"count": at.blocking.count(**given(asked))}
+
+
+def facets(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.facets`."""
+    return at.blocking.facets(**given(asked)).to_dict()
+
+
+def history(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.history`."""
+    return {
+        "versions": [
+            {
+                "entry": one.entry.to_dict(),
+                "replaced_at": one.replaced_at,
+                "call": one.call,
+                "changed": list(one.changed),
+            }
+            for one in at.blocking.history(asked.id)
+        ]
+    }
+
+
+def links(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.links`."""
+    return {"links": [dict(one._asdict()) for one in at.blocking.links(asked.id)]}
+
+
+def _stored(name: str) -> Callable[[Serving, Any], dict[str, Any]]:
+    def run(at: Serving, asked: Any) -> dict[str, Any]:
+        return {"id": getattr(at.blocking, name)(**_plain(_named(at.blocking, asked)))}
+
+    return run
+
+
+def _plain(named: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments with the span as a dict."""
+    if named.get("span") is not None:
+        named["span"] = named["span"].model_dump()
+    return named
+
+
+add, remember, supersede = map(_stored, ("add", "remember", "supersede"))
+
+
+def update(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.update`."""
+    return at.blocking.update(**_plain(_named(at.blocking, asked))).to_dict()
+
+
+def update_many(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.update_many`."""
+    return {"count": at.blocking.update_many(**_named(at.blocking, asked))}
+
+
+def delete(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.delete`."""
+    return {"count": at.blocking.delete(*asked.ids, **_named(at.blocking, asked, "ids"))}
+
+
+def forget(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.forget`."""
+    return {"count": at.blocking.forget(*asked.ids, **_named(at.blocking, asked, "ids"))}
+
+
+def reinstate(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.reinstate`."""
+    return {"changed": at.blocking.reinstate(asked.id)}
+
+
+def link(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.link`."""
+    at.blocking.link(**_named(at.blocking, asked))
+    return {"changed": True}
+
+
+def unlink(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.unlink`."""
+    return {"changed": at.blocking.unlink(**_named(at.blocking, asked))}
+
+
+def feedback(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.feedback`."""
+    at.blocking.feedback(**_named(at.blocking, asked))
+    return {"changed": True}
+
+
+def _without_paths(counted: dict[str, Any]) -> dict[str, Any]:
+    del counted["path"]
+    for tier in counted.get("tiers", {}).values():
+        _without_paths(tier)
+    return counted

@@ -1,0 +1,70 @@
+"""Served: the memory that a face hands out, with what it may do."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from septet.aio import AsyncFederation, AsyncVault
+from septet.errors import ReadOnly
+from septet.service.operations import Operation
+from septet.service.requests import Request
+from septet.service.running import Memory
+from septet.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.retrieval.retriever import Retriever
+
+__all__ = ["AsyncMemory", "Served"]
+
+AsyncMemory: TypeAlias = AsyncVault | AsyncFederation
+
+
+class Served:
+    """A memory for faces that await: work is done on its threads, never on the loop's.
+
+    Args:
+        memory: an open vault or federation, which stays open; or one for asyncio.
+        writable: whether operations may change it.
+        max_workers: threads, as for `AsyncVault`.
+    """
+
+    def __init__(self, memory: Memory | AsyncMemory, *, writable: bool = True, max_workers: int | None = None) -> None:
+        if isinstance(memory, (AsyncVault, AsyncFederation)):
+            self.memory: AsyncMemory = memory
+        elif isinstance(memory, Vault):
+            self.memory = AsyncVault.of(memory, max_workers=max_workers)
+        else:
+            self.memory = AsyncFederation.of(memory, max_workers=max_workers)
+        self.writable = writable
+        self._retriever: Retriever | None = None
+        self._lock = Lock()
+
+    @property
+    def blocking(self) -> Memory:
+        """The vault or federation itself, for code without a loop."""
+        return self.memory.blocking
+
+    def retriever(self) -> Retriever:
+        """Return the retriever that is kept, made when it is first asked for."""
+        with self._lock:
+            if self._retriever is None:
+                self._retriever = self.blocking.retriever()
+            return self._retriever
+
+    async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
+        """Return the answer of an operation. Cancelled, it is dropped if no thread has begun it.
+
+        Raises:
+            ReadOnly: it writes, and what is served is for reading.
+            SeptetError: as the method of the vault does.
+        """
+        if operation.effect != "reads" and not self.writable:
+            raise ReadOnly(f"{operation.name}: this memory is served for reading only")
+        return await self.memory.on_thread(lambda _: operation.run(self, request))
+
+    async def aclose(self) -> None:
+        """Let go of the threads; a memory that was given open stays open."""
+        if self._retriever is not None:
+            self._retriever.close()
+        await self.memory.close()
