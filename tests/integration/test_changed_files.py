@@ -14,6 +14,7 @@ import pytest
 from campaigns import searcher
 from campaigns.vandal import HARMS, harm
 from septet import StoreError, Vault, VectorIndex, _core
+from septet.tiers.local import inspection
 
 NOW = searcher.NOW
 #: Shares of a file that are left of it.
@@ -276,3 +277,30 @@ def test_a_file_that_was_as_good_as_a_new_one_is_given_up_as_well(folder, wanted
             assert vault.delete("more") == 1
         for at, kind in enumerate(searcher.KINDS):
             assert searcher.ask(vault, kind, at)[0] == wanted[f"{kind} {at}"]
+
+
+def test_an_entry_is_not_explained_by_a_sidecar_that_another_thread_let_go_meanwhile(folder, wanted, monkeypatch):
+    file, overwritten = arrays(folder), []
+
+    def overwrite(vault):
+        whole = bytearray(file.read_bytes())
+        at = whole.index(_core.ArrayFile(file).column("space1.positions").tobytes())
+        whole[at : at + 4 * searcher.ENTRIES] = b"\xff" * 4 * searcher.ENTRIES
+        with file.open("r+b") as harmed:
+            harmed.write(whole)
+        # As the background does that compares checksums.
+        vault._tier.manager._give_up(vault._tier.manager._sidecar.coverage.file)
+        overwritten.append(file)
+
+    passed = inspection.filters_passed
+
+    def overwriting(view, candidate):
+        if not overwritten:
+            overwrite(vault)
+        return passed(view, candidate)
+
+    with opened(folder) as vault:
+        monkeypatch.setattr(inspection, "filters_passed", overwriting)
+        found, notes = searcher.ask(vault, "explain", 5)
+        assert overwritten
+        assert (found, "sidecar_damaged" in notes) == (wanted["explain 5"], True)

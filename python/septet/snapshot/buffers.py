@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from septet import _core
 from septet.snapshot.append_buffer import AppendBuffer
 from septet.snapshot.arrays import Slots
 from septet.snapshot.columns import COLUMNS, Column, ColumnArrays, NameTable, facts_of
@@ -47,6 +48,8 @@ class Buffers:
         self.dead = self._slots - int(np.count_nonzero(self._arrays["alive"]))
         self.vectors: dict[int, VectorLayer] = {}
         self.postings: PostingsBuffers | None = None
+        #: The sidecar in which arrays may lie.
+        self.file: _core.ArrayFile | None = None
 
     def __len__(self) -> int:
         return self._slots
@@ -97,7 +100,9 @@ class Buffers:
             hidden = self._slots - int(np.count_nonzero(columns["alive"] & columns["searchable"]))
         bounded, names = self.bounded.view(), self.names
         return Snapshot(
-            generation, MappingProxyType(columns), names.names, names.native, hidden, bounded, writer=writer
+            *(generation, MappingProxyType(columns), names.names, names.native, hidden, bounded),
+            writer=writer,
+            file=self.file,
         )
 
 

@@ -143,6 +143,7 @@ def restore(
     names = _names(file)
     columns = _columns(file, table, names, read)
     buffers = Buffers(table, columns, names)
+    buffers.file = file
     snapshot = buffers.publish(generation)
     buffers.postings = restored_postings(file, columns["alive"] & columns["searchable"])
     vectors = {}

@@ -163,12 +163,6 @@ class SnapshotManager:
             self.damaged = True
             return True
 
-    def check(self) -> None:
-        """Raise `Damaged` if the sidecar in use was cut or overwritten since it was opened."""
-        known = self._sidecar.coverage
-        if known is not None and known.file is not None:
-            known.file.check()
-
     @property
     def _has_file(self) -> bool:
         known = self._sidecar.coverage
@@ -265,11 +259,11 @@ class SnapshotManager:
         found = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
         for layer, (rows, base) in zip(checkpoint.layers, found):
             layer.replace_by_file(rows, base)
-        buffers.postings = postings
+        buffers.postings, buffers.file = postings, file
         vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
         terms = current.terms if checkpoint.terms is None else restored_terms(file)
         # The next search adds the slots that came since, and compares the postings with FTS5's totals.
-        return replace(current, postings=None, vectors=vectors, terms=terms)
+        return replace(current, postings=None, vectors=vectors, terms=terms, file=file)
 
     def _task(self, due: Literal["build", "verify", "save"], store: Store) -> Task:
         """Return a task; the lock is held, so it fits the current snapshot."""

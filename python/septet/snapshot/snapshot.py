@@ -116,6 +116,7 @@ class Snapshot:
         samples: what `sample_with_memories` made.
         selections: which slots pass a filter, kept while searches may ask again.
         writer: who wrote the generation (`Reading.writer`).
+        file: the sidecar in which arrays may lie, kept when the manager lets it go; None without one.
     """
 
     generation: int
@@ -133,6 +134,16 @@ class Snapshot:
     unembedded: dict[tuple[int, bool], tuple[int, int]] = field(default_factory=dict)
     samples: dict[int, _core.Sample] = field(default_factory=dict)
     writer: str = ""
+    file: _core.ArrayFile | None = None
+
+    def check(self) -> None:
+        """Raise `Damaged` if the sidecar of these arrays was cut or overwritten since it was opened.
+
+        Whoever looked at arrays asks this before their values are believed; native calls ask it themselves. The
+        manager cannot be asked instead: another thread may have had it let the file go, and use another or none.
+        """
+        if self.file is not None:
+            self.file.check()
 
     @property
     def state(self) -> tuple[int, str]:

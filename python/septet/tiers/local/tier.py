@@ -208,7 +208,7 @@ class LocalSession:
         filters = filters_passed(self.view, candidate)
         legs = legs_of(self.view, candidate, filters)
         # Arrays were looked at here, too, not in native calls alone.
-        self.tier.manager.check()
+        self.view.snapshot.check()
         return Inspected(candidate, filters, legs)
 
     @_translated
@@ -228,7 +228,7 @@ class LocalSession:
         if view.space is None or view.vectors is None:
             return "", None
         found = view.vectors.unit_rows(view.snapshot.slots_of(rows))
-        self.tier.manager.check()
+        self.view.snapshot.check()
         return view.space.model, found
 
     @_translated
@@ -245,7 +245,7 @@ class LocalSession:
         from septet.tiers.local.facets import counted_matches
 
         found = counted_matches(self.view, query, self.tier.listings.made, asked)
-        self.tier.manager.check()
+        self.view.snapshot.check()
         return found
 
     def _pool(self, query: int, rows: Sequence[int]) -> Pool:
