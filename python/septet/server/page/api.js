@@ -1,0 +1,138 @@
+// Calls of the server. Each operation has its route here; a test keeps them equal to those of the server.
+
+export const ROUTES = {
+  search: ["POST", "/v1/search"],
+  search_many: ["POST", "/v1/search_many"],
+  recall: ["POST", "/v1/recall"],
+  retrieve: ["POST", "/v1/retrieve"],
+  explain: ["POST", "/v1/explain"],
+  similar: ["POST", "/v1/similar"],
+  weights: ["POST", "/v1/weights"],
+  stats: ["GET", "/v1/stats"],
+  status: ["GET", "/v1/status"],
+  get: ["GET", "/v1/entries/{id}"],
+  load: ["POST", "/v1/load"],
+  entries: ["POST", "/v1/list"],
+  count: ["POST", "/v1/count"],
+  facets: ["POST", "/v1/facets"],
+  history: ["POST", "/v1/history"],
+  links: ["POST", "/v1/links/of"],
+  add: ["POST", "/v1/entries"],
+  update: ["PATCH", "/v1/entries/{id}"],
+  update_many: ["POST", "/v1/update_many"],
+  delete: ["POST", "/v1/delete"],
+  remember: ["POST", "/v1/memories"],
+  forget: ["POST", "/v1/forget"],
+  supersede: ["POST", "/v1/supersede"],
+  reinstate: ["POST", "/v1/reinstate"],
+  link: ["POST", "/v1/links"],
+  unlink: ["POST", "/v1/unlink"],
+  feedback: ["POST", "/v1/feedback"],
+};
+
+const TOKEN = "septet-token";
+
+/** An error that the server told, or that there was no server to tell one (code "unreachable", status 0). */
+export class ApiError extends Error {
+  constructor(code, message, status, details = {}) {
+    super(message);
+    this.name = "ApiError";
+    this.code = code;
+    this.status = status;
+    this.details = details;
+  }
+}
+
+/**
+ * Make what calls operations.
+ *
+ * `askToken(reason)` resolves to a token, or null when the person does not want to give one.
+ */
+export function makeApi(askToken) {
+  let asking = null;
+
+  function newToken(reason) {
+    // Several calls may be refused at once: the person is asked once.
+    asking ??= askToken(reason).then((token) => {
+      asking = null;
+      if (token) sessionStorage.setItem(TOKEN, token);
+      return token;
+    });
+    return asking;
+  }
+
+  /**
+   * Do an operation and return its answer.
+   *
+   * `signal` gives it up; `timed(stages)` is told how many milliseconds each stage took: [{name, ms}].
+   */
+  async function call(operation, request = {}, { signal, timed } = {}) {
+    for (let asked = 0; ; asked += 1) {
+      const used = sessionStorage.getItem(TOKEN);
+      const response = await sent(operation, request, used, signal);
+      if (response.status !== 401 || asked === 3) return answerOf(response, timed);
+      const other = sessionStorage.getItem(TOKEN);
+      if (other !== used) continue;
+      const token = await newToken(used ? "The server does not know this token." : "");
+      if (!token) return answerOf(response, timed);
+    }
+  }
+
+  return { call };
+}
+
+async function sent(operation, request, token, signal) {
+  const [verb, path] = ROUTES[operation];
+  const left = { ...request };
+  let url = path.replace(/\{(\w+)\}/g, (_, field) => {
+    const value = encodeURIComponent(left[field]);
+    delete left[field];
+    return value;
+  });
+  const headers = { accept: "application/json" };
+  if (token) headers.authorization = `Bearer ${token}`;
+  const options = { method: verb, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" };
+  if (verb === "GET" || verb === "DELETE") {
+    const named = Object.entries(left).filter(([, value]) => value !== undefined && value !== null);
+    const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+    const query = new URLSearchParams(named.map(([name, value]) => [name, asText(value)]));
+    if (named.length) url += `?${query}`;
+  } else {
+    headers["content-type"] = "application/json";
+    options.body = JSON.stringify(left);
+  }
+  try {
+    return await fetch(url, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("unreachable", "The server does not answer: is it still running?", 0);
+  }
+}
+
+async function answerOf(response, timed) {
+  let body;
+  try {
+    body = await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("no_answer", `The server answered ${response.status} without JSON.`, response.status);
+  }
+  if (!response.ok) {
+    const { code = "error", message = `The server answered ${response.status}.`, details } = body.error ?? {};
+    throw new ApiError(code, message, response.status, details);
+  }
+  timed?.(stagesOf(response.headers.get("server-timing")));
+  return body;
+}
+
+/** Read a Server-Timing header: `recall;dur=1.2, rank;dur=0.3`. */
+export function stagesOf(header) {
+  return (header ?? "")
+    .split(",")
+    .map((part) => {
+      const [name, ...more] = part.split(";").map((text) => text.trim());
+      const dur = more.find((text) => text.startsWith("dur="));
+      return { name, ms: dur === undefined ? NaN : Number(dur.slice(4)) };
+    })
+    .filter(({ name, ms }) => name && Number.isFinite(ms));
+}
