@@ -22,6 +22,7 @@ from septet.cli.options import AsJson, Embedding, VaultPath, search_options, tak
 from septet.cli.places import existing, writable
 from septet.cli.redacting import redact
 from septet.cli.retrieving import plan, retrieve
+from septet.cli.serving import serve
 from septet.cli.syncing import forget_root, print_roots, sync
 from septet.cli.terminal import guarded, print_json, say
 from septet.cli.watching import status, watch
@@ -72,7 +73,7 @@ app = typer.Typer(
 )
 
 
-for command in (retrieve, plan, embed, models, doctor, sync, forget_root, status, watch, redact):
+for command in (retrieve, plan, embed, models, doctor, sync, forget_root, status, watch, redact, serve):
     app.command()(command)
 app.command("import")(import_)
 app.command("eval")(evaluate)

@@ -1,0 +1,75 @@
+"""The operations over HTTP, asked of a real server."""
+
+import httpx
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from septet import Vault
+from serving import serving
+
+#: Ids that others would take for parts of a path, of a query, or of an escape.
+ODD_IDS = [
+    "a/b",
+    "..",
+    ".",
+    "../../etc/passwd",
+    "ü ?#%",
+    "%2F",
+    "a%2Fb",
+    "a//b",
+    "/",
+    "日本",
+    "x" * 256,
+    "\U0001f600&=+",
+]
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with Vault(tmp_path_factory.mktemp("http") / "v.db") as vault:
+        vault.add(id="cookies", title="Rotate session cookies", tags=["web"])
+        for id in ODD_IDS:
+            vault.add(id=id, title=f"Entry {id}")
+        with serving(vault) as url:
+            yield url
+
+
+def quoted(id):
+    return "".join(f"%{byte:02X}" for byte in id.encode())
+
+
+def test_a_search_answers_as_the_vault_does(url):
+    found = httpx.post(f"{url}v1/search", json={"query": "session cookies", "limit": 3})
+    assert (found.status_code, found.headers["content-type"]) == (200, "application/json")
+    assert found.json()["hits"][0]["entry"]["title"] == "Rotate session cookies"
+
+
+@pytest.mark.parametrize("id", ODD_IDS)
+def test_an_entry_is_read_and_changed_by_any_id(url, id):
+    # httpx takes dots out of a path, as the standard says; what is quoted stays.
+    at = f"{url}v1/entries/{quoted(id)}"
+    assert httpx.get(at).json()["id"] == id
+    changed = httpx.patch(at, json={"context": f"seen {id}"})
+    assert (changed.status_code, changed.json()["context"]) == (200, f"seen {id}")
+    assert httpx.get(at).json()["context"] == f"seen {id}"
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "status", "code"),
+    [
+        ("GET", "v1/entries/none", None, 404, "entry_not_found"),
+        ("GET", "v1/nothing", None, 404, "no_such_route"),
+        ("PUT", "v1/search", "{}", 405, "method_not_allowed"),
+        ("POST", "v1/search", "{", 422, "invalid_request"),
+        ("POST", "v1/search", "{}", 422, "invalid_request"),
+        ("POST", "v1/search", "[]", 422, "invalid_request"),
+        ("POST", "v1/search", '{"query": "x", "limit": "3"}', 422, "invalid_request"),
+        ("POST", "v1/search", '{"query": "x", "profile": "/etc/passwd"}', 422, "invalid_request"),
+        ("PATCH", "v1/entries/cookies", '{"id": "other"}', 422, "invalid_request"),
+        ("GET", "v1/entries/%ff", None, 400, "invalid_request"),
+    ],
+)
+def test_a_mistake_is_told_with_its_code(url, verb, path, body, status, code):
+    answer = httpx.request(verb, f"{url}{path}", content=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
