@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import StoreError
+from septet.service.places import cache_file, cache_folder, config_folder, default_vault, make_folder
 
 if TYPE_CHECKING:
     from septet.vault import Vault
 
 __all__ = [
     "EMBEDDING_VARIABLE",
+    "cache_file",
     "cache_folder",
     "config_folder",
     "default_vault",
@@ -32,25 +33,10 @@ __all__ = [
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
 
 
-def default_vault() -> Path:
-    """Return the vault that commands use when none is named: ``$XDG_DATA_HOME/septet/vault.db``."""
-    return _base("XDG_DATA_HOME", ".local/share") / "septet" / "vault.db"
-
-
 def demo_vault() -> Path:
     """Return where the demo writes its vault: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return cache_folder() / f"stdlib-{version}.db"
-
-
-def cache_folder() -> Path:
-    """Return the folder of files that can be rebuilt: ``$XDG_CACHE_HOME/septet``."""
-    return _base("XDG_CACHE_HOME", ".cache") / "septet"
-
-
-def config_folder() -> Path:
-    """Return the folder of the user's configuration: ``$XDG_CONFIG_HOME/septet``."""
-    return _base("XDG_CONFIG_HOME", ".config") / "septet"
 
 
 def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> Vault:
@@ -100,18 +86,6 @@ def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
             raise
 
 
-def make_folder(path: Path) -> None:
-    """Create the folder of a file.
-
-    Raises:
-        StoreError: it cannot be created.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise StoreError(f"{path.parent} cannot be created: {fault.strerror}; name another place") from None
-
-
 def shown(path: Path) -> str:
     """Return a path quoted for a shell, with ``~`` for the home folder."""
     try:
@@ -119,9 +93,3 @@ def shown(path: Path) -> str:
     except (OSError, ValueError, RuntimeError):
         return shlex.quote(str(path))
     return f"~/{shlex.quote(str(inside))}"
-
-
-def _base(variable: str, fallback: str) -> Path:
-    named = os.environ.get(variable, "")
-    # The XDG specification says to ignore relative paths.
-    return Path(named) if Path(named).is_absolute() else Path.home() / fallback

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from septet.cli.places import EMBEDDING_VARIABLE, cache_folder, config_folder, shown
+from septet.cli.places import EMBEDDING_VARIABLE, cache_file, config_folder, shown
 from septet.errors import EmbeddingConfigError
+from septet.service.places import expanded
 
 if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
@@ -85,10 +85,7 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
         if given:
             from septet.embedding.config import config_of
 
-            path = Path(given)
-            with suppress(RuntimeError):
-                # The home of a user that does not exist is a name like any other.
-                path = path.expanduser()
+            path = expanded(Path(given))
             return Settings(config_of(path if path.suffix in _SUFFIXES else given), source)
     for path in default_files():
         if path.is_file():
@@ -101,12 +98,3 @@ def find(named: str | None, environment: Mapping[str, str] | None = None) -> Set
 def default_files() -> list[Path]:
     """Return where the user's file may be, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
     return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]
-
-
-def cache_file() -> Path:
-    """Return the cache that all vaults of a user share, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
-    path = cache_folder() / "embeddings.db"
-    with suppress(OSError):
-        # The cache is optional, and notes itself that its file cannot be used.
-        path.parent.mkdir(parents=True, exist_ok=True)
-    return path

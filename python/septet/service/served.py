@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,6 +11,7 @@ from septet.errors import ReadOnly
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory
+from septet.threads import call_on_thread
 from septet.vault import Vault
 
 if TYPE_CHECKING:
@@ -64,7 +66,11 @@ class Served:
         return await self.memory.on_thread(lambda _: operation.run(self, request))
 
     async def aclose(self) -> None:
-        """Let go of the threads; a memory that was given open stays open."""
+        """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""
         if self._retriever is not None:
             self._retriever.close()
         await self.memory.close()
+
+    def close(self) -> None:
+        """Do what `aclose` does, and wait for it, whether or not this thread has a loop."""
+        call_on_thread(lambda: asyncio.run(self.aclose()), "septet-served-close").result()

@@ -1,0 +1,199 @@
+"""What is served, as a file says it: tiers by name, a profile, an embedder.
+
+::
+
+    profile = "septet"
+
+    [tiers.agent]
+    path = "~/.local/share/septet/vault.db"
+
+    [tiers.team]
+    url = "https://memory.example.org"
+    token_env = "TEAM_TOKEN"
+    read_only = true
+    optional = true
+
+    [embedding]
+    provider = "openai"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from septet.documents import SUFFIXES, read_settings
+from septet.embedding.config import EmbeddingConfig, config_of, error_of
+from septet.errors import EmbeddingConfigError, TierError
+from septet.profiles.builtin import BUILTIN
+from septet.service.places import config_folder, default_vault, expanded, project_vault
+
+__all__ = ["CONFIG_VARIABLE", "Configuration", "TierTable", "configuration", "configuration_of", "discovered"]
+
+#: The environment variable that names the file.
+CONFIG_VARIABLE = "SEPTET_CONFIG"
+#: What a path says for a vault that lives as long as the process.
+IN_MEMORY = ":memory:"
+MOST_TIERS = 64
+
+_Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+    )
+
+
+class TierTable(_Table):
+    """One tier: a vault in a file, or one that is served elsewhere. Names may be ``snake_case`` or ``camelCase``.
+
+    Attributes:
+        path: the file, relative to that of the configuration. It is created when it is missing, unless it is for
+            reading only.
+        url: the address of a server, in the place of a path.
+        token_env: the environment variable with the token of that server.
+        token_file: the file with that token.
+        timeout_s: how long a request to that server takes at most, 0.05 to 600 seconds.
+        priority: 0 to 2; None for 1.0 of ``agent``, 0.8 of ``project``, 0.6 of ``team``, 0.5 of others.
+        read_only: nothing is written to it.
+        optional: start without it when it cannot be opened.
+    """
+
+    path: _Text | None = None
+    url: _Text | None = None
+    token_env: _Text | None = None
+    token_file: _Text | None = None
+    timeout_s: Annotated[float, Field(ge=0.05, le=600, strict=False)] | None = None
+    priority: Annotated[float, Field(ge=0, le=2, strict=False)] | None = None
+    read_only: bool = False
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _one_place(self) -> TierTable:
+        if (self.path is None) == (self.url is None):
+            raise ValueError("wanted either path or url")
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            raise ValueError("url must begin with http:// or https://")
+        remote = [name for name in ("token_env", "token_file", "timeout_s") if getattr(self, name) is not None]
+        if self.url is None and remote:
+            raise ValueError(f"{remote[0]} belongs to a tier with a url")
+        if len(remote) > 1 and remote[1] == "token_file":
+            raise ValueError("wanted either token_env or token_file")
+        return self
+
+
+class _File(_Table):
+    tiers: Annotated[dict[str, TierTable], Field(min_length=1, max_length=MOST_TIERS)]
+    profile: str | dict[str, Any] | None = None
+
+
+class Configuration(NamedTuple):
+    """What to open.
+
+    Attributes:
+        tiers: by name.
+        profile: how searches rank: a built-in profile, a file, or a table; None for the default.
+        embedding: the embedder; None where the file says nothing of it.
+        source: the file that says so; None for what was discovered.
+    """
+
+    tiers: Mapping[str, TierTable]
+    profile: str | dict[str, Any] | None = None
+    embedding: EmbeddingConfig | None = None
+    source: Path | None = None
+
+
+def configuration(named: str | os.PathLike[str] | None = None, *, here: Path | None = None) -> Configuration:
+    """Return what to open: as a file says that is named here, else in ``SEPTET_CONFIG``, else the user's.
+
+    The user's is ``$XDG_CONFIG_HOME/septet/config.toml`` (or .yaml, .json) if it has ``tiers``. Without any, it is what
+    `discovered` finds.
+
+    Args:
+        here: the folder whose project is meant; None for the current one.
+
+    Raises:
+        TierError: a file cannot be read or is malformed; the message names it and the field.
+        EmbeddingConfigError: its block ``embedding`` is.
+    """
+    given = named if named is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
+    if given:
+        return configuration_of(given)
+    for suffix in SUFFIXES:
+        path = config_folder() / f"config{suffix}"
+        if path.is_file() and "tiers" in read_settings(path, TierError):
+            return configuration_of(path)
+    return discovered(Path.cwd() if here is None else here)
+
+
+def discovered(here: Path) -> Configuration:
+    """Return the documented tiers that can be found: ``agent``, the user's vault, and ``project``, the nearest above.
+
+    A tier ``team`` is somebody else's and has to be configured.
+    """
+    tiers = {"agent": TierTable(path=str(default_vault()))}
+    if (project := project_vault(here)) is not None:
+        tiers["project"] = TierTable(path=str(project))
+    return Configuration(tiers=tiers)
+
+
+def configuration_of(named: str | os.PathLike[str]) -> Configuration:
+    """Return what a file says; its paths are relative to its folder, and ``~`` is the home folder.
+
+    Raises:
+        TierError: it cannot be read or is malformed; the message names it and the field, never its value.
+        EmbeddingConfigError: its block ``embedding`` is.
+    """
+    path = expanded(Path(named)).absolute()
+    data = dict(read_settings(path, TierError))
+    if "tiers" not in data:
+        raise TierError(f'{path} has no tiers: name at least one, as [tiers.agent] with path = "vault.db"')
+    embedding = data.pop("embedding", None)
+    try:
+        found = _File.model_validate(data)
+    except ValidationError as fault:
+        first = fault.errors(include_input=False, include_context=False)[0]
+        table = TierTable if len(first["loc"]) > 2 and first["loc"][0] == "tiers" else _File
+        raise error_of(fault, table, str(path), TierError) from None
+    tiers = {
+        name: tier.model_copy(
+            update={
+                field: _beside(path, value)
+                for field in ("path", "token_file")
+                if (value := getattr(tier, field)) is not None
+            }
+        )
+        for name, tier in found.tiers.items()
+    }
+    profile = found.profile
+    if isinstance(profile, str) and profile not in BUILTIN and Path(profile).suffix in SUFFIXES:
+        profile = _beside(path, profile)
+    return Configuration(tiers, profile, _embedding(path, embedding), path)
+
+
+def _beside(path: Path, named: str) -> str:
+    return named if named == IN_MEMORY else str(path.parent / expanded(Path(named)))
+
+
+def _embedding(path: Path, block: Any) -> EmbeddingConfig | None:
+    if block is None:
+        return None
+    if isinstance(block, Mapping):
+        # A local model may be the name of a package too.
+        beside = {name: str(path.parent / str(block[name])) for name in ("model_path", "modelPath") if name in block}
+        block = {**block, **{name: inside for name, inside in beside.items() if Path(inside).is_dir()}}
+    try:
+        return config_of(block)
+    except EmbeddingConfigError as fault:
+        raise EmbeddingConfigError(f"{path}: {fault}") from None

@@ -1,0 +1,155 @@
+"""Opening what is served: one vault, or the tiers that a configuration names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import shown
+from septet.documents import Unreadable, read_bytes
+from septet.errors import SeptetError, TierError
+from septet.federation import Federation
+from septet.service.configuration import IN_MEMORY, Configuration, TierTable, configuration
+from septet.service.places import cache_file, expanded, make_folder
+from septet.service.served import Served
+from septet.vault import Vault
+from septet.watch.log import WARNING, say
+
+if TYPE_CHECKING:
+    from septet.profiles import ProfileLike
+    from septet.service.running import Memory
+
+__all__ = ["opened"]
+
+#: A token has fewer bytes.
+MOST_TOKEN_BYTES = 4_096
+
+
+@contextmanager
+def opened(
+    vault: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | Configuration | None = None,
+    *,
+    read_only: bool = False,
+    profile: ProfileLike | None = None,
+    embedder: Mapping[str, Any] | None = None,
+    default_embedder: Mapping[str, Any] | None = None,
+    max_workers: int | None = None,
+) -> Iterator[Served]:
+    """Open one vault, or the tiers of a configuration, and close all of it at the end of the ``with`` block.
+
+    Args:
+        vault: the file of the one vault; it is created, with its folder, unless it is for reading only.
+        config: a configuration, or its file; without both, what `configuration` finds.
+        read_only: nothing may be written.
+        profile: how searches rank; None for what the configuration says.
+        embedder: the arguments of `Vault` about embedding, in the place of the configuration's.
+        default_embedder: the same, where the configuration says nothing of embedding.
+        max_workers: threads, as for `AsyncVault`.
+
+    Raises:
+        TierError: both a vault and a configuration; or the configuration is malformed.
+        SeptetError: a vault cannot be opened; the message names the tier.
+    """
+    if vault is not None and config is not None:
+        raise TierError("wanted either a vault or a configuration, not both")
+    with ExitStack() as stack:
+        memory: Memory
+        if vault is not None:
+            more = default_embedder if embedder is None else embedder
+            memory = _local(stack, Path(vault), read_only, {**(more or {}), **_ranking(profile)})
+        else:
+            found = config if isinstance(config, Configuration) else configuration(config)
+            more = _embedder(found, default_embedder) if embedder is None else embedder
+            tiers = _tiers(stack, found, read_only, more or {})
+            weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
+            memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
+        served = Served(memory, writable=not read_only, max_workers=max_workers)
+        stack.callback(served.close)
+        yield served
+
+
+def _ranking(profile: Any) -> dict[str, Any]:
+    return {} if profile is None else {"profile": profile}
+
+
+def _embedder(found: Configuration, default: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if found.embedding is None:
+        return default
+    if found.embedding.provider == "none":
+        return {}
+    return {"embedder": found.embedding, "embedding_cache": cache_file()}
+
+
+def _tiers(stack: ExitStack, found: Configuration, read_only: bool, embedder: Mapping[str, Any]) -> dict[str, Any]:
+    """Open the tiers; those that are optional and fail are left out, with a line in the log.
+
+    Raises:
+        SeptetError: another one fails, or all do.
+    """
+    tiers: dict[str, Any] = {}
+    failure: SeptetError | None = None
+    for name, table in found.tiers.items():
+        try:
+            tiers[name] = _tier(stack, table, read_only or table.read_only, embedder)
+        except SeptetError as fault:
+            where = f" of {found.source}" if found.source is not None else ""
+            # The class, and with it the code, stays.
+            fault.args = (f"tier {shown(name)}{where}: {fault}",)
+            if not table.optional:
+                raise
+            failure = failure or fault
+            say("service", WARNING, "%s; it is optional and left out", fault)
+    if not tiers and failure is not None:
+        raise failure
+    return tiers
+
+
+def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping[str, Any]) -> Any:
+    if table.path is not None:
+        return _local(stack, Path(table.path), read_only, embedder)
+    return _remote(stack, table)
+
+
+def _local(stack: ExitStack, path: Path, read_only: bool, arguments: Mapping[str, Any]) -> Vault:
+    if str(path) != IN_MEMORY:
+        path = expanded(path)
+        if not read_only:
+            make_folder(path)
+    return stack.enter_context(Vault(path, read_only=read_only, **arguments))
+
+
+def _remote(stack: ExitStack, table: TierTable) -> Any:
+    try:
+        client = import_module("septet.client")
+    except ImportError as fault:
+        raise TierError(f"a tier with a url needs the client, which cannot be loaded: {fault}") from None
+    more = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
+    return stack.enter_context(client.Client(table.url, token=_token(table), **more))
+
+
+def _token(table: TierTable) -> str | None:
+    """Return the token that a table leads to; no message quotes it.
+
+    Raises:
+        TierError: the variable is not set, or the file cannot be read.
+    """
+    if table.token_env is not None:
+        token = os.environ.get(table.token_env, "").strip()
+        if not token:
+            raise TierError(f"the environment variable {shown(table.token_env)} of token_env is not set")
+        return token
+    if table.token_file is None:
+        return None
+    try:
+        token = read_bytes(Path(table.token_file), MOST_TOKEN_BYTES).decode("utf-8").strip()
+    except (Unreadable, UnicodeDecodeError) as fault:
+        said = fault if isinstance(fault, Unreadable) else "is not UTF-8"
+        raise TierError(f"{table.token_file} of token_file {said}") from None
+    if not token:
+        raise TierError(f"{table.token_file} of token_file is empty")
+    return token
