@@ -69,3 +69,10 @@ def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments)
     heavy = {"numpy", "rich", "rich.console", "httpx", "sqlite3", "septet._core", "septet.vault"}
     assert heavy & set(modules) == set()
     assert [m for m in modules if m.startswith(("septet.embedding", "septet.storage", "septet.snapshot"))] == []
+
+
+def test_a_command_loads_its_own_module_and_no_other():
+    pytest.importorskip("typer")
+    done = subprocess.run([sys.executable, "-c", HELP, "explain", "-h"], capture_output=True, text=True, check=True)
+    _, modules = json.loads(done.stdout.splitlines()[-1])
+    assert [m for m in modules if m.startswith("septet.cli.commands.")] == ["septet.cli.commands.searching"]

@@ -82,7 +82,7 @@ def test_a_method_keeps_what_it_takes_beside_the_options():
 
 def test_the_command_line_offers_every_option_that_is_not_left_out():
     pytest.importorskip("typer")
-    from septet.cli.app import explain, search
+    from septet.cli.commands.searching import explain, search
     from septet.cli.options import LEFT_OUT
 
     assert set(NAMES) >= LEFT_OUT

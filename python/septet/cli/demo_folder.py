@@ -16,8 +16,8 @@ from rich.text import Text
 
 import septet
 from septet.cli import render
+from septet.cli.commands.syncing import left_out
 from septet.cli.places import make_folder, shown
-from septet.cli.syncing import left_out
 from septet.cli.terminal import flat, say
 from septet.entry import Entry
 from septet.errors import EntryError

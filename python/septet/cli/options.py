@@ -15,7 +15,20 @@ from septet.cli.places import EMBEDDING_VARIABLE
 from septet.errors import QueryError
 from septet.query.options import OPTIONS
 
-__all__ = ["LEFT_OUT", "AsJson", "Embedding", "Mode", "VaultPath", "search_options", "takes_search_options"]
+__all__ = [
+    "LEFT_OUT",
+    "AsJson",
+    "Embedding",
+    "Id",
+    "Mode",
+    "Query",
+    "VaultPath",
+    "search_options",
+    "takes_search_options",
+]
+
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
 
 VaultPath = Annotated[
     Path | None,

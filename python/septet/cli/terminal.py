@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["flat", "guarded", "harmless", "print_json", "say", "unguarded"]
+__all__ = ["flat", "guarded", "harmless", "print_json", "say", "say_notes", "unguarded"]
 
 #: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -79,3 +79,9 @@ def print_json(data: object, default: Callable[[Any], Any] | None = None) -> Non
 def say(message: str) -> None:
     """Print a message of one line to standard error."""
     print(flat(message), file=sys.stderr)
+
+
+def say_notes(notes: Iterable[object]) -> None:
+    """Print notes to standard error, a line each."""
+    for note in notes:
+        say(f"note {note}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath, search_options, takes_search_options
 from septet.cli.places import existing
 from septet.cli.terminal import print_json, say
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from septet.vault import Vault
 
 __all__ = ["evaluate"]
-
-#: The exit code of a tuning that is refused.
-_NOTHING = 1
 
 Judged = Annotated[
     str | None,
@@ -110,7 +108,7 @@ def _tuned(vault: Vault, queries: list[dict[str, Any]], measure: str, path: Path
     else:
         print(tuned)
     if not tuned.accepted:
-        raise typer.Exit(_NOTHING)
+        raise typer.Exit(NOTHING)
     was = path.is_file()
     tuned.save(path)
     say(f"written to {path}: use it with --profile {path}" + (f"; the one before is {path}.before" if was else ""))

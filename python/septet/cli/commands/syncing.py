@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from septet.cli.embedding import end_embedding
+from septet.cli.commands.embedding import end_embedding
+from septet.cli.exits import INTERRUPTED, NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
 from septet.cli.terminal import flat, print_json, say
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["forget_root", "left_out", "print_roots", "sync"]
 
-#: Something is left to do.
-LEFT = 1
-#: What shells return for a command that Ctrl-C ended.
-INTERRUPTED = 130
 #: So many files that were left out are named.
 SHOWN = 20
 REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
@@ -117,7 +114,7 @@ def sync(
     if vectors is not None:
         end_embedding(vectors)
     if not report.complete:
-        raise typer.Exit(LEFT)
+        raise typer.Exit(NOTHING)
 
 
 def forget_root(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from septet.cli.exits import PROVIDER
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
 from septet.cli.terminal import flat, print_json, say
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from septet.embedding.report import EmbedReport
 
 __all__ = ["doctor", "embed", "end_embedding", "models"]
-
-_FAILED = 4
 
 ProviderOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="local, openai, voyage, gemini, ollama, openai-compatible or auto.")
@@ -75,7 +74,7 @@ def end_embedding(report: EmbedReport) -> None:
     for note in report.notes:
         say(f"note {note}")
     if report.failed or any(note.code in ("provider_refuses", "gave_up") for note in report.notes):
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(PROVIDER)
 
 
 def models(embedding: Embedding = None, as_json: AsJson = False) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.exits import STORE
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
 from septet.cli.terminal import print_json, say
@@ -20,7 +21,6 @@ __all__ = ["redact"]
 
 #: So many names of entries or files that hold secrets are shown.
 SHOWN = 20
-STORE = 3
 
 
 def redact(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from septet.cli.commands.syncing import left_out
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
-from septet.cli.syncing import left_out
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from septet.cli.exits import INTERRUPTED
 from septet.cli.options import VaultPath
 from septet.cli.places import writable
 from septet.cli.terminal import say
@@ -20,8 +21,6 @@ __all__ = ["import_"]
 
 #: So many records that were skipped are shown.
 SHOWN = 20
-#: What shells return for a command that Ctrl-C ended.
-INTERRUPTED = 130
 
 
 def import_(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.options import AsJson, Embedding, VaultPath
+from septet.cli.exits import NOTHING
+from septet.cli.options import AsJson, Embedding, Query, VaultPath
 from septet.cli.places import existing
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import QueryError
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plan", "retrieve"]
 
-_NOTHING = 1
-
-Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
 ProfileOption = Annotated[
     str | None, typer.Option("--profile", metavar="NAME", help="septet (default), recall or planned-retrieval.")
 ]
@@ -107,7 +105,7 @@ def retrieve(
     _say(found.notes)
     if not found:
         say("nothing found")
-        raise typer.Exit(_NOTHING)
+        raise typer.Exit(NOTHING)
 
 
 def plan(

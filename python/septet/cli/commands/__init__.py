@@ -1,0 +1,56 @@
+"""Every command: a line in the table below, and a function in the module it names, which loads when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+__all__ = ["COMMANDS", "SECTIONS", "function"]
+
+#: The commands by the headings of the help: the name, then module and function.
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Begin": {
+        "demo": "trying.demo",
+    },
+    "Ask": {
+        "search": "searching.search",
+        "explain": "searching.explain",
+        "feedback": "searching.feedback",
+        "retrieve": "retrieving.retrieve",
+        "plan": "retrieving.plan",
+        "eval": "evaluation.evaluate",
+    },
+    "Read and write entries": {
+        "get": "reading.get",
+        "add": "writing.add",
+    },
+    "Folders": {
+        "sync": "syncing.sync",
+        "watch": "watching.watch",
+        "status": "watching.status",
+        "forget-root": "syncing.forget_root",
+    },
+    "Files of a vault": {
+        "stats": "reading.stats",
+        "import": "importing.import_",
+        "backup": "copying.backup",
+        "restore": "copying.restore",
+        "redact": "redacting.redact",
+    },
+    "Other programs": {
+        "serve": "serving.serve",
+    },
+    "Embedding": {
+        "embed": "embedding.embed",
+        "models": "embedding.models",
+        "doctor": "embedding.doctor",
+    },
+}
+COMMANDS: Mapping[str, str] = {name: place for section in SECTIONS.values() for name, place in section.items()}
+
+
+def function(name: str) -> Callable[..., None]:
+    """Return the function of a command; load its module."""
+    module, _, attribute = COMMANDS[name].rpartition(".")
+    found: Callable[..., None] = getattr(import_module(f"{__name__}.{module}"), attribute)
+    return found

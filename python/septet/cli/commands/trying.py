@@ -1,0 +1,50 @@
+"""The command that shows what Septet does: demo."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from septet.cli.exits import NOTHING
+from septet.cli.options import Embedding
+from septet.errors import EntryError
+
+__all__ = ["demo"]
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="A folder of Markdown or text to ask instead; it is only read.")
+    ] = None,
+    question: Annotated[
+        list[str] | None, typer.Option("--ask", metavar="TEXT", help="Ask DIR this; repeat for more.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(metavar="NAME|FILE", help="The ranking of answers from DIR.")] = None,
+    path: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write the vault; of DIR, default in memory.")
+    ] = None,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Plain text.")] = False,
+    embedding: Embedding = None,
+) -> None:
+    """Index the documentation of this Python and ask six questions; or a folder, and ask it some of its own.
+
+    With DIR only --embedding embeds its chunks: a configured embedder is not asked for what is tried once.
+    """
+    from septet.cli import demo as demonstration
+    from septet.cli import render, settings
+
+    out = render.console(sys.stdout, color=not no_color)
+    if folder is None:
+        if question or profile or embedding:
+            raise EntryError("--ask, --profile and --embedding are options of a folder: septet demo DIR")
+        demonstration.run(out, path)
+        return
+    from septet.cli import demo_folder
+
+    made = settings.find(embedding).embedder if embedding else {}
+    options: dict[str, Any] = {"command": demonstration.command(), "profile": profile, "embedding": made}
+    if not demo_folder.run(out, folder, path, question or [], **options):
+        raise typer.Exit(NOTHING)
