@@ -16,7 +16,7 @@ from septet.entry import FIELDS
 from septet.errors import EntryError
 from septet.times import END_OF_DATES, Times
 
-__all__ = ["Mapper"]
+__all__ = ["Mapper", "title_of"]
 
 #: What a record may hold of its own accord: the arguments of `septet.Vault.add`.
 KNOWN = FIELDS | {"vector", "model", "split"}
@@ -74,7 +74,7 @@ class Mapper:
                 fields[name] = self._value(name, value)
         title = fields.get("title")
         if title is None or (type(title) is str and not title.strip()):
-            made = _title(fields.get("description"))
+            made = title_of(fields.get("description"))
             if made:
                 fields["title"] = made
             elif "title" not in fields:
@@ -258,7 +258,7 @@ def _vector(value: Any) -> Any:
     return found
 
 
-def _title(text: Any) -> str:
+def title_of(text: Any) -> str:
     """Return the first line that says something, without the marks of a heading, cut behind a word."""
     if not isinstance(text, str):
         return ""
