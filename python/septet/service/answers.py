@@ -190,7 +190,7 @@ class RetrievalAnswer(TypedDict):
     query: str
     profile: str
     took_ms: float
-    confidence: float
+    confidence: float | None
     hits: list[HitAnswer]
     notes: list[NoteAnswer]
     plan: dict[str, Any]

@@ -15,6 +15,7 @@ from septet.fields import Action, OnSimilar, Severity, Trust
 from septet.listing.counting import Bucket
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import OPTIONS, GroupBy, Leg, Mode, Syntax
+from septet.retrieval.config import RetrievalProfile
 
 __all__ = [
     "AddRequest",
@@ -206,6 +207,7 @@ class RetrieveRequest(Request):
     corpora: list[str] | None = None
     mode: str | None = None
     timeout_s: float | None = None
+    profile: RetrievalProfile = "septet"
 
 
 class WeightsRequest(Request):

@@ -12,6 +12,7 @@ from septet.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
 
 __all__ = ["Memory", "Serving"]
@@ -31,8 +32,8 @@ class Serving(Protocol):
     def writable(self) -> bool:
         """Whether operations may change it."""
 
-    def retriever(self) -> Retriever:
-        """Return the retriever that is kept for it."""
+    def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
+        """Return the retriever of a profile that is kept for it."""
 
 
 def _named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def recall(at: Serving, asked: Any) -> dict[str, Any]:
 
 def retrieve(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Retriever.retrieve`."""
-    return at.retriever().retrieve(**given(asked)).to_dict()
+    return at.retriever(asked.profile).retrieve(**given(asked, "profile")).to_dict()
 
 
 def explain(at: Serving, asked: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from septet.threads import call_on_thread
 from septet.vault import Vault
 
 if TYPE_CHECKING:
+    from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
 
 __all__ = ["AsyncMemory", "Served"]
@@ -39,7 +40,7 @@ class Served:
         else:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
         self.writable = writable
-        self._retriever: Retriever | None = None
+        self._retrievers: dict[str, Retriever] = {}
         self._lock = Lock()
 
     @property
@@ -47,12 +48,12 @@ class Served:
         """The vault or federation itself, for code without a loop."""
         return self.memory.blocking
 
-    def retriever(self) -> Retriever:
-        """Return the retriever that is kept, made when it is first asked for."""
+    def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
+        """Return the retriever of a profile, made when it is first asked for and then kept."""
         with self._lock:
-            if self._retriever is None:
-                self._retriever = self.blocking.retriever()
-            return self._retriever
+            if profile not in self._retrievers:
+                self._retrievers[profile] = self.blocking.retriever(profile)
+            return self._retrievers[profile]
 
     async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
         """Return the answer of an operation. Cancelled, it is dropped if no thread has begun it.
@@ -67,8 +68,8 @@ class Served:
 
     async def aclose(self) -> None:
         """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""
-        if self._retriever is not None:
-            self._retriever.close()
+        for retriever in self._retrievers.values():
+            retriever.close()
         await self.memory.close()
 
     def close(self) -> None:

@@ -1,0 +1,199 @@
+"""Answers as short texts for a model: data between boundaries, each with where it comes from, never instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast
+
+from septet.entry import Entry
+from septet.prompt import Shown, line_of, listing_of, sections_of, text_of
+
+__all__ = [
+    "changed_text",
+    "documented_text",
+    "entries_text",
+    "explanation_text",
+    "results_text",
+    "status_text",
+    "updated_text",
+]
+
+#: What the line of JSON says of a result beside where it comes from.
+_OF_A_HIT = ("kind", "type", "domain", "severity", "tags", "parent")
+_OF_AN_ENTRY = ("kind", "type", "domain", "severity", "tags", "attrs", "valid_from", "valid_until", "parent")
+#: What entries have unless somebody says otherwise; to repeat it takes tokens and tells nothing.
+_USUAL: Mapping[str, object] = {"kind": "entry", "type": "note", "domain": "general", "severity": "suggestion"}
+#: Attributes that are shown as text.
+_TOLD = ("example", "counter_example", "why")
+#: The documented names of what is asked, and of the lists of a planned retrieval.
+_SECTIONS = {
+    "memory": "MEMORY",
+    "knowledge_graph": "KNOWLEDGE_GRAPH",
+    "document_chunks": "DOCUMENT_CHUNKS",
+    "repo_inventory": "REPO",
+}
+_STATUS = (
+    "retrieval_tier",
+    "search_intent",
+    "selected_mode",
+    "memory_hit_count",
+    "knowledge_hit_count",
+    "chunk_hit_count",
+    "repo_hit_count",
+    "rrf_fused_hit_count",
+    "contradiction_count",
+    "evidence_quality",
+    "citation_coverage",
+    "recommended_next_action",
+)
+
+
+class _Whole(NamedTuple):
+    """What a text takes from an entry."""
+
+    description: str
+    context: str
+    attrs: Mapping[str, Any]
+    updated_at: float
+
+
+class _Told(NamedTuple):
+    """A result of an answer as `septet.prompt` reads it."""
+
+    id: str
+    title: str
+    tier: str
+    source: str | None
+    trust: str
+    citation: str | None
+    snippet: str
+    entry: Entry | None
+
+
+def results_text(answer: Mapping[str, Any]) -> str:
+    """Return what a search found."""
+    hits = answer["hits"]
+    total = answer.get("total")
+    of = f" of {total}" if total is not None and total > len(hits) else ""
+    sure = f", confidence {answer['confidence']:.2f}" if answer.get("confidence") is not None else ""
+    head = f"{len(hits)}{of} found{sure}." if hits else "Nothing was found."
+    if any("entry" not in hit for hit in hits):
+        head += " These are excerpts: load ids for whole texts."
+    return _with_notes(listing_of([_hit(hit) for hit in hits], head=head), answer)
+
+
+def entries_text(answer: Mapping[str, Any]) -> str:
+    """Return whole entries."""
+    missing = answer["missing"]
+    head = f"no entry: {line_of({'ids': missing})}" if missing else ""
+    return listing_of([_entry(entry) for entry in answer["entries"]], head=head)
+
+
+def explanation_text(answer: Mapping[str, Any]) -> str:
+    """Return why an entry ranks where it does, or why it is not found."""
+    place = f"rank {answer['rank']}, score {answer['score']:.4f}" if answer["rank"] is not None else "not found"
+    lines = [f"{place}: {_line(answer['reason'])}"]
+    for leg in answer["legs"]:
+        rank = f"rank {leg['rank']} of {leg['of']}" if leg["rank"] is not None else f"no match of {leg['of']}"
+        detail = f"; {leg['detail']}" if leg["detail"] else ""
+        lines.append(_line(f"{leg['leg']}: {rank}{detail}"))
+    if failed := [name for name, passed in answer["filters"].items() if not passed]:
+        lines.append(_line(f"filters that it does not pass: {', '.join(failed)}"))
+    if parts := {name: round(value, 4) for name, value in answer["breakdown"].items() if value}:
+        lines.append(f"score by signal: {line_of(parts)}")
+    return _with_notes("\n".join(lines) + "\n", answer)
+
+
+def changed_text(answer: Mapping[str, Any]) -> str:
+    """Return what a write did."""
+    if "id" in answer:
+        return f"stored {line_of({'id': answer['id']})}\n"
+    return f"{answer['count']} deleted\n" if "count" in answer else "recorded\n"
+
+
+def updated_text(answer: Mapping[str, Any]) -> str:
+    """Return which entry was changed."""
+    return f"updated {line_of({'id': answer['id']})}\n"
+
+
+def status_text(answer: Mapping[str, Any]) -> str:
+    """Return what is served as one line of JSON, without what is empty."""
+    told = {name: value for name, value in answer.items() if name != "profiles" and value not in ({}, [])}
+    return f"{line_of(told)}\n"
+
+
+def documented_text(answer: Mapping[str, Any]) -> str:
+    """Return a planned retrieval as documented: a line of ``key=value``, then the results by corpus.
+
+    The place of each in the fused order is ``fused_rrf`` in its line of JSON.
+    """
+    envelope = answer["envelope"]
+    status = _line(" ".join(f"{name}={_value(envelope.get(name))}" for name in _STATUS))
+    if not answer["hits"]:
+        return _with_notes(f"{status}\nNo results found.\n", answer)
+    found: dict[str, list[Shown]] = {heading: [] for heading in _SECTIONS.values()}
+    for rank, hit in enumerate(answer["hits"], 1):
+        corpus = hit["tier"].partition("/")[0]
+        shown = _hit(hit)
+        heading = _SECTIONS.get(corpus) or corpus.upper()
+        found.setdefault(heading, []).append(shown._replace(more={"fused_rrf": rank, **shown.more}))
+    return _with_notes(f"{status}\n{sections_of([*found.items()], citations=False)}", answer)
+
+
+def _value(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value).lower() if value is not None else "none"
+
+
+def _hit(hit: Mapping[str, Any]) -> Shown:
+    entry = hit.get("entry")
+    if entry is not None:
+        shown = _entry(entry, tier=hit["tier"], citation=hit.get("citation"))
+    else:
+        told = _Told(
+            id=hit["id"],
+            title=hit.get("title", ""),
+            tier=hit["tier"],
+            source=hit.get("source"),
+            trust=hit.get("trust", "untrusted"),
+            citation=hit.get("citation"),
+            snippet=hit.get("snippet", ""),
+            entry=None,
+        )
+        shown = Shown(told, text_of(told), _more(hit, _OF_A_HIT))
+    if hit.get("confidence") is not None:
+        shown = shown._replace(more={**shown.more, "confidence": round(hit["confidence"], 3)})
+    return shown
+
+
+def _entry(entry: Mapping[str, Any], *, tier: str = "", citation: str | None = None) -> Shown:
+    span = entry.get("span")
+    if citation is None and span is not None:
+        citation = f"{span['path']}:{span['first_line']}-{span['last_line']}"
+    attrs = entry.get("attrs", {})
+    whole = _Whole(entry["description"], entry["context"], attrs, entry["updated_at"])
+    told = _Told(
+        id=entry["id"],
+        title=entry["title"],
+        tier=tier,
+        source=entry.get("source"),
+        trust=entry["trust"],
+        citation=citation,
+        snippet="",
+        entry=cast("Entry", whole),
+    )
+    other = {name: value for name, value in attrs.items() if name not in _TOLD}
+    return Shown(told, text_of(told), _more({**entry, "attrs": other}, _OF_AN_ENTRY))
+
+
+def _more(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, object]:
+    return {name: value for name in names if (value := values.get(name)) and _USUAL.get(name) != value}
+
+
+def _with_notes(text: str, answer: Mapping[str, Any]) -> str:
+    notes = [f"note {one['code']}: {one['cause']}; {one['cure']}" for one in answer.get("notes", ())]
+    return text + "".join(f"{_line(note)}\n" for note in dict.fromkeys(notes))
+
+
+def _line(text: str) -> str:
+    """Return a text without what would begin another line, or cannot be seen."""
+    return "".join(c if c.isprintable() else " " for c in text)
