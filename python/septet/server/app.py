@@ -1,45 +1,189 @@
-"""The application: every operation as a route, the page, and what surrounds them."""
+"""The application: every operation as a route, the page, and what surrounds them.
+
+It is written as plain ASGI: a request goes through one function per concern, and no layer that starts a task for it.
+"""
 
 from __future__ import annotations
 
-from starlette.requests import Request as Incoming
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from septet.server.access_log import AccessLog
+from septet.server.bodies import Gone
 from septet.server.calling import Caller
+from septet.server.exchange import CURRENT, Exchange
+from septet.server.exposition import CONTENT_TYPE
+from septet.server.guard import Guard
+from septet.server.health import Health
+from septet.server.metrics import Metrics
+from septet.server.more_operations import HTTP_OPERATIONS
+from septet.server.openapi import document
 from septet.server.page_files import page_files
+from septet.server.replies import encoded, failed, reply
+from septet.server.routing import Found, Refused, Route, Routes
 from septet.server.settings import Settings
+from septet.server.streaming import Streams
+from septet.service.faults import Fault, fault_of
+from septet.service.operations import Operation
 from septet.service.served import Served
 
-__all__ = ["make_app"]
+__all__ = ["App", "make_app"]
+
+#: Answers a request: the scope, what receives the body, the exchange.
+Handler: TypeAlias = Callable[[Any, Receive, Exchange], Awaitable[ASGIApp]]
+
+#: Of every answer, unless it has its own.
+HEADERS = {
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"cross-origin-opener-policy": b"same-origin",
+}
+#: What may be asked without a token, and while the server stops.
+OPEN = frozenset({b"/healthz", b"/readyz"})
+AGAIN = {"Retry-After": "1"}
 
 
-def make_app(served: Served, settings: Settings | None = None) -> ASGIApp:
+def make_app(served: Served, settings: Settings | None = None, log: AccessLog | None = None) -> App:
     """Return the ASGI application that serves a memory.
 
     Args:
         served: the memory, and whether it may be changed; it stays open.
         settings: what is allowed; default `Settings()`.
+        log: what is told of each request.
     """
-    caller, files = Caller(served, settings or Settings()), page_files()
+    return App(served, settings or Settings(), log)
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-        elif scope["type"] == "http":
-            file = files.get(scope["raw_path"]) if scope["method"] in ("GET", "HEAD") else None
-            incoming = Incoming(scope, receive)
+
+class App:
+    """An ASGI application.
+
+    Attributes:
+        running: requests that are worked on, or wait.
+    """
+
+    def __init__(self, served: Served, settings: Settings, log: AccessLog | None) -> None:
+        self._served, self._settings, self._log = served, settings, log
+        self._guard, self._health, self._files = Guard(settings), Health(served), page_files()
+        self._metrics, self._caller = Metrics(served.blocking), Caller(served, settings)
+        self._streams = Streams(served, settings)
+        self._logger = logging.getLogger("septet.server")
+        self._document = b""
+        self._stopping = False
+        self.running = 0
+        own = [
+            Route("GET", "/healthz", self._healthz),
+            Route("GET", "/readyz", self._readyz),
+            Route("GET", "/metrics", self._metrics_page),
+            Route("GET", "/openapi.json", self._openapi),
+            Route("POST", "/v1/bulk", self._streams.bulk),
+            Route("GET", "/v1/export", self._streams.export),
+        ]
+        self._routes = Routes([*own, *(Route(*one.route, one) for one in HTTP_OPERATIONS.values())])
+
+    def begin_stop(self) -> None:
+        """Answer no further requests; those that run go on."""
+        self._stopping = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await _without_requests(scope, receive, send)
+            return
+        exchange = Exchange(scope)
+        CURRENT.set(exchange)
+        # Answers of a stream too count as work until they are sent.
+        self.running += 1
+        try:
+            response = await self._answer(scope, receive, exchange)
+            await response(scope, receive, _headed(send, exchange))
+        except Gone:
+            pass
+        finally:
+            self.running -= 1
+            self._metrics.on_request(exchange)
+            if self._log is not None:
+                self._log.tell(exchange)
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> ASGIApp:
+        try:
+            path = exchange.path
+            file = self._files.get(path) if exchange.method in ("GET", "HEAD") else None
+            self._guard.check(scope, by_page=file is not None or path in OPEN)
             if file is not None:
-                response = Response(file.path.read_bytes(), media_type=file.media_type)
-            else:
-                response = await caller.answer(incoming)
-            await response(scope, receive, send)
+                exchange.route = "page"
+                return file.response(scope)
+            found = self._routes.find(exchange.method, path)
+            exchange.route = found.route
+            if path not in OPEN:
+                self._admit()
+            return await self._found(scope, receive, exchange, found)
+        except Refused as refused:
+            return failed(refused.fault, refused.headers)
+        except Gone:
+            raise
+        except Exception as error:
+            fault = fault_of(error)
+            if fault.code == "internal_error":
+                self._logger.error("%s failed", exchange.route, exc_info=error)
+            return failed(fault, AGAIN if fault.status == 503 else None)
 
-    return app
+    async def _found(self, scope: Scope, receive: Receive, exchange: Exchange, found: Found) -> ASGIApp:
+        if isinstance(found.target, Operation):
+            return await self._caller.answer(scope, receive, found.target, found.named, exchange)
+        handler: Handler = found.target
+        return await handler(scope, receive, exchange)
+
+    def _admit(self) -> None:
+        if self._stopping:
+            raise Refused(Fault("stopping", "the server is stopping", 503), {**AGAIN, "Connection": "close"})
+        if self.running > self._settings.most_requests:
+            said = f"{self._settings.most_requests} requests are worked on or wait: ask again later"
+            raise Refused(Fault("overloaded", said, 503), AGAIN)
+
+    async def _healthz(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+        return reply({"status": "ok"})
+
+    async def _readyz(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+        found = {"status": "stopping", "notes": []} if self._stopping else await self._health.ready()
+        return reply(found, 503 if found["status"] in ("stopping", "failed") else 200)
+
+    async def _metrics_page(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+        text = await self._served.memory.on_thread(lambda memory: self._metrics.text(memory, self.running))
+        return Response(text, 200, {"Content-Type": CONTENT_TYPE})
+
+    async def _openapi(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
+        self._document = self._document or encoded(document(token=self._settings.token is not None))
+        return Response(self._document, media_type="application/json")
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
+def _headed(send: Send, exchange: Exchange) -> Send:
+    """Return what sends, adds the headers of every answer, and notes what was sent."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            exchange.status = message["status"]
+            has = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(one for one in HEADERS.items() if one[0] not in has)]
+        else:
+            exchange.sent += len(message.get("body", b""))
+        await send(message)
+
+    return sending
+
+
+async def _without_requests(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    while scope["type"] == "lifespan":
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
         if message["type"] == "lifespan.shutdown":

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 from urllib.parse import parse_qsl
 
-import anyio
 from pydantic_core import from_json
-from starlette.requests import Request as Incoming
 from starlette.responses import Response
+from starlette.types import Receive
 
-from septet.server.replies import failed, reply
-from septet.server.routing import Found, Refused, Routes
+from septet.server.bodies import whole
+from septet.server.exchange import Exchange
+from septet.server.patience import in_time
+from septet.server.replies import reply
+from septet.server.routing import Refused
 from septet.server.settings import Settings
-from septet.service.faults import Fault, fault_of
+from septet.service.faults import Fault
+from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.served import Served
 
 __all__ = ["Caller"]
 
 #: Verbs whose request stands in the query of the address.
-_IN_QUERY = frozenset({"GET", "DELETE"})
+_IN_QUERY = frozenset({"GET", "HEAD", "DELETE"})
+#: A query of more fields is none of ours.
+MOST_FIELDS = 64
 
 
 class Caller:
@@ -29,49 +33,52 @@ class Caller:
 
     def __init__(self, served: Served, settings: Settings) -> None:
         self._served, self._settings = served, settings
-        self._routes = Routes()
-        self._log = logging.getLogger("septet.server")
 
-    async def answer(self, incoming: Incoming) -> Response:
-        """Return the response to a request, whatever it is."""
-        try:
-            found = self._routes.find(incoming.method, incoming.scope["raw_path"])
-            request = await self._request(incoming, found)
-            with anyio.fail_after(self._settings.deadline_s):
-                answer = await self._served.call(found.operation, request)
-            return reply(answer, found.operation.status)
-        except Refused as refused:
-            return failed(refused.fault, refused.headers)
-        except TimeoutError:
-            return failed(Fault("deadline", f"no answer within {self._settings.deadline_s:g} s", 504))
-        except Exception as error:  # noqa: BLE001 - told as a fault
-            fault = fault_of(error)
-            if fault.code == "internal_error":
-                self._log.error("a request failed", exc_info=error)
-            return failed(fault)
+    async def answer(
+        self, scope: Any, receive: Receive, operation: Operation, named: dict[str, str], exchange: Exchange
+    ) -> Response:
+        """Return the answer of an operation.
 
-    async def _request(self, incoming: Incoming, found: Found) -> Request:
-        model, verb = found.operation.request, incoming.method
-        if verb in _IN_QUERY:
-            query = incoming.scope["query_string"].decode("latin-1")
-            return model.model_validate(dict(parse_qsl(query, keep_blank_values=True)) | found.named)
-        body = await self._body(incoming)
-        if not found.named:
+        Args:
+            named: fields of its request that the path names.
+
+        Raises:
+            Refused: the request cannot be read.
+            Exception: as the operation does.
+        """
+        request = await self._request(scope, receive, operation, named)
+        exchange.query = getattr(request, "query", None)
+        call = self._served.call(operation, self._within(request))
+        answer = await in_time(call, receive, self._settings.deadline_s)
+        timing = exchange.server_timing()
+        return reply(answer, operation.status, {"Server-Timing": timing} if timing else None)
+
+    async def _request(self, scope: Any, receive: Receive, operation: Operation, named: dict[str, str]) -> Request:
+        model = operation.request
+        if scope["method"] in _IN_QUERY:
+            return model.model_validate(_fields(scope["query_string"]) | named)
+        body = await whole(scope, receive, self._settings)
+        if not named:
             return model.model_validate_json(body or b"{}", strict=True)
         given = _object(body)
-        if given.keys() & found.named.keys():
+        if given.keys() & named.keys():
             raise Refused(Fault("invalid_request", "the id stands in the path, not in the body", 422))
-        return model.model_validate(given | found.named)
+        return model.model_validate(given | named)
 
-    async def _body(self, incoming: Incoming) -> bytes:
-        pieces, size = [], 0
-        async for piece in incoming.stream():
-            size += len(piece)
-            if size > self._settings.max_body:
-                message = f"the body is larger than {self._settings.max_body:,} bytes"
-                raise Refused(Fault("too_large", message, 413), {"Connection": "close"})
-            pieces.append(piece)
-        return b"".join(pieces)
+    def _within(self, request: Request) -> Request:
+        """Return a request that asks for no more time than there is."""
+        asked, most = getattr(request, "timeout_s", None), self._settings.deadline_s
+        return request if asked is None or asked <= most else request.model_copy(update={"timeout_s": most})
+
+
+def _fields(query: bytes) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused(Fault("invalid_request", "the query of the address cannot be read", 400)) from None
+    if len(fields := dict(pairs)) < len(pairs):
+        raise Refused(Fault("invalid_request", "a field comes twice in the query of the address", 422))
+    return fields
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["PageFile", "page_files"]
+from starlette.responses import Response
+
+__all__ = ["PAGE_CSP", "PageFile", "page_files"]
 
 FOLDER = Path(__file__).parent / "page"
 _TYPES = {
@@ -13,24 +16,44 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".json": "application/json",
 }
+#: Nothing from elsewhere, nothing inline, and no page around it.
+PAGE_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
 
 
 class PageFile(NamedTuple):
-    """A file of the page: where it is, and its media type."""
+    """A file of the page: its bytes, its media type, and a tag that changes when it does."""
 
-    path: Path
+    body: bytes
     media_type: str
+    tag: str
+
+    def response(self, scope: Any) -> Response:
+        """Return the file, or that the browser has it."""
+        headers = {"ETag": self.tag, "Cache-Control": "no-cache", "Content-Security-Policy": PAGE_CSP}
+        if (b"if-none-match", self.tag.encode()) in scope["headers"]:
+            return Response(b"", 304, headers)
+        return Response(self.body, 200, headers, self.media_type)
 
 
 def page_files(folder: Path = FOLDER) -> dict[bytes, PageFile]:
-    """Return the files by the raw path of their address: there is no other way to a file, so no path can lead out."""
+    """Return the files by the raw path of their address.
+
+    They are read when the server starts, and there is no other way to a file, so that no path can lead out.
+    """
     files = {
-        f"/{path.relative_to(folder).as_posix()}".encode(): PageFile(path, _TYPES[path.suffix])
+        f"/{path.relative_to(folder).as_posix()}".encode(): _file(path)
         for path in sorted(folder.rglob("*"))
         if path.suffix in _TYPES and path.is_file() and not path.is_symlink()
     }
     if b"/index.html" in files:
         files[b"/"] = files[b"/index.html"]
     return files
+
+
+def _file(path: Path) -> PageFile:
+    body = path.read_bytes()
+    return PageFile(body, _TYPES[path.suffix], f'"{hashlib.sha256(body).hexdigest()[:32]}"')

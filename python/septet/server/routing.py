@@ -1,15 +1,14 @@
-"""Routes: which operation a verb and a path mean."""
+"""Routes: what a verb and a path mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from septet.service.faults import Fault
-from septet.service.operations import OPERATIONS, Operation
 
-__all__ = ["Found", "Refused", "Routes"]
+__all__ = ["Found", "Refused", "Route", "Routes"]
 
 _ID = "{id}"
 
@@ -27,49 +26,55 @@ class Refused(Exception):
         self.fault, self.headers = fault, headers
 
 
-class Found(NamedTuple):
-    """An operation, and what the path says of its request."""
+class Route(NamedTuple):
+    """A verb, a path that may end in ``{id}``, and what they mean."""
 
-    operation: Operation
+    verb: str
+    path: str
+    target: Any
+
+
+class Found(NamedTuple):
+    """What was found: the route as it is written, what it means, and what the path names."""
+
+    route: str
+    target: Any
     named: dict[str, str]
 
 
 class Routes:
-    """The routes of a table of operations.
+    """A table of routes.
 
     The path is read as it was sent: an id may hold any character, such as a slash, which others would take for a
     part of the path.
     """
 
-    def __init__(self, operations: Mapping[str, Operation] = OPERATIONS) -> None:
-        self._plain: dict[str, dict[str, Operation]] = {}
-        self._by_id: dict[str, dict[str, Operation]] = {}
-        for operation in operations.values():
-            verb, path = operation.route
-            table = self._by_id if path.endswith(_ID) else self._plain
-            table.setdefault(path.removesuffix(_ID), {})[verb] = operation
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._plain: dict[str, dict[str, Any]] = {}
+        self._by_id: dict[str, dict[str, Any]] = {}
+        for route in routes:
+            table = self._by_id if route.path.endswith(_ID) else self._plain
+            table.setdefault(route.path.removesuffix(_ID), {})[route.verb] = route.target
 
     def find(self, verb: str, raw_path: bytes) -> Found:
-        """Return the operation of a request.
+        """Return what a request means; HEAD means the same as GET.
 
         Raises:
-            Refused: there is none (404), or of another verb (405), or an id is no UTF-8 (400).
+            Refused: there is nothing (404), or under another verb (405), or an id is no UTF-8 (400).
         """
         path = raw_path.decode("latin-1")
-        verbs, named = self._plain.get(path), {}
+        verbs, named, route = self._plain.get(path), {}, path
         if verbs is None:
             prefix = next((one for one in self._by_id if path.startswith(one) and len(path) > len(one)), None)
             if prefix is None:
                 raise Refused(Fault("no_such_route", "nothing is at this path; /openapi.json lists what there is", 404))
-            verbs, named = self._by_id[prefix], {"id": _text(raw_path[len(prefix) :])}
-        operation = verbs.get(verb)
-        if operation is None:
-            allowed = ", ".join(verbs)
-            raise Refused(
-                Fault("method_not_allowed", f"this path takes {allowed}", 405, {"allowed": list(verbs)}),
-                {"Allow": allowed},
-            )
-        return Found(operation, named)
+            verbs, named, route = self._by_id[prefix], {"id": _text(raw_path[len(prefix) :])}, prefix + _ID
+        target = verbs.get("GET" if verb == "HEAD" else verb)
+        if target is None:
+            allowed = [*verbs, *(["HEAD"] if "GET" in verbs else [])]
+            fault = Fault("method_not_allowed", f"this path takes {', '.join(allowed)}", 405, {"allowed": allowed})
+            raise Refused(fault, {"Allow": ", ".join(allowed)})
+        return Found(route, target, named)
 
 
 def _text(quoted: bytes) -> str:

@@ -1,16 +1,32 @@
-"""Running: a server of uvicorn around the application."""
+"""Running: a server of uvicorn around the application, which bounds connections and stops in order."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from septet.errors import StoreError
 
+if TYPE_CHECKING:
+    from septet.server.app import App
+
 __all__ = ["Server", "bound"]
+
+#: Seconds for the head of a request, and for a client to take what it is sent.
+HEAD_S, TAKE_S = 15.0, 60.0
+#: Connections; each of them may send a request at a time.
+MOST_CONNECTIONS = 1_000
+#: Seconds a connection without requests is kept.
+KEEP_S = 15
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -22,8 +38,9 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         return socket.create_server(info[4][:2], family=info[0], backlog=128)
-    except OSError as fault:
-        raise StoreError(f"cannot listen at {host}:{port}: {fault.strerror or fault}") from None
+    except (OSError, UnicodeError, OverflowError) as fault:
+        said = getattr(fault, "strerror", None) or fault
+        raise StoreError(f"cannot listen at {host}:{port}: {said}") from None
 
 
 class Server(uvicorn.Server):
@@ -31,32 +48,116 @@ class Server(uvicorn.Server):
 
     Args:
         started: called with the URL as soon as requests are answered.
+        grace_s: how long requests that run may go on when it stops; the second signal ends it at once.
     """
 
-    def __init__(self, app: ASGIApp, listening: socket.socket, started: Callable[[str], object]) -> None:
+    def __init__(
+        self, app: App, listening: socket.socket, started: Callable[[str], object], *, grace_s: float = 10.0
+    ) -> None:
+        protocol = _bounded("httptools" if find_spec("httptools") else "h11")
         super().__init__(
             uvicorn.Config(
                 app,
+                http=protocol,
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
                 ws="none",
-                lifespan="on",
+                lifespan="off",
+                timeout_keep_alive=KEEP_S,
+                timeout_graceful_shutdown=1,
+                limit_concurrency=MOST_CONNECTIONS,
             )
         )
-        self._listening, self._started = listening, started
+        self._app, self._listening, self._started = app, listening, started
+        self._grace_s = grace_s
+        self._stop_at: float | None = None
 
     def serve_until_stopped(self) -> None:
         """Answer requests; return when the server has stopped."""
+        # What uvicorn says of itself is said by whoever runs it; only what goes wrong is kept.
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         self.run([self._listening])
 
     def stop(self) -> None:
-        """Have the server end."""
-        self.should_exit = True
+        """Have the server end: it refuses further requests, and gives those that run their time."""
+        if self._stop_at is None:
+            self._stop_at = time.monotonic() + self._grace_s
+            self._app.begin_stop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop at a signal; at the second one at once."""
+        if self._stop_at is None:
+            self.stop()
+        else:
+            self.should_exit = self.force_exit = True
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals, and do not raise them again at the end, since stopping was what they asked for."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, and say where."""
         await super().startup(sockets)
         host, port = self._listening.getsockname()[:2]
         self._started(f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether to end: when nothing runs any more, or for too long."""
+        ended = await super().on_tick(counter)
+        if self._stop_at is None:
+            return ended
+        return ended or self._app.running == 0 or time.monotonic() >= self._stop_at
+
+
+def _bounded(name: str) -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol with bounds on clients that send, or take, next to nothing."""
+    base: Any
+    if name == "httptools":
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as base
+    else:
+        from uvicorn.protocols.http.h11_impl import H11Protocol as base
+
+    class Bounded(base):  # type: ignore[misc]
+        _head: asyncio.TimerHandle | None = None
+        _take: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._head = self.loop.call_later(HEAD_S, self.transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            before = self.cycle
+            super().data_received(data)
+            if self.cycle is not before:
+                self._clear("_head")
+            elif self._head is None and (before is None or before.response_complete):
+                # The head of the next request has begun.
+                self._head = self.loop.call_later(HEAD_S, self.transport.close)
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._take = self.loop.call_later(TAKE_S, self.transport.abort)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._clear("_take")
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._clear("_head")
+            self._clear("_take")
+            # A request that runs is told, however the connection ended.
+            with suppress(Exception):
+                super().connection_lost(exc)
+
+        def _clear(self, name: str) -> None:
+            timer = getattr(self, name)
+            if timer is not None:
+                timer.cancel()
+                setattr(self, name, None)
+
+    return Bounded

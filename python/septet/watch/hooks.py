@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from septet.watch.events import SearchEvent, WriteEvent
     from septet.watch.spans import Tracer
 
-__all__ = ["Watch", "watch_of"]
+__all__ = ["Watch", "listen", "watch_of"]
 
 
 class Watch:
@@ -73,3 +73,22 @@ def watch_of(
 
         tracer = tracer_of(telemetry, path, error)
     return None if on_search is None and on_write is None and tracer is None else Watch(on_search, on_write, tracer)
+
+
+def listen(owner: Any, on_search: Callable[[SearchEvent], object], on_write: Callable[[WriteEvent], object]) -> None:
+    """Have an open vault or federation tell these hooks too, beside those that it was opened with."""
+    before: Watch | None = owner._watch
+    if before is None:
+        owner._watch = Watch(on_search, on_write, None)
+        return
+    searching = on_search if before.on_search is None else _each(before, before.on_search, on_search)
+    writing = on_write if before.on_write is None else _each(before, before.on_write, on_write)
+    owner._watch = Watch(searching, writing, before.tracer)
+
+
+def _each(watch: Watch, old: Callable[[Any], object], new: Callable[[Any], object]) -> Callable[[Any], object]:
+    def tell(event: Any) -> None:
+        watch.tell(old, event)
+        new(event)
+
+    return tell

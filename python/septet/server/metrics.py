@@ -1,0 +1,108 @@
+"""Metrics: what a server counts of its searches, writes and requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from threading import Lock
+from typing import Any
+
+from septet.errors import SeptetError
+from septet.server.exchange import CURRENT, Exchange
+from septet.server.exposition import Counter, Histogram, gauge
+from septet.service.running import Memory
+from septet.watch.events import SearchEvent, WriteEvent
+from septet.watch.hooks import listen
+
+__all__ = ["Metrics"]
+
+
+class Metrics:
+    """Counts what the served memory tells of itself, and what the server is asked."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._lock = Lock()
+        self.searches = Counter("septet_searches_total", "Searches, by method.", "method")
+        self.queries = Counter("septet_queries_total", "Queries; search_many answers many.", "method")
+        self.failed = Counter("septet_search_errors_total", "Searches that raised, by error.", "method", "error")
+        self.notes = Counter("septet_notes_total", "Notes of searches, by code.", "code")
+        self.took = Histogram("septet_search_seconds", "Seconds of a search.", "method")
+        self.stages = Histogram("septet_search_stage_seconds", "Seconds of each stage of a search.", "stage")
+        self.writes = Counter("septet_writes_total", "Writes, by method.", "method")
+        self.written = Counter("septet_written_total", "Entries, links and rows that were written.", "method")
+        self.write_failed = Counter("septet_write_errors_total", "Writes that raised.", "method", "error")
+        self.requests = Counter("septet_http_requests_total", "Requests.", "method", "route", "status")
+        self.request_took = Histogram("septet_http_request_seconds", "Seconds of a request.", "route")
+        listen(memory, self.on_search, self.on_write)
+
+    def on_search(self, event: SearchEvent) -> None:
+        """Count a search; called on the thread that made it."""
+        if (exchange := CURRENT.get()) is not None:
+            exchange.searches.append(event)
+        with self._lock:
+            self.searches.add(event.method)
+            self.queries.add(event.method, by=event.queries)
+            self.took.observe(event.took_ms / 1e3, event.method)
+            for stage, ms in event.stages.items():
+                self.stages.observe(ms / 1e3, stage)
+            for note in event.notes:
+                self.notes.add(note.code)
+            if event.error is not None:
+                self.failed.add(event.method, type(event.error).__name__)
+
+    def on_write(self, event: WriteEvent) -> None:
+        """Count a write; called on the thread that made it."""
+        with self._lock:
+            self.writes.add(event.method)
+            self.written.add(event.method, by=event.count)
+            if event.error is not None:
+                self.write_failed.add(event.method, type(event.error).__name__)
+
+    def on_request(self, exchange: Exchange) -> None:
+        """Count a request that is over."""
+        with self._lock:
+            self.requests.add(_verb(exchange.method), exchange.route, str(exchange.status))
+            self.request_took.observe(exchange.took_ms / 1e3, exchange.route)
+
+    def text(self, memory: Memory, running: int) -> str:
+        """Return all figures; those of the memory are counted now.
+
+        Args:
+            running: requests that are worked on.
+        """
+        with self._lock:
+            lines = [
+                line for one in vars(self).values() if isinstance(one, (Counter, Histogram)) for line in one.lines()
+            ]
+        lines += gauge("septet_http_requests_running", "Requests that are worked on, or wait.", {(): running})
+        lines += _of_memory(memory)
+        return "\n".join(lines) + "\n"
+
+
+def _verb(method: str) -> str:
+    """Return a verb that clients cannot make up, so that they cannot make up series either."""
+    return method if method in ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS") else "other"
+
+
+def _of_memory(memory: Memory) -> Iterator[str]:
+    from septet import __version__
+
+    yield from gauge("septet_info", "What runs.", {(("version", __version__),): 1})
+    try:
+        found = memory.stats().to_dict()
+    except SeptetError as fault:
+        yield from gauge("septet_up", "Whether the memory can be read.", {(("error", fault.code),): 0})
+        return
+    yield from gauge("septet_up", "Whether the memory can be read.", {(): 1})
+    tiers: dict[str, Any] = found.get("tiers") or {"": found}
+    for name, help, field in (
+        ("septet_entries", "Entries.", "entries"),
+        ("septet_size_bytes", "Bytes of the file.", "size_bytes"),
+        ("septet_generation", "Write transactions so far.", "generation"),
+    ):
+        yield from gauge(name, help, {(("tier", tier),): one[field] for tier, one in tiers.items()})
+    spaces: dict[tuple[tuple[str, str], ...], float] = {
+        (("tier", tier), ("model", space["model"])): space["entries"]
+        for tier, one in tiers.items()
+        for space in one["spaces"]
+    }
+    yield from gauge("septet_vectors", "Entries with a vector of a model.", spaces)

@@ -1,0 +1,176 @@
+"""OpenAPI: the document of the server, made from the models that check requests and the types of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from septet.server.more_operations import HTTP_OPERATIONS
+from septet.service.operations import Operation
+
+__all__ = ["document"]
+
+Schema = dict[str, Any]
+
+_REF = "#/components/schemas/{model}"
+#: What each error status means; every route may answer with them.
+ERRORS = {
+    400: "The request cannot be read.",
+    401: "The token is missing or wrong.",
+    403: "The host or the origin is not allowed, or the memory is served for reading only.",
+    404: "There is no such entry, or no such route.",
+    408: "The body was too slow.",
+    413: "The body is too large.",
+    415: "The body is packed.",
+    422: "The request is malformed, or an argument is.",
+    500: "The server failed, or the file cannot be used.",
+    502: "An embedding provider failed.",
+    503: "The server is busy or stopping, or another program holds the file: ask again later.",
+    504: "There was no answer within the deadline.",
+}
+ERROR: Schema = {
+    "type": "object",
+    "title": "Error",
+    "required": ["error"],
+    "additionalProperties": False,
+    "properties": {
+        "error": {
+            "type": "object",
+            "title": "ErrorDetail",
+            "required": ["code", "message", "details"],
+            "additionalProperties": False,
+            "properties": {
+                "code": {"type": "string", "description": "What to test for."},
+                "message": {"type": "string", "description": "What was found, what was wanted, what to do."},
+                "details": {"type": "object", "additionalProperties": True},
+            },
+        }
+    },
+}
+HEALTH: Schema = {
+    "type": "object",
+    "title": "Health",
+    "required": ["status"],
+    "properties": {
+        "status": {"type": "string", "enum": ["ok", "degraded", "failed", "stopping"]},
+        "notes": {"type": "array", "items": {"type": "string"}, "description": "Codes."},
+    },
+}
+
+
+def document(*, token: bool) -> Schema:
+    """Return the document of OpenAPI 3.1.
+
+    Args:
+        token: the server wants one.
+    """
+    from septet import __version__
+
+    named, schemas = _schemas(HTTP_OPERATIONS.values())
+    paths: dict[str, Schema] = {}
+    for operation in HTTP_OPERATIONS.values():
+        verb, path = operation.route
+        paths.setdefault(path, {})[verb.lower()] = _operation(operation, named, schemas)
+    for at, one, found in _others():
+        paths.setdefault(at, {})[one] = found
+    made: Schema = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Septet",
+            "version": __version__,
+            "description": "A memory that is searched by text, vectors and facts, with one explained score.",
+        },
+        "paths": paths,
+        "components": {"schemas": {**schemas, "Error": ERROR, "Health": HEALTH}},
+    }
+    if token:
+        made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"token": []}]
+    return made
+
+
+def _schemas(operations: Iterable[Operation]) -> tuple[Mapping[Any, Schema], dict[str, Schema]]:
+    """Return references by operation and side, and the schemas that they lead to."""
+    # One model may be the request of several operations.
+    models = {one.request for one in operations} | {one.answer for one in operations}
+    adapters = {model: TypeAdapter[Any](model) for model in sorted(models, key=lambda model: str(model.__name__))}
+    named, found = TypeAdapter.json_schemas(
+        [(model, "validation", adapter) for model, adapter in adapters.items()],
+        ref_template=_REF,
+    )
+    return {model: schema for (model, _), schema in named.items()}, found["$defs"]
+
+
+def _operation(operation: Operation, named: Mapping[Any, Schema], schemas: dict[str, Schema]) -> Schema:
+    verb, path = operation.route
+    made: Schema = {"operationId": operation.name, "summary": operation.summary}
+    by_id = path.endswith("{id}")
+    reference = named[operation.request]
+    request = schemas[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
+    parameters = [_parameter("id", "path", request["properties"]["id"], True)] if by_id else []
+    if verb in ("GET", "DELETE"):
+        required = request.get("required", ())
+        fields = {name: field for name, field in request.get("properties", {}).items() if not (by_id and name == "id")}
+        parameters += [_parameter(name, "query", field, name in required) for name, field in fields.items()]
+    else:
+        body = _without_id(request, schemas) if by_id else reference
+        made["requestBody"] = {"required": True, "content": _json(body)}
+    if parameters:
+        made["parameters"] = parameters
+    headers = {"Server-Timing": {"description": "Milliseconds of each stage.", "schema": {"type": "string"}}}
+    answer = {"description": "Done.", "content": _json(named[operation.answer]), "headers": headers}
+    made["responses"] = {str(operation.status): answer, **_errors()}
+    return made
+
+
+def _without_id(request: Schema, schemas: dict[str, Schema]) -> Schema:
+    title = f"{request['title']}Body"
+    properties = {name: field for name, field in request["properties"].items() if name != "id"}
+    required = [name for name in request.get("required", ()) if name != "id"]
+    schemas[title] = {**request, "title": title, "properties": properties, "required": required}
+    return {"$ref": _REF.format(model=title)}
+
+
+def _parameter(name: str, place: str, field: Schema, required: bool) -> Schema:
+    # What is left out is null; in an address there is none.
+    options = [one for one in field.get("anyOf", ()) if one != {"type": "null"}]
+    kept = {key: value for key, value in field.items() if key not in ("anyOf", "default", "description")}
+    schema = {**kept, **(options[0] if len(options) == 1 else {"anyOf": options})} if options else kept
+    if field.get("default") is not None:
+        schema["default"] = field["default"]
+    more = {"description": field["description"]} if "description" in field else {}
+    return {"name": name, "in": place, "required": required, "schema": schema, **more}
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
+
+
+def _errors() -> Schema:
+    content = _json({"$ref": _REF.format(model="Error")})
+    return {str(status): {"description": said, "content": content} for status, said in ERRORS.items()}
+
+
+def _others() -> Iterable[tuple[str, str, Schema]]:
+    """Yield what is no operation: path, verb, description."""
+    health = _json({"$ref": _REF.format(model="Health")})
+    text = {"text/plain": {"schema": {"type": "string"}}}
+    lines = {"application/x-ndjson": {"schema": {"type": "string"}}}
+    good = {"200": {"description": "Yes.", "content": health}}
+    not_ready = {"503": {"description": "No.", "content": health}}
+    yield _other("/healthz", "get", "healthz", "Say that the server lives.", {**_errors(), **good})
+    yield _other("/readyz", "get", "readyz", "Say whether the memory answers.", {**_errors(), **good, **not_ready})
+    figures = {"200": {"description": "Figures for Prometheus.", "content": text}}
+    yield _other("/metrics", "get", "metrics", "Give figures.", {**_errors(), **figures})
+    answers = {"200": {"description": "A line for each line: its number, and an id or an error.", "content": lines}}
+    bulk = _other("/v1/bulk", "post", "bulk", "Store, change and delete, an object a line.", {**_errors(), **answers})
+    bulk[2]["requestBody"] = {"required": True, "content": lines}
+    yield bulk
+    everything = {"200": {"description": "Everything, an object a line.", "content": lines}}
+    yield _other("/v1/export", "get", "export", "Export what is held.", {**_errors(), **everything})
+
+
+def _other(path: str, verb: str, name: str, summary: str, responses: Schema) -> tuple[str, str, Schema]:
+    return path, verb, {"operationId": name, "summary": summary, "responses": responses}
