@@ -1,43 +1,153 @@
-"""`septet serve`: the vault over HTTP, with a page to look at it."""
+"""`septet serve`: the memory over HTTP, with a page to look at it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from septet.cli.options import Embedding, VaultPath
-from septet.cli.places import existing
 from septet.cli.terminal import say
-from septet.errors import QueryError
+from septet.errors import QueryError, StoreError
+
+if TYPE_CHECKING:
+    from septet.server.access_log import AccessLog
 
 __all__ = ["serve"]
 
+TOKEN_VARIABLE = "SEPTET_TOKEN"
+#: A file with more bytes is no token.
+MOST_TOKEN_BYTES = 4_096
+#: Work that is abandoned may keep a thread; the process ends so many seconds after its server at the latest.
+CLOSE_S = 15.0
+
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 7077,
+    host: Annotated[str, typer.Option(help="The address to listen at; others than this machine's want a token.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 7077,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"Holds the token that requests must bring. Or {TOKEN_VARIABLE}."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Another name it may be asked under; repeat for more.")
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    deadline: Annotated[float, typer.Option(metavar="SECONDS", help="No request takes longer.")] = 30.0,
+    grace: Annotated[float, typer.Option(metavar="SECONDS", help="Time for requests that run when it stops.")] = 10.0,
+    access_log: Annotated[
+        str, typer.Option(metavar="FILE", help="A line of JSON for each request; - is standard error, off is none.")
+    ] = "-",
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="Queries and ids in the access log too.")] = False,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Tiers and their embedder; in the place of --vault.")
+    ] = None,
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Serve a vault over HTTP, with a page to search and inspect it; ends at Ctrl-C.
+    """Serve a vault, or the tiers of a configuration, over HTTP, with a page to search and inspect it.
 
-    Needs the packages starlette and uvicorn: pip install 'septet[server]'.
+    Ends at Ctrl-C. Needs the packages starlette and uvicorn: pip install 'septet[server]'.
     """
     from septet.cli import settings
 
     try:
         from septet.server.app import make_app
         from septet.server.running import Server, bound
-        from septet.server.settings import Settings
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in {"starlette", "uvicorn", "anyio"}:
+        if (missing.name or "").partition(".")[0] not in {"anyio", "starlette", "uvicorn"}:
             raise
         raise QueryError("`septet serve` needs the extra: pip install 'septet[server]'") from None
-    from septet.service.served import Served
+    from septet.server.settings import Settings
+    from septet.service.opening import opened
 
-    with existing(vault, read_only=read_only, **settings.find(embedding).embedder) as opened:
+    allowed = Settings(
+        host=host,
+        token=_token(token_file),
+        allow_hosts=tuple(allow_host or ()),
+        deadline_s=deadline,
+        log_queries=log_queries,
+    )
+    if hasattr(signal, "SIGPIPE"):
+        # A client that goes must not end the server; the other commands end with the reader of their output.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    own = settings.find(embedding).embedder
+    made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
+    # A vault that is named by the environment gives way to a configuration that is named here.
+    file = vault if config is None else None
+    with _log(access_log, log_queries) as log, opened(file, config, read_only=read_only, **made) as served:
         listening = bound(host, port)
-        app = make_app(Served(opened, writable=not read_only), Settings())
-        Server(app, listening, lambda url: say(f"serving {url}")).serve_until_stopped()
+        server = Server(make_app(served, allowed, log), listening, lambda url: say(f"serving {url}"), grace_s=grace)
+        server.serve_until_stopped()
+        say("stopped")
+        last = Timer(CLOSE_S, os._exit, [0])
+        last.daemon = True
+        last.start()
+
+
+def _token(file: Path | None) -> str | None:
+    """Return the token; never from the command line, which other users of the machine can read.
+
+    Raises:
+        StoreError: the file cannot be read.
+        QueryError: it holds no token.
+    """
+    from septet.server.settings import LEAST_TOKEN
+
+    token, source = os.environ.get(TOKEN_VARIABLE), TOKEN_VARIABLE
+    if file is not None:
+        from septet.documents import Unreadable, read_bytes
+
+        try:
+            token, source = read_bytes(file, MOST_TOKEN_BYTES).decode("ascii").strip(), str(file)
+        except Unreadable as fault:
+            raise StoreError(f"--token-file {file} {fault}") from None
+        except UnicodeDecodeError:
+            raise QueryError(f"--token-file {file} is not ASCII") from None
+        if os.name == "posix" and file.stat().st_mode & 0o077:
+            say(f"warning: other users of this machine may read {file}: chmod 600 makes it yours")
+    if token is None:
+        return None
+    if not token.strip():
+        raise QueryError(f"{source} holds no token")
+    if len(token) < LEAST_TOKEN:
+        say(f"warning: the token in {source} has less than {LEAST_TOKEN} characters, which can be guessed")
+    return token
+
+
+@contextmanager
+def _log(named: str, queries: bool) -> Iterator[AccessLog | None]:
+    """Open the access log; what the server itself has to say goes there too."""
+    import logging
+
+    from septet.server.access_log import AccessLog
+
+    if named == "off":
+        yield None
+        return
+    try:
+        stream = sys.stderr if named == "-" else Path(named).open("a", encoding="utf-8")  # noqa: SIM115
+    except OSError as fault:
+        raise StoreError(f"--access-log {named} cannot be written: {fault.strerror}") from None
+    log = AccessLog(stream, queries=queries)
+    log.setLevel(logging.WARNING)
+    told = [logging.getLogger(name) for name in ("septet", "uvicorn", "asyncio")]
+    try:
+        for logger in told:
+            logger.addHandler(log)
+        yield log
+    finally:
+        for logger in told:
+            logger.removeHandler(log)
+        log.close()
+        if stream is not sys.stderr:
+            stream.close()
