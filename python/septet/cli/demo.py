@@ -11,12 +11,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
 import septet
 from septet.cli import render
 from septet.cli.places import demo_vault, make_folder, shown
+from septet.cli.progress import progress
+from septet.cli.screen import Line, Screen
 from septet.cli.stdlib_docs import PREFIX, collect
 from septet.errors import QueryError
 from septet.vault import Vault
@@ -54,7 +53,7 @@ MEANING = {
 }
 
 
-def run(out: Console, path: Path | None) -> None:
+def run(out: Screen, path: Path | None) -> None:
     """Write the vault, ask the questions, print the answers and how to go on.
 
     Raises:
@@ -69,7 +68,7 @@ def run(out: Console, path: Path | None) -> None:
         vault.optimize()
         index_s = made.index_s + time.perf_counter() - started
         answers = [(q, vault.search(q.text, limit=TOP, domain=q.domain)) for q in QUESTIONS]
-    out.print(Text(f"Septet {septet.__version__}", style="bold").append(_TAGLINE, style="default"))
+    out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
         f"{made.entries:,} entries and {made.links:,} links: the documentation of this "
         f"{platform.python_implementation()} {platform.python_version()},\n"
@@ -79,13 +78,13 @@ def run(out: Console, path: Path | None) -> None:
     out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
     render.legend(out, [results for _, results in answers], MEANING)
     for question, results in answers:
-        asked = Text(f"\n{question.text}", style="bold")
+        asked = Line(f"\n{question.text}", "bold")
         if question.domain:
-            asked.append(f"   --domain {question.domain}", style="dim")
-        out.print(asked.append(f"   {results.took_ms:.1f} ms", style="dim"))
+            asked.append(f"   --domain {question.domain}", "dim")
+        out.print(asked.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Go on with:")
-    out.print(Text(f'  {command()} search "parse command line arguments" --vault {shown(target)}', style="bold"))
+    out.print(Line(f'  {command()} search "parse command line arguments" --vault {shown(target)}', "bold"))
 
 
 _TAGLINE = " searches knowledge kept in one SQLite file, and shows why each answer ranks so."
@@ -105,11 +104,11 @@ def _build(target: Path) -> _Made:
     make_folder(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
     started = time.perf_counter()
-    with render.progress("reading docstrings") as step:
+    with progress("reading docstrings") as step:
         docs = collect(step)
     read = time.perf_counter()
     try:
-        with render.progress("indexing          ") as step, Vault(fresh) as vault:
+        with progress("indexing          ") as step, Vault(fresh) as vault:
             vault.add_many(docs.entries, progress=step)
             vault.link_many(docs.links)
         indexed = time.perf_counter()

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.console import Console
-from rich.text import Text
-
 import septet
 from septet.cli import render
 from septet.cli.commands.syncing import left_out
 from septet.cli.places import make_folder, shown
+from septet.cli.progress import progress
+from septet.cli.screen import Line, Screen
 from septet.cli.terminal import flat, say
 from septet.entry import Entry
 from septet.errors import EntryError
@@ -48,7 +47,7 @@ _SENTENCE = re.compile(
 
 
 def run(
-    out: Console,
+    out: Screen,
     folder: Path,
     path: Path | None,
     questions: Sequence[str],
@@ -75,10 +74,10 @@ def run(
     if path is not None:
         make_folder(path)
     with Vault(":memory:" if path is None else path, **embedding or {}) as vault:
-        with render.progress("syncing") as step:
+        with progress("syncing") as step:
             report = vault.sync(folder, progress=step)
         if embedding:
-            with render.progress("embedding") as step:
+            with progress("embedding") as step:
                 notes = vault.embed(progress=step).notes
             for note in notes:
                 say(f"note {note}")
@@ -161,7 +160,7 @@ def _plain(text: str) -> str:
 class _Asking:
     """Asks a vault and prints the answers."""
 
-    def __init__(self, out: Console, vault: Vault, source: str, profile: str | None) -> None:
+    def __init__(self, out: Screen, vault: Vault, source: str, profile: str | None) -> None:
         self._out, self._vault = out, vault
         self._options: dict[str, Any] = {"where": {"source": source}, "limit": TOP, "group_by": "parent"}
         if profile is not None:
@@ -178,12 +177,12 @@ class _Asking:
 
     def listen(self) -> None:
         """Ask what somebody types, until an empty line."""
-        self._out.print(Text("\nAsk something; an empty line ends.", style="dim"))
+        self._out.print(Line("\nAsk something; an empty line ends.", "dim"))
         while text := self._line():
             self._print(text, self._ask(text), detail=True)
 
     def _line(self) -> str:
-        self._out.print(Text("> ", style="bold"), end="")
+        self._out.print(Line("> ", "bold"), end="")
         try:
             return sys.stdin.readline().strip()
         except KeyboardInterrupt:
@@ -194,26 +193,26 @@ class _Asking:
         return self._vault.search(text, **self._options)
 
     def _print(self, text: str, results: Results, *, detail: bool) -> None:
-        head = Text(f"\n{flat(text)}", style="bold")
-        self._out.print(head.append(f"   {results.took_ms:.1f} ms", style="dim"))
+        head = Line(f"\n{flat(text)}", "bold")
+        self._out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.passages(self._out, results, detail=detail)
         for note in results.notes:
-            self._out.print(Text(f"       note {flat(str(note))}", style="dim"))
+            self._out.print(Line(f"       note {flat(str(note))}", "dim"))
         if not results:
             self._out.print("       nothing found")
 
 
-def _print_taken(out: Console, vault: Vault, report: SyncReport, took_s: float) -> None:
+def _print_taken(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
     held = vault.stats()
-    out.print(Text(f"Septet {septet.__version__}", style="bold").append(_TAGLINE, style="default"))
+    out.print(Line(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
     out.print(
         f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
         f"indexed in {took_s:.2f} s: {counted(held.entries, 'chunk')} and {counted(held.links, 'link')}.\n"
     )
     for one in report.skipped[:SHOWN]:
-        out.print(Text(left_out(one), style="dim"))
+        out.print(Line(left_out(one), "dim"))
     if len(report.skipped) > SHOWN:
-        out.print(Text(f"left out {len(report.skipped) - SHOWN:,} more", style="dim"))
+        out.print(Line(f"left out {len(report.skipped) - SHOWN:,} more", "dim"))
     if report.skipped:
         out.print()
 
@@ -221,8 +220,8 @@ def _print_taken(out: Console, vault: Vault, report: SyncReport, took_s: float) 
 _TAGLINE = " keeps a vault in step with a folder, and shows why each passage ranks so."
 
 
-def _print_next(out: Console, folder: Path, path: Path | None, command: str, question: str) -> None:
+def _print_next(out: Screen, folder: Path, path: Path | None, command: str, question: str) -> None:
     vault = "" if path is None else f" --vault {shown(path)}"
     out.print("\nKeep it, and go on with:" if path is None else f"\nThe vault is {shown(path)}. Go on with:")
     for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
-        out.print(Text(f"  {command} {arguments}{vault}", style="bold"))
+        out.print(Line(f"  {command} {arguments}{vault}", "bold"))

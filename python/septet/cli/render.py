@@ -6,23 +6,18 @@ Everything is plain text. Terminals add colour, but no information is in the col
 from __future__ import annotations
 
 import math
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TextIO
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.segment import Segment
-from rich.text import Text
+from septet.cli.screen import WIDTH, Line, Screen, console
+from septet.cli.terminal import flat
 
-from septet.cli.terminal import flat, harmless, unguarded
-from septet.entry import Entry
-from septet.explanation import Explanation
-from septet.results import Hit, Results
-from septet.stats import Stats
+if TYPE_CHECKING:
+    from septet.entry import Entry
+    from septet.explanation import Explanation
+    from septet.results import Hit, Results
+    from septet.stats import Stats
 
 __all__ = [
     "SIGNALS",
@@ -34,13 +29,13 @@ __all__ = [
     "legend",
     "one_line",
     "passages",
-    "progress",
     "stats",
 ]
 
-WIDTH = 100
 #: Titles are padded to the longest of the page, up to this width.
 TITLE_WIDTH = 32
+#: Where a terminal leaves less room for titles beside the bars, there are no bars.
+LEAST_TITLE = 20
 #: So much of a chunk is shown below its lines: two lines.
 PASSAGE_CHARS = 170
 #: The score that one cell of a bar stands for: the bars of a score of 1 are 25 cells long.
@@ -63,29 +58,6 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-class _Harmless(Console):
-    """A console that makes harmless what it shows. Its own colours and cursor movements pass."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(harmless(segment.text), segment.style)
-
-
-def console(stream: TextIO, *, color: bool = True) -> Console:
-    """Return a console; it writes plain text if piped, if NO_COLOR is set, or without ``color``."""
-    wanted = color and not os.environ.get("NO_COLOR") and stream.isatty()
-    system = "auto" if wanted else None
-    return _Harmless(
-        file=unguarded(stream),
-        color_system=system,  # type: ignore[arg-type]
-        width=None if stream.isatty() else WIDTH,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=True,
-    )
-
-
 def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
     """Return the first paragraph of a text on one line, cut to a width."""
     line = flat(text.strip().partition("\n\n")[0])
@@ -103,7 +75,7 @@ def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
     return ("█" * full + (EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = False) -> None:
+def hits(out: Screen, results: Results, *, ids: bool = False, detail: bool = False) -> None:
     """Print results: a heading, then a line per hit with its bars, title and snippet.
 
     Args:
@@ -111,102 +83,92 @@ def hits(out: Console, results: Results, *, ids: bool = False, detail: bool = Fa
             also its lines, and below them what they say about the query.
         detail: print weight × signal of each signal below each hit.
     """
-    columns = _columns(results)
+    columns = _columns(results, out)
     padded = min(TITLE_WIDTH, max((len(hit.title) for hit in results), default=0))
-    head = Text("       ")
-    for name, width in columns.items():
-        head.append(_label(name).ljust(width) + " ")
-    out.print(Text(head.plain.rstrip()), style="dim")
+    _print_heading(out, columns)
     for hit in results:
         _print_titled(out, _barred(out, hit, columns), hit, padded, ids)
         if detail:
             _print_detail(out, hit, results.weights)
 
 
-def passages(out: Console, results: Results, *, detail: bool = False) -> None:
+def passages(out: Screen, results: Results, *, detail: bool = False) -> None:
     """Print chunks of files: the bars of each with its headings, and below them its lines and what they say.
 
     Args:
         detail: print weight × signal of each signal of the first one.
     """
-    columns, plain = _columns(results), _ascii(out)
-    head = " ".join(_label(name).ljust(width) for name, width in columns.items())
-    out.print(Text(f"       {head.rstrip()}"), style="dim")
+    columns, plain = _columns(results, out), out.ascii_only
+    _print_heading(out, columns)
     for number, hit in enumerate(results):
         line = _barred(out, hit, columns)
-        room = max(20, min(out.width, WIDTH) - line.cell_len - 1)
-        out.print(line.append(_headings(hit, room, plain), style="bold"))
-        cited = Text("       " + flat(hit.citation or hit.id), style="cyan")
-        room = max(40, WIDTH - cited.cell_len - 2)
+        room = max(20, min(out.width, WIDTH) - line.width - 1)
+        out.print(line.append(_headings(hit, room, plain), "bold"))
+        cited = Line("       " + flat(hit.citation or hit.id), "cyan")
+        room = max(40, WIDTH - cited.width - 2)
         out.print(cited.append("  ").append(_marked(one_line(_said(hit, room), room + 2, ascii_only=plain))))
         if detail and not number:
             _print_detail(out, hit, {name: weight for name, weight in results.weights.items() if weight})
 
 
-def legend(out: Console, pages: Sequence[Results], said: Mapping[str, str]) -> None:
+def legend(out: Screen, pages: Sequence[Results], said: Mapping[str, str]) -> None:
     """Explain the bars of several searches once.
 
     Args:
         said: what signals mean here, where that differs from their general meaning.
     """
-    shown = {name for results in pages for name in _columns(results)}
+    shown = {name for results in pages for name in _columns(results, out)}
     for name in (*(n for n in SIGNALS if n in shown), *sorted(shown - set(SIGNALS))):
         meaning = said.get(name) or SIGNALS.get(name, ("", "", "a signal of this profile"))[2]
-        out.print(Text(f"  {_label(name):9}", style=_color(name)).append(meaning, style="default"))
+        out.print(Line(f"  {_label(name):9}", _color(name)).append(meaning))
 
 
-def explanation(out: Console, found: Explanation) -> None:
+def explanation(out: Screen, found: Explanation) -> None:
     """Print why an entry ranks where it does."""
     reason, *rest = str(found).split("\n")
-    out.print(Text(reason, style="bold"))
+    out.print(Line(reason, "bold"))
     for line in rest:
-        out.print(Text(line))
+        out.print(Line(line))
 
 
-def entry(out: Console, found: Entry) -> None:
+def entry(out: Screen, found: Entry) -> None:
     """Print a whole entry."""
     facts = [found.kind, found.type, found.domain, found.severity, *(f"#{tag}" for tag in found.tags)]
-    out.print(Text(flat(found.title), style="bold"))
-    out.print(Text(flat(found.id) + "  " + flat(" ".join(facts)), style="dim"))
+    out.print(Line(flat(found.title), "bold"))
+    out.print(Line(flat(found.id) + "  " + flat(" ".join(facts)), "dim"))
     if found.citation is not None:
-        out.print(Text(flat(found.citation), style="dim"))
+        out.print(Line(flat(found.citation), "dim"))
     for text in (found.context, found.description):
         if text:
-            out.print(Text("\n" + text))
+            out.print(Line("\n" + text))
     for key, value in found.attrs.items():
-        out.print(Text(flat(f"{key}: {value}"), style="dim"))
+        out.print(Line(flat(f"{key}: {value}"), "dim"))
 
 
-def stats(out: Console, found: Stats) -> None:
+def stats(out: Screen, found: Stats) -> None:
     """Print what a vault holds."""
-    out.print(Text(f"{flat(found.path)}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
+    out.print(Line(f"{flat(found.path)}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
     for name, value in [("entries", found.entries), ("links", found.links)]:
-        out.print(Text(f"  {name:10} {value:>10,}"))
+        out.print(Line(f"  {name:10} {value:>10,}"))
     for title, counts in [("kind", found.kinds), ("feedback", found.feedback)]:
         for name, number in counts.items():
-            out.print(Text(f"  {title:10} {number:>10,}  {flat(name)}"))
+            out.print(Line(f"  {title:10} {number:>10,}  {flat(name)}"))
     for space in found.spaces:
-        out.print(Text(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions"))
+        out.print(Line(f"  {'vectors':10} {space.entries:>10,}  {flat(space.model)}, {space.dimensions} dimensions"))
 
 
-@contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a progress bar on standard error if it is a terminal; otherwise yield None."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console(sys.stderr), transient=True) as shown:
-        task = shown.add_task(label, total=None)
-        yield lambda done, total: shown.update(task, completed=done, total=total)
+def _print_heading(out: Screen, columns: Mapping[str, int]) -> None:
+    if columns:
+        names = " ".join(_label(name).ljust(width) for name, width in columns.items())
+        out.print(f"       {names.rstrip()}", "dim")
 
 
-def _barred(out: Console, hit: Hit, columns: Mapping[str, int]) -> Text:
+def _barred(out: Screen, hit: Hit, columns: Mapping[str, int]) -> Line:
     """Return the beginning of a hit's line: its score and its bars."""
-    line = Text(f" {hit.score:.3f} ", style="bold")
+    line = Line(f" {hit.score:.3f} ", "bold")
     for name, width in columns.items():
-        shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=_ascii(out))
-        line.append(shape, style=_color(name)).append(" ")
+        shape = bar(hit.breakdown.get(name, 0.0), width, ascii_only=out.ascii_only)
+        line.append(shape, _color(name)).append(" ")
     return line
 
 
@@ -226,39 +188,37 @@ def _said(hit: Hit, chars: int) -> str:
     return said
 
 
-def _marked(text: str) -> Text:
+def _marked(text: str) -> Line:
     """Return a text with what stands between marks underlined."""
-    line = Text()
+    line = Line()
     for number, part in enumerate(re.split("|".join(MARKS), text)):
-        line.append(part, style="underline" if number % 2 else "dim")
+        line.append(part, "underline" if number % 2 else "dim")
     return line
 
 
-def _print_titled(out: Console, line: Text, hit: Hit, padded: int, ids: bool) -> None:
-    plain = _ascii(out)
-    left = min(out.width, WIDTH) - line.cell_len - 1
+def _print_titled(out: Screen, line: Line, hit: Hit, padded: int, ids: bool) -> None:
+    plain = out.ascii_only
+    left = min(out.width, WIDTH) - line.width - 1
     if ids:
-        line.append(_headings(hit, max(20, left), plain), style="bold")
+        line.append(_headings(hit, max(20, left), plain), "bold")
         out.print(line)
-        second = Text(f"       {flat(hit.id)}", style="cyan")
+        second = Line(f"       {flat(hit.id)}", "cyan")
         if hit.citation is not None:
             out.print(second.append("  " + flat(hit.citation)))
             said = _marked(one_line(_said(hit, PASSAGE_CHARS), PASSAGE_CHARS + 2, ascii_only=plain))
-            for part in said.wrap(out, WIDTH - 7):
-                part.rstrip()
-                out.print(Text("       ").append(part))
+            for part in said.wrapped(min(out.width, WIDTH) - 7):
+                out.print(Line("       ").append(part))
             return
         if described := _described(hit, WIDTH - 9 - len(flat(hit.id)), plain):
-            second.append("  " + described, style="dim")
+            second.append("  " + described, "dim")
         out.print(second)
         return
     title = one_line(hit.title, max(20, left), ascii_only=plain)
-    line.append(title, style="bold")
+    line.append(title, "bold")
     room = left - max(padded, len(title)) - 2
     if room >= 12:
-        line.append(" " * (padded - len(title)) + "  " + _described(hit, room, plain), style="dim")
-    line.rstrip()
-    out.print(line)
+        line.append(" " * (padded - len(title)) + "  " + _described(hit, room, plain), "dim")
+    out.print(line.stripped())
 
 
 def _described(hit: Hit, width: int, plain: bool) -> str:
@@ -266,23 +226,24 @@ def _described(hit: Hit, width: int, plain: bool) -> str:
     return one_line(whole, max(12, width), ascii_only=plain)
 
 
-def _print_detail(out: Console, hit: Hit, weights: Mapping[str, float]) -> None:
+def _print_detail(out: Screen, hit: Hit, weights: Mapping[str, float]) -> None:
     for name, part in hit.breakdown.items():
         if name not in weights and not part:
             continue
         value = hit.signals.get(name)
         seen = "unknown" if value is None else f"{value:.4f}"
-        out.print(Text(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", style="dim"))
+        out.print(Line(f"         {name:16} {weights.get(name, 0.0):.4f} x {seen:7} = {part:.4f}", "dim"))
 
 
-def _columns(results: Results) -> dict[str, int]:
-    """Return the signals that contribute to any hit, with the width of their columns."""
+def _columns(results: Results, out: Screen) -> dict[str, int]:
+    """Return the signals that contribute to any hit, with the width of their columns; none where there is no room."""
     widths = {}
     for name in dict.fromkeys(name for hit in results for name in hit.breakdown):
         most = max(hit.breakdown.get(name, 0.0) for hit in results)
         if most > 0:
             widths[name] = max(len(_label(name)), math.ceil(max(most, results.weights.get(name, 0.0)) / CELL))
-    return widths
+    taken = 7 + sum(widths.values()) + len(widths)
+    return widths if taken + LEAST_TITLE <= out.width else {}
 
 
 def _label(name: str) -> str:
@@ -290,8 +251,4 @@ def _label(name: str) -> str:
 
 
 def _color(name: str) -> str:
-    return SIGNALS[name][1] if name in SIGNALS else "default"
-
-
-def _ascii(out: Console) -> bool:
-    return not out.encoding.lower().startswith("utf")
+    return SIGNALS[name][1] if name in SIGNALS else ""

@@ -12,14 +12,14 @@ import typer
 from septet.cli.exits import PROVIDER
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
+from septet.cli.progress import progress
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EmbeddingConfigError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from septet.cli.catalogue import Catalogue
     from septet.cli.checkup import Check
+    from septet.cli.screen import Screen
     from septet.embedding.report import EmbedReport
 
 __all__ = ["doctor", "embed", "end_embedding", "models"]
@@ -51,7 +51,6 @@ def embed(
     Vectors are stored as they arrive: stop at any time, and the next run continues. After a change of model, the old
     vectors answer until the new ones are complete.
     """
-    from septet.cli import render
     from septet.cli.settings import default_files, find
 
     settings = find(embedding).but(provider, model)
@@ -60,7 +59,7 @@ def embed(
             "no embedding provider is configured: name one with --provider (`septet models` shows what there is), "
             f"or write an embedding block into {default_files()[0]}"
         )
-    with existing(vault, read_only=False, **settings.embedder) as opened, render.progress("embedding") as step:
+    with existing(vault, read_only=False, **settings.embedder) as opened, progress("embedding") as step:
         report = opened.embed(progress=step, batch=batch)
     if as_json:
         print_json(report.to_dict())
@@ -127,15 +126,15 @@ def _told(report: EmbedReport) -> str:
     return f"embedded {texts}{of_them} with {report.model}{length}; {left}"
 
 
-def _show_models(out: Console, found: Catalogue) -> None:
-    from rich.text import Text
+def _show_models(out: Screen, found: Catalogue) -> None:
+    from septet.cli.screen import Line
 
-    out.print(Text(flat(f"Used here: {found.used or 'none'} ({found.why})"), style="bold"))
-    out.print(Text("\nLocal models", style="bold"))
+    out.print(Line(flat(f"Used here: {found.used or 'none'} ({found.why})"), "bold"))
+    out.print(Line("\nLocal models", "bold"))
     for one in found.local:
         dimensions = f"{one.dimensions} dimensions, " if one.dimensions else ""
         out.print(
-            Text(
+            Line(
                 "  "
                 + flat(f"{one.model or one.name:28}").ljust(28)
                 + " "
@@ -143,25 +142,25 @@ def _show_models(out: Console, found: Catalogue) -> None:
             )
         )
     if not found.local:
-        out.print(Text(f"  none: {found.no_local}"))
-    out.print(Text("\nProviders", style="bold"))
+        out.print(Line(f"  none: {found.no_local}"))
+    out.print(Line("\nProviders", "bold"))
     for each in found.providers:
-        out.print(Text(f"  {each.provider:18} {each.key}"))
+        out.print(Line(f"  {each.provider:18} {each.key}"))
         for model, length in each.models.items():
             said = f"{length} dimensions" + (", the default" if model == each.default else "")
-            out.print(Text(f"    {model:26} {said}", style="dim"))
+            out.print(Line(f"    {model:26} {said}", "dim"))
 
 
 _STYLES = {"ok": "green", "fault": "red", "none": "dim"}
 _MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
 
 
-def _show_checks(out: Console, found: list[Check]) -> None:
-    from rich.text import Text
+def _show_checks(out: Screen, found: list[Check]) -> None:
+    from septet.cli.screen import Line
 
     for check in found:
-        line = Text(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", style=_STYLES[check.state])
-        out.print(line.append(flat(check.said), style="default"))
+        line = Line(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
+        out.print(line.append(flat(check.said)))
 
 
 def _plain(value: object) -> str:

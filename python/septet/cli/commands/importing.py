@@ -11,6 +11,7 @@ import typer
 from septet.cli.exits import INTERRUPTED
 from septet.cli.options import VaultPath
 from septet.cli.places import writable
+from septet.cli.progress import progress
 from septet.cli.terminal import say
 from septet.errors import EntryError
 
@@ -41,12 +42,11 @@ def import_(
 
     Importing again stores what is new or changed, also after Ctrl-C.
     """
-    from septet.cli import render
 
     if source != "-" and not Path(source).exists():
         raise EntryError(f"{source} cannot be read: there is no such file")
     stored = 0
-    with writable(vault) as opened, render.progress("importing") as step:
+    with writable(vault) as opened, progress("importing") as step:
 
         def told(done: int, total: int | None) -> None:
             nonlocal stored

@@ -10,6 +10,7 @@ import typer
 from septet.cli.exits import STORE
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
+from septet.cli.progress import progress
 from septet.cli.terminal import print_json, say
 from septet.errors import EntryError
 
@@ -38,13 +39,13 @@ def redact(
     No byte of them is left in its files. Files of folders that it follows stay as they are, and are masked when they
     are read again. A copy that you made before keeps them.
     """
-    from septet.cli import render, settings
+    from septet.cli import settings
 
     redactor = None if rules is None else _redactor(rules)
     made: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
     if not (made or dry_run) and settings.cache_file().exists():
         made["embedding_cache"] = settings.cache_file()
-    with existing(vault, read_only=dry_run, **made) as opened, render.progress("redacting") as step:
+    with existing(vault, read_only=dry_run, **made) as opened, progress("redacting") as step:
         report = opened.redact(redactor=redactor, dry_run=dry_run, progress=step)
     if as_json:
         print_json(report.to_dict())

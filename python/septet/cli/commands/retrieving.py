@@ -19,8 +19,7 @@ from septet.errors import QueryError
 from septet.notes import printed
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from septet.cli.screen import Screen
     from septet.retrieval.account.retrieval import Retrieval
     from septet.retrieval.config import RetrievalConfig
 
@@ -180,23 +179,22 @@ def _plan_in(file: Path) -> Mapping[str, Any]:
     return found
 
 
-def _show(out: Console, found: Retrieval, with_plan: bool) -> None:
-    from rich.text import Text
-
+def _show(out: Screen, found: Retrieval, with_plan: bool) -> None:
     from septet.cli.render import one_line
+    from septet.cli.screen import Line
 
     if with_plan:
         for line in str(found.plan).split("\n"):
-            out.print(Text(flat(line), style="dim"))
+            out.print(Line(flat(line), "dim"))
         out.print()
     width = max((len(hit.tier) for hit in found), default=0)
     for hit in found:
-        head = Text(f" {hit.score:.4f} ", style="bold").append(flat(hit.tier).ljust(width) + "  ", style="magenta")
-        out.print(head.append(one_line(hit.title, 96 - head.cell_len), style="bold"))
+        head = Line(f" {hit.score:.4f} ", "bold").append(flat(hit.tier).ljust(width) + "  ", "magenta")
+        out.print(head.append(one_line(hit.title, 96 - head.width), "bold"))
         where = flat(hit.id) + (f"  {flat(hit.citation)}" if hit.citation is not None else "")
-        second = Text("        " + where, style="cyan")
+        second = Line("        " + where, "cyan")
         lists = ", ".join(f"{name} {rank:.0f}" for name, rank in hit.signals.items() if rank is not None)
-        out.print(second.append(f"  {lists}", style="dim"))
+        out.print(second.append(f"  {lists}", "dim"))
 
 
 def _say(notes: tuple[Any, ...]) -> None:

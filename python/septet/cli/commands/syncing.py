@@ -12,6 +12,7 @@ from septet.cli.commands.embedding import end_embedding
 from septet.cli.exits import INTERRUPTED, NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
+from septet.cli.progress import progress
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -82,7 +83,7 @@ def sync(
     The folder and its options are remembered: `septet sync` alone brings in what changed since, in all folders. Options
     that are not given stay as they were. The new chunks are embedded if an embedder is configured.
     """
-    from septet.cli import render, settings
+    from septet.cli import settings
 
     if redact is not None and redact not in REDACT:
         raise EntryError(f"--redact is {redact!r}: wanted yes, no or all")
@@ -97,7 +98,7 @@ def sync(
         options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
             raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
-        with render.progress("syncing") as step:
+        with progress("syncing") as step:
             try:
                 report = opened.sync(
                     root, paths=only, force=force, timeout_s=timeout_s, progress=step,
@@ -170,9 +171,8 @@ def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunki
 
 
 def _embedded(opened: Vault) -> EmbedReport:
-    from septet.cli import render
 
-    with render.progress("embedding") as step:
+    with progress("embedding") as step:
         return opened.embed(progress=step)
 
 

@@ -1,0 +1,106 @@
+"""Lines with styles: how wide they are, where they break, and when they are in colours."""
+
+import io
+
+import pytest
+
+from septet.cli.screen import WIDTH, Line, Screen, cells, console
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def printed(line, width=40, *, is_terminal=True, colors=False):
+    stream = Terminal()
+    Screen(stream, width=width, colors=colors, is_terminal=is_terminal).print(line)
+    return stream.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("", 0), ("plain", 5), ("漢字", 4), ("e\u0301", 1), ("ü", 1), ("a\u200db", 2), ("🦀", 2)]
+)
+def test_a_text_takes_as_many_cells_as_a_terminal_gives_it(text, wanted):
+    assert cells(text) == wanted
+
+
+def test_a_line_that_is_too_long_breaks_at_blanks_and_keeps_its_indent():
+    said = printed(Line("   seven signals and one file, each score explained", "dim"), 20)
+    assert said.splitlines() == ["   seven signals and", "   one file, each", "   score explained"]
+
+
+def test_a_word_is_not_broken_where_its_style_changes():
+    line = Line("find ").append("cook", "underline").append("ies here")
+    assert [part.plain for part in line.wrapped(8)] == ["find", "cookies", "here"]
+
+
+def test_an_id_that_is_longer_than_the_terminal_stays_whole():
+    assert printed(Line("see ").append("a" * 60), 20).splitlines() == ["see", "a" * 60]
+
+
+def test_wide_letters_count_twice():
+    assert [part.plain for part in Line("漢字 漢字 漢字").wrapped(10)] == ["漢字 漢字", "漢字"]
+
+
+@pytest.mark.parametrize("width", range(1, 30))
+def test_no_letter_is_lost_at_any_width(width):
+    text = "  one two  three\tfour ü漢字 " + "x" * 25
+    line = Line(text[:9], "bold").append(text[9:])
+    parts = [part.plain for part in line.wrapped(width)]
+    assert "".join(parts).replace(" ", "").replace("\t", "") == text.replace(" ", "").replace("\t", "")
+    assert all(cells(part) <= max(width, 27) for part in parts)
+
+
+def test_a_pipe_gets_whole_lines():
+    text = "word " * 60 + "end"
+    assert printed(text, is_terminal=False) == f"{text}\n"
+
+
+def test_lines_of_a_text_stay_lines():
+    assert printed("a\n\nb") == "a\n\nb\n"
+
+
+def test_a_style_is_shown_and_what_steers_a_terminal_is_not():
+    assert printed(Line("bad\x1b[2J", "bold cyan"), colors=True) == "\x1b[1;36mbad\ufffd[2J\x1b[0m\n"
+    assert printed(Line("bad\x1b[2J", "bold cyan")) == "bad\ufffd[2J\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ({}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_a_terminal_has_colours_unless_the_environment_says_otherwise(monkeypatch, environment, wanted):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert console(Terminal()).colors is wanted
+    assert not console(Terminal(), color=False).colors
+
+
+def test_a_pipe_has_colours_only_where_they_are_forced(monkeypatch):
+    assert not console(io.StringIO()).colors
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert console(io.StringIO()).colors
+
+
+def test_the_width_is_that_of_the_environment_or_a_usual_one(monkeypatch):
+    assert console(io.StringIO()).width == console(Terminal()).width == WIDTH
+    monkeypatch.setenv("COLUMNS", "30")
+    assert (console(io.StringIO()).width, console(Terminal()).width) == (WIDTH, 30)
