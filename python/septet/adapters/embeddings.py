@@ -11,7 +11,7 @@ from septet.embedding import CallableEmbedder
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
-__all__ = ["embedder_of"]
+__all__ = ["embedder_of", "name_of_embeddings"]
 
 
 def embedder_of(embeddings: Embeddings, model: str | None = None) -> CallableEmbedder:
@@ -26,11 +26,12 @@ def embedder_of(embeddings: Embeddings, model: str | None = None) -> CallableEmb
     def queries(texts: list[str]) -> Any:
         return np.asarray([embeddings.embed_query(text) for text in texts])
 
-    name = model if model is not None else _name(embeddings)
+    name = model if model is not None else name_of_embeddings(embeddings)
     return CallableEmbedder(embeddings.embed_documents, queries=queries, model=name, provider="langchain")
 
 
-def _name(embeddings: Embeddings) -> str:
+def name_of_embeddings(embeddings: Embeddings) -> str:
+    """Return the class of embeddings with their ``model`` or ``model_name``, if they have one."""
     named = (getattr(embeddings, name, None) for name in ("model", "model_name"))
     model = next((one for one in named if isinstance(one, str) and one), None)
     kind = type(embeddings).__name__

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, TypeVar
 
 from septet.aio import AsyncFederation, AsyncVault
 from septet.arguments import shown
+from septet.entry import Entry
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.vault import Vault
@@ -17,6 +18,9 @@ from septet.vault import Vault
 __all__ = ["Memory", "needs"]
 
 Result = TypeVar("Result")
+
+#: Entries of one call: a server gives no more.
+PAGE = 1_000
 
 
 class Memory:
@@ -60,6 +64,23 @@ class Memory:
         # The vault behind `awaited` is the one that `work` uses.
         done: Result = await awaited.on_thread(lambda _: work(*args, **named))
         return done
+
+    def entries(self, where: Mapping[str, Any] | None, *, limit: int | None = None, **named: Any) -> list[Entry]:
+        """Return the entries that pass a filter, all or so many, page by page; arguments as for `Vault.entries`."""
+        found: list[Entry] = []
+        after = None
+        while limit is None or len(found) < limit:
+            size = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = self.blocking.entries(where, limit=size, after=after, **named)
+            found += page
+            after = page.next
+            if after is None:
+                break
+        return found
+
+    def values_of(self, field: str, *, as_of: float | None = None) -> list[str]:
+        """Return all values that entries have of a field."""
+        return [str(value) for value in self.blocking.facets(field, limit=None, as_of=as_of)]
 
     def close(self) -> None:
         """Close the vault, if a path was given; what was given open stays open."""
