@@ -8,10 +8,12 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer as Theirs
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -206,6 +208,25 @@ def test_parameters_are_searched_for():
     assert search.best_score_ == 1 and len(search.cv_results_["params"]) == 12
     with pytest.raises(QueryError, match="no parameter 'ngrams'"):
         TfidfVectorizer().set_params(ngrams=2)
+
+
+def test_columns_of_a_frame_are_vectorized_beside_numbers_as_with_their_own():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": TEXTS, "more": TEXTS[::-1], "n": range(len(TEXTS))})
+
+    def made(vectorizer):
+        steps = [("text", vectorizer, "text"), ("more", clone(vectorizer), "more"), ("n", StandardScaler(), ["n"])]
+        return ColumnTransformer(steps)
+
+    ours, theirs = made(TfidfVectorizer(output="scipy")), made(Theirs())
+    np.testing.assert_allclose(ours.fit_transform(frame).toarray(), theirs.fit_transform(frame).toarray(), atol=1e-12)
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    scores = cross_val_score(make_pipeline(ours, LogisticRegression()), frame, LABELS, cv=2)
+    assert scores.tolist() == [1.0, 1.0]
+    # Sparse rows cannot become a frame: vectorizers of texts have no set_output, theirs neither.
+    for columns in (ours, theirs):
+        with pytest.raises(ValueError, match="`set_output` is not available"):
+            columns.set_output(transform="pandas")
 
 
 def test_scikit_learn_and_scipy_are_not_loaded_for_it():
