@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError, StoreBusy
@@ -15,6 +16,10 @@ from septet.search.budget import Budgeted
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import NO_VALUES, Ranked, arranged, budget_of, likenesses_of, parts, ranked, read, recalled_alone
 from septet.tiers.protocol import Inspected, SearchAgain, Tier
+
+if TYPE_CHECKING:
+    from septet.search.arranging import Likenesses
+    from septet.search.run import Read
 
 __all__ = ["explain"]
 
@@ -78,20 +83,27 @@ def _searched(
 ) -> tuple[FederatedSearch, Ranked, Budgeted | None, dict[int, Inspected]]:
     search = recalled_alone(tiers, plan)
     try:
-        one = ranked(search, 0)
-        candidates = read(search, [one])
-        alike = None if plan.depth is None else likenesses_of(search, one, candidates)
-        inspected: dict[int, Inspected] = {}
-        for answer in search.answers:
-            # A tier that fails is in the search's notes already.
-            with suppress(SeptetError):
-                if (found := answer.session.inspect(entry_id)) is not None:
-                    inspected[answer.place] = found
+        one, candidates, alike, inspected = search.with_all_left(lambda: _inspected(search, plan, entry_id))
     finally:
         search.close()
     if plan.depth is not None:
         one = arranged(search, one, candidates, alike)
     return search, one, budget_of(search, one, candidates), inspected
+
+
+def _inspected(
+    search: FederatedSearch, plan: Plan, entry_id: str
+) -> tuple[Ranked, Read, Likenesses | None, dict[int, Inspected]]:
+    one = ranked(search, 0)
+    candidates = read(search, [one])
+    alike = None if plan.depth is None else likenesses_of(search, one, candidates)
+    inspected: dict[int, Inspected] = {}
+    for answer in search.answers:
+        # A tier that fails is in the search's notes already.
+        with suppress(SeptetError):
+            if (found := answer.session.inspect(entry_id)) is not None:
+                inspected[answer.place] = found
+    return one, candidates, alike, inspected
 
 
 def _rank_of(one: Ranked, everyone: Sequence[Placed], inspected: Mapping[int, Inspected]) -> int | None:

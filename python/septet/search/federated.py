@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from septet.errors import SeptetError, StoreError
 from septet.query.plan import MOST, Plan
 from septet.results import Note, TierReport
-from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier
+from septet.tiers.protocol import Recalled, SearchAgain, Session, Standing, Tier, TierLost
 from septet.watch.stages import STAGES
 
 if TYPE_CHECKING:
@@ -213,6 +213,34 @@ class FederatedSearch:
         except SeptetError as fault:
             self._fail(place, fault)
             return nothing
+
+    def with_all_left(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Return what ``ask`` gives; where a tier is lost meanwhile, what it gives without this tier.
+
+        Raises:
+            SeptetError: no tier is left; why the last one was lost.
+        """
+        while True:
+            try:
+                return ask()
+            except TierLost as lost:
+                self.without(lost)
+
+    def without(self, lost: TierLost) -> FederatedSearch:
+        """Return the search without a tier that had answered, of which a note says why; its session stays to be closed.
+
+        Raises:
+            SeptetError: no tier is left; why this one was lost.
+        """
+        self._failures.append(lost.fault)
+        self._errors[lost.place] = str(lost.fault)
+        note = Note("tier_failed", str(lost.fault), "the other tiers answered", self.tiers[lost.place].name)
+        gone = [answer for answer in self.answers if answer.place == lost.place]
+        self._events = [note if any(event is one for one in gone) else event for event in self._events]
+        self.answers = [answer for answer in self.answers if answer.place != lost.place]
+        if not self.answers:
+            raise lost.fault from lost
+        return self
 
     def tell(self, note: Note) -> None:
         """Add what there is to say behind what recall said."""

@@ -27,7 +27,7 @@ from septet.search.federated import (
     total_of,
 )
 from septet.search.merge import merged
-from septet.tiers.protocol import Recalled, SearchAgain, Tier
+from septet.tiers.protocol import Recalled, SearchAgain, Tier, TierLost
 
 if TYPE_CHECKING:
     from septet.search.arranging import Likenesses
@@ -139,7 +139,7 @@ def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | Non
     from septet.search.pages import names_of, recalled_page
 
     def names(search: FederatedSearch) -> Sequence[Hashable]:
-        one = ranked(search, 0)
+        one = search.with_all_left(lambda: ranked(search, 0))
         return names_of(one.best, one.keys, one.memories)
 
     return recalled_page(plan, of_stage, names)
@@ -155,7 +155,7 @@ def recalled_groups(
         search.page = page
         search.started = started = search.started if started is None else started
         try:
-            enough = ranked(search, 0).enough or plan.candidates >= MOST or _late(plan)
+            enough = search.with_all_left(lambda: ranked(search, 0)).enough or plan.candidates >= MOST or _late(plan)
         except BaseException:
             search.close()
             raise
@@ -195,6 +195,8 @@ def results_of(search: FederatedSearch) -> list[Results]:
         else:
             alike = [likenesses_of(search, one, candidates) for one in all_ranked]
             reports = [search.reports(one.query) for one in all_ranked]
+    except TierLost as lost:
+        return results_of(search.without(lost))
     finally:
         search.close()
         if search.stages is not None:

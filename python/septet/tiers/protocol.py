@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from septet.errors import VectorError
+from septet.errors import SeptetError, VectorError
 from septet.query.plan import Plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Candidate, Pool
@@ -20,11 +20,35 @@ if TYPE_CHECKING:
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
 
-__all__ = ["Inspected", "Likeness", "Neighbours", "Overrides", "Recalled", "SearchAgain", "Session", "Standing", "Tier"]
+__all__ = [
+    "Inspected",
+    "Likeness",
+    "Neighbours",
+    "Overrides",
+    "Recalled",
+    "SearchAgain",
+    "Session",
+    "Standing",
+    "Tier",
+    "TierLost",
+]
 
 
 class SearchAgain(Exception):
     """A tier let go of something damaged that the search had used: without it the search has to begin again."""
+
+
+class TierLost(Exception):
+    """A tier that has recalled cannot be asked any more: the search goes on without it.
+
+    Attributes:
+        place: of the tier among those that are searched.
+        fault: why.
+    """
+
+    def __init__(self, place: int, fault: SeptetError) -> None:
+        super().__init__(str(fault))
+        self.place, self.fault = place, fault
 
 
 class Recalled(NamedTuple):
@@ -119,6 +143,7 @@ class Session(Protocol):
     Raises:
         SeptetError: from every method, when the tier fails.
         SearchAgain: likewise, when it would not fail another time.
+        TierLost: from every method but `recall`, when what it has recalled is of no use any more.
     """
 
     @property

@@ -1,0 +1,240 @@
+"""Plans as JSON-ready values: the words of a query and what it asks, of which the other end makes the same plan.
+
+What comes in is checked as arguments of a caller are: profiles, filters and vectors by the code that checks theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from septet.arguments import flag, listed, real, shown, utf8, whole
+from septet.errors import QueryError, SeptetError
+from septet.profiles import resolve
+from septet.profiles.builtin import BUILTIN
+from septet.query.deadline import deadline_of
+from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, parse_where
+from septet.query.parse import TextQuery, parse, with_words
+from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, Plan
+from septet.query.words import MOST_WORDS, AskedWords
+from septet.ranking.profile import Profile
+from septet.tiers.remote.packing import floats, floats_of
+from septet.vector import query_vector
+
+__all__ = ["plan_data", "plans_of"]
+
+#: So many queries one search takes at once, and so deep filters are nested.
+MOST_QUERIES, MOST_DEPTH = 1_024, 40
+#: So many comparisons one plan may make, those of its words among them.
+MOST_PARTS = 5_000
+#: What filters of words hold: quoted words, the beginning of one, or several of which any will do.
+_MATCH = re.compile(r'"[^"]*"(?: \*|(?: OR "[^"]*")*)')
+#: The shortest time that is left for a tier, in seconds.
+LEAST_LEFT_S = 0.001
+
+
+def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
+    """Return plans that differ in query and query vector only as one JSON-ready value."""
+    plan = plans[0]
+    return {
+        "profile": _profile_data(plan.profile),
+        "limit": plan.limit,
+        "candidates": plan.candidates,
+        "filters": {name: _filter_data(one) for name, one in plan.filters.items()},
+        "now": plan.now,
+        "include_expired": plan.include_expired,
+        "include_memories": plan.include_memories,
+        "legs": sorted(plan.legs),
+        "tags": list(plan.tags),
+        "domain": plan.domain,
+        "model": plan.model,
+        "left_s": None if plan.deadline is None else max(plan.deadline.left_s, LEAST_LEFT_S),
+        "scans_words": plan.scans_words,
+        "typos": plan.typos,
+        "needs_ids": plan.needs_ids,
+        "asked": None if plan.asked is None else _asked_data(plan.asked),
+        "queries": [_query_data(one) for one in plans],
+    }
+
+
+def plans_of(data: object) -> list[Plan]:
+    """Return the plans that `plan_data` described.
+
+    Raises:
+        SeptetError: what none of these can be; the subclass says what.
+    """
+    try:
+        return _plans(data)
+    except SeptetError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as fault:
+        raise QueryError(f"no plan of a search: {type(fault).__name__}") from fault
+
+
+def _plans(data: Any) -> list[Plan]:
+    profile = _profile_of(data["profile"])
+    filters = _filters_of(data["filters"])
+    asked = None if data["asked"] is None else _asked_of(data["asked"], filters)
+    memories = _flag(data, "include_memories")
+    legs = frozenset(_texts(data["legs"], "legs"))
+    if not legs <= set(LEGS):
+        raise QueryError(f"legs is {shown(sorted(legs))}: wanted some of {', '.join(LEGS)}")
+    left_s, limit = data["left_s"], data["limit"]
+    base = Plan(
+        query=parse("", profile.text),
+        profile=profile,
+        mode="full",
+        limit=None if limit is None else whole(limit, "limit", QueryError, 1, MOST),
+        candidates=whole(data["candidates"], "candidates", QueryError, 1, MOST),
+        filters=filters,
+        now=real(data["now"], "now", QueryError),
+        include_expired=_flag(data, "include_expired"),
+        include_memories=memories,
+        scores_memories=memories and profile.memory_score is None,
+        legs=legs,
+        tags=_texts(data["tags"], "tags"),
+        domain=_text_or_none(data["domain"], "domain"),
+        model=_text_or_none(data["model"], "model"),
+        deadline=None if left_s is None else deadline_of(real(left_s, "left_s", QueryError, LEAST_LEFT_S, 86_400)),
+        scans_words=_flag(data, "scans_words"),
+        typos=_flag(data, "typos"),
+        needs_ids=_flag(data, "needs_ids"),
+        corpus_columns=profile.corpus_columns,
+        asked=asked,
+    )
+    queries = listed(data["queries"], "queries", QueryError, "a list of queries", MOST_QUERIES)
+    if not queries:
+        raise QueryError("queries is empty: wanted one or more")
+    return [_with_query(base, one) for one in queries]
+
+
+def _query_data(plan: Plan) -> dict[str, Any]:
+    return {
+        "text": plan.query.text,
+        "plain": plan.query == _plain(plan.query.text),
+        "vector": None if plan.vector is None else floats(plan.vector.exact),
+        "comparable": plan.comparable,
+    }
+
+
+def _with_query(plan: Plan, data: Mapping[str, Any]) -> Plan:
+    text = utf8(data["text"], "query", QueryError, MOST_QUERY_CHARS)
+    plain = _flag(data, "plain")
+    query = _plain(text) if plain else parse(text, plan.profile.text)
+    if not plain and plan.asked is not None:
+        query = with_words(query, plan.asked, plan.profile.text)
+    vector = None if data["vector"] is None else query_vector(floats_of(data["vector"]))
+    return plan._replace(query=query, vector=vector, comparable=_flag(data, "comparable"))
+
+
+def _plain(text: str) -> TextQuery:
+    """Return a text that is compared as a whole, or embedded, and not searched for by its words."""
+    return TextQuery(text, (), 0, False, False)
+
+
+# -- profiles ----------------------------------------------------------------------------------------------------------
+
+
+def _profile_data(profile: Profile) -> str | dict[str, Any]:
+    return profile.name if BUILTIN.get(profile.name) is profile else profile.to_dict()
+
+
+def _profile_of(data: Any) -> Profile:
+    if isinstance(data, str) and data in BUILTIN:
+        return BUILTIN[data]
+    if isinstance(data, Mapping):
+        return _profile(json.dumps(data, sort_keys=False))
+    raise QueryError(f"profile is {shown(data)}: wanted a built-in name or an object")
+
+
+@lru_cache(maxsize=32)
+def _profile(text: str) -> Profile:
+    """Return a profile by its JSON; one who searches again and again names the same one."""
+    return resolve(json.loads(text))
+
+
+# -- filters -----------------------------------------------------------------------------------------------------------
+
+
+def _filter_data(item: Filter) -> list[Any]:
+    if isinstance(item, Compare):
+        value = item.value
+        return ["compare", item.field, item.operator, list(value) if isinstance(value, tuple) else value]
+    if isinstance(item, Holds):
+        return ["holds", item.match, list(item.grams)]
+    if isinstance(item, Not):
+        return ["not", _filter_data(item.part)]
+    return ["all" if isinstance(item, AllOf) else "any", *(_filter_data(part) for part in item.parts)]
+
+
+def _filters_of(data: Any) -> dict[str, Filter]:
+    left = [MOST_PARTS]
+    named = {utf8(name, "a filter", QueryError, 8_192): one for name, one in data.items()}
+    return {name: _filter_of(one, 0, left) for name, one in named.items()}
+
+
+def _filter_of(data: Any, depth: int, left: list[int]) -> Filter:
+    left[0] -= 1
+    if depth > MOST_DEPTH or left[0] < 0 or not isinstance(data, list) or not data:
+        _no_filter(data)
+    kind, *rest = data
+    if kind == "compare" and len(rest) == 3:
+        field, operator, value = rest
+        (made,) = parse_where({field: {operator: value}}).values()
+        return made
+    if kind == "holds" and len(rest) == 2:
+        match, grams = utf8(rest[0], "a word", QueryError), _texts(rest[1], "grams")
+        if _MATCH.fullmatch(match) is None:
+            _no_filter(data)
+        return Holds(match, grams)
+    if kind == "not" and len(rest) == 1:
+        return Not(_filter_of(rest[0], depth + 1, left))
+    if kind not in ("all", "any"):
+        _no_filter(data)
+    parts = tuple(_filter_of(one, depth + 1, left) for one in rest)
+    return AllOf(parts) if kind == "all" else AnyOf(parts)
+
+
+def _no_filter(data: object) -> NoReturn:
+    raise QueryError(f"{shown(data)} is no filter on the wire")
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _asked_data(asked: AskedWords) -> dict[str, Any]:
+    return {
+        "filters": list(asked.filters),
+        "text": asked.text,
+        "begun": list(asked.begun),
+        "cut": asked.cut,
+        "without": list(asked.without),
+    }
+
+
+def _asked_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> AskedWords:
+    return AskedWords(
+        {name: filters[name] for name in _texts(data["filters"], "filters")},
+        utf8(data["text"], "words", QueryError, MOST_QUERY_CHARS),
+        _texts(data["begun"], "begun"),
+        _flag(data, "cut"),
+        _texts(data["without"], "without"),
+    )
+
+
+def _texts(data: object, name: str) -> tuple[str, ...]:
+    found = listed(data, name, QueryError, "a list of texts", max(MOST_TEXTS, MOST_WORDS), of=str)
+    return tuple(utf8(text, name, QueryError) for text in found)
+
+
+def _flag(data: Mapping[str, Any], name: str) -> bool:
+    value = data[name]
+    flag(value, name, QueryError)
+    return bool(value)
+
+
+def _text_or_none(data: object, name: str) -> str | None:
+    return None if data is None else utf8(data, name, QueryError)
