@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         StoreBusy as StoreBusy,
         StoreError as StoreError,
         TierError as TierError,
+        Unreachable as Unreachable,
         VaultReplaced as VaultReplaced,
         VectorError as VectorError,
     )
@@ -237,7 +238,7 @@ else:
         "errors": (
             "BatchError Closed EmbeddingConfigError EmbeddingError EmbeddingRefused EmbeddingUnavailable "
             "EntryError EntryNotFound ForkedInUse NotAVault ProfileError QueryError ReadOnly SchemaTooNew "
-            "SeptetError StoreBusy StoreError TierError VaultReplaced VectorError"
+            "SeptetError StoreBusy StoreError TierError Unreachable VaultReplaced VectorError"
         ),
         "evaluation.evaluator": "evaluate",
         "evaluation.feedback": "feedback_judgements",

@@ -21,6 +21,7 @@
         ├── StoreBusy                   another process held the lock for too long
         ├── VaultReplaced               the file is not the one that was opened, or was deleted or restored
         ├── ForkedInUse                 this process was forked in the middle of a read or a write of its parent
+        ├── Unreachable                 the server of a remote vault did not answer, or with nothing that can be read
         └── Closed                      the vault was closed
 
 Each message says what was found, what was wanted, and what to do. ``code`` is the name of the class in snake case, such
@@ -54,6 +55,7 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "TierError",
+    "Unreachable",
     "VaultReplaced",
     "VectorError",
 ]
@@ -176,6 +178,18 @@ class VaultReplaced(StoreError):
 
 class ForkedInUse(StoreError):
     """This process was forked in the middle of a read or a write of its parent, and must leave the file alone."""
+
+
+class Unreachable(StoreError):
+    """The server of a remote vault did not answer, refused who asks, or answered with nothing that can be read.
+
+    Attributes:
+        status: the HTTP status, None where no answer came.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Closed(StoreError):

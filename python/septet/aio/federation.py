@@ -15,10 +15,10 @@ from septet.arguments import called, shown
 from septet.entry import Entry
 from septet.errors import EntryError, TierError
 from septet.federation.federation import Federation
+from septet.federation.member import Member
 from septet.profiles import ProfileLike
 from septet.profiles.builtin import CONNECTED_PRIORITY
 from septet.vault.alike import KEEP, SIMILARITY
-from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,8 +35,8 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     """A `Federation` for asyncio: the same methods with the same arguments, awaited, as `AsyncVault` has those of one.
 
     Args:
-        tiers: vaults by tier name, each of them a `Vault` or an `AsyncVault` that is open. They stay open: they belong
-            to the caller.
+        tiers: vaults by tier name, each of them a `Vault` or an `AsyncVault` that is open, or a `Client`. They stay
+            open: they belong to the caller.
         weights: as for `Federation`, as are all but the last.
         max_workers: as for `AsyncVault`; threads of its own.
 
@@ -46,7 +46,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
     def __init__(
         self,
-        tiers: Mapping[str, Vault | AsyncVault],
+        tiers: Mapping[str, Member | AsyncVault],
         weights: Mapping[str, float] | None = None,
         *,
         clock: Callable[[], float] | None = None,
@@ -93,7 +93,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
 
     # -- tiers ---------------------------------------------------------------------------------------------------------
 
-    async def connect(self, name: str, vault: Vault | AsyncVault, priority: float = CONNECTED_PRIORITY) -> None:
+    async def connect(self, name: str, vault: Member | AsyncVault, priority: float = CONNECTED_PRIORITY) -> None:
         """Add a vault as a tier; see `Federation.connect`.
 
         Raises:
@@ -192,11 +192,11 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     redact = mirrored(Federation.redact)
 
 
-def _federation(tiers: Mapping[str, Vault | AsyncVault], *args: Any, **named: Any) -> Federation:
+def _federation(tiers: Mapping[str, Member | AsyncVault], *args: Any, **named: Any) -> Federation:
     if isinstance(tiers, Mapping):
         return Federation({name: _plain(vault) for name, vault in tiers.items()}, *args, **named)
     return Federation(tiers, *args, **named)
 
 
-def _plain(vault: Vault | AsyncVault) -> Vault:
+def _plain(vault: Member | AsyncVault) -> Member:
     return vault.blocking if isinstance(vault, AsyncVault) else vault

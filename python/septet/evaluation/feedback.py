@@ -41,5 +41,5 @@ def feedback_judgements(vault: Vault | Federation) -> list[dict[str, Any]]:
 def _vaults(vault: Searchable) -> Sequence[Vault]:
     if isinstance(vault, Federation):
         # Of equal ids the higher tier's feedback is read last, and counts.
-        return list(reversed(vault._by_priority()))
+        return list(reversed(vault._here().values()))
     return [vault] if isinstance(vault, Vault) else []

@@ -57,6 +57,6 @@ class CopiedTiers(Parts):
             EntryError: the source cannot be read, or an option is unknown.
             TierError: there is no such tier, or none at all.
         """
-        vault = self._first() if tier is None else self._named(tier)
+        vault = self._local(self._first() if tier is None else self._named(tier))
         options: dict[str, Any] = {"format": format, "map": map, "rest": rest, "on_error": on_error}
         return vault.import_(source, **options, vectors=vectors, model=model, split=split, progress=progress)

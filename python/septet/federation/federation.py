@@ -14,13 +14,14 @@ from septet.entry import MAX_ID_CHARS
 from septet.errors import SeptetError, TierError
 from septet.federation.copies import CopiedTiers
 from septet.federation.following import FollowingTiers
+from septet.federation.member import Member
 from septet.federation.reading import ReadableTiers
 from septet.federation.similar import SimilarInTiers
 from septet.federation.writing import WritableTiers
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
-from septet.tiers import LocalTier
+from septet.tiers import Tier
 from septet.vault.retrieved import Retrievable
 from septet.vault.vault import Vault
 from septet.watch.hooks import watch_of
@@ -45,7 +46,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
     first, so an exact match in a small vault is not buried by many weak matches in a large one.
 
     Args:
-        tiers: vaults by tier name.
+        tiers: vaults by tier name; a vault that a server holds is a `Client`.
         weights: priorities by tier name, 0 to 2; the defaults are agent 1.0, project 0.8, team 0.6, others 0.5.
         clock: returns the current time in epoch seconds; None uses the clock of the highest tier.
         profile: how searches rank unless they name another profile.
@@ -54,13 +55,13 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         telemetry: as for `Vault`.
 
     Raises:
-        TierError: no dict of vaults, a priority out of range, or one for an unknown tier.
+        TierError: no dict of vaults and clients, a priority out of range, or one for an unknown tier.
         ProfileError: an unknown or malformed profile.
     """
 
     def __init__(
         self,
-        tiers: Mapping[str, Vault],
+        tiers: Mapping[str, Member],
         weights: Mapping[str, float] | None = None,
         *,
         clock: Callable[[], float] | None = None,
@@ -72,7 +73,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         self._given_clock = called(clock, "clock", TierError)
         self._watch = watch_of(on_search, on_write, telemetry, TierError)
         self._profile = resolve(profile)
-        self._vaults: dict[str, tuple[Vault, float]] = {}
+        self._vaults: dict[str, tuple[Member, float]] = {}
         self._threads = TierThreads()
         for said, value in (("tiers", tiers), ("weights", weights)):
             if not isinstance(value, Mapping) and (value is not None or said == "tiers"):
@@ -101,22 +102,22 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         """Stop the threads that search the tiers. The vaults stay open: they belong to the caller."""
         self._threads.close()
 
-    def connect(self, name: str, vault: Vault, priority: float = CONNECTED_PRIORITY) -> None:
-        """Add a vault as a tier.
+    def connect(self, name: str, vault: Member, priority: float = CONNECTED_PRIORITY) -> None:
+        """Add a vault as a tier, one of this machine or, as a `Client`, of a server.
 
         Raises:
-            TierError: the name is taken, the vault is no `Vault`, or the priority is outside 0 to 2.
+            TierError: the name is taken, the vault is no `Vault` and no `Client`, or the priority is outside 0 to 2.
         """
         name = utf8(name, "tier name", TierError, MAX_ID_CHARS)
         if not name.strip():
             raise TierError(f"tier name is {shown(name)}: wanted a non-empty name")
-        if not isinstance(vault, Vault):
-            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault")
+        if isinstance(vault, type) or not isinstance(vault, Member):
+            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault, or a Client")
         if name in self._vaults:
             raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
         self._vaults = {**self._vaults, name: (vault, place)}
-        if vault._on_search is not None:
+        if isinstance(vault, Vault) and vault._on_search is not None:
             self._look_first()
 
     def disconnect(self, name: str) -> bool:
@@ -139,20 +140,26 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         """
         return {t.name: t.priority for t in self._tiers()}
 
-    def _tiers(self) -> Sequence[LocalTier]:
+    def _tiers(self) -> Sequence[Tier]:
         tiers = [vault._as_tier(name, priority) for name, (vault, priority) in self._vaults.items()]
         if not tiers:
             raise TierError("the federation has no tier: connect a vault first")
         return sorted(tiers, key=lambda t: -t.priority)
 
     def _beside(self, path: str) -> Vault:
-        return self._by_priority()[0]._beside(path)
+        for vault in self._here().values():
+            return vault._beside(path)
+        return Vault(path, read_only=True, clock=self._clock)
 
     def _embeds(self) -> bool:
         return any(vault._embeds() for vault, _ in self._vaults.values())
 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
-        return {name: vault._embeddings for name, (vault, _) in self._vaults.items()}
+        return {name: vault._embeddings for name, vault in self._here().items()}
+
+    def _answering(self) -> bool:
+        away = (vault for vault, _ in self._vaults.values() if not isinstance(vault, Vault))
+        return super()._answering() or any(vault._embeds_now() for vault in away)
 
     def _feedback_counts(self) -> Mapping[str, int]:
         total: Counter[str] = Counter()

@@ -59,7 +59,7 @@ class FollowingTiers(Searchable, SyncedTiers):
         plan = Searchable._plan(self, query, options, method)
         following = [
             (name, vault._on_search)
-            for name, (vault, _) in self._vaults.items()
+            for name, vault in self._here().items()
             if vault._on_search is not None and (plan.tiers is None or name in plan.tiers)
         ]
         if not following:

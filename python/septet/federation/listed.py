@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.entry import Entry
 from septet.errors import SeptetError
 from septet.federation.parts import Parts
-from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
+    from septet.federation.member import Member
     from septet.fields import Time
-    from septet.listing import Listing, View
+    from septet.listing.asked import AskedListing
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
-    from septet.listing.shadows import Shadows
+    from septet.listing.shadows import Shadowing, Shadows
     from septet.pages import Facets, Page
+    from septet.snapshot.arrays import Mask
 
 __all__ = ["ListedTiers"]
 
@@ -57,10 +58,11 @@ class ListedTiers(Parts):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.paging import in_order, placed, the_page
+        from septet.listing.asked import PageAsked
+        from septet.listing.paging import in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        found = self._listed(tier, request.as_of, lambda view: placed(view, request))
+        found = self._listings(tier, request.as_of, PageAsked(request))
         return the_page(in_order([one for part in found for one in part], request), request)
 
     def count(
@@ -79,10 +81,10 @@ class ListedTiers(Parts):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.counting import number_of
+        from septet.listing.asked import NumberAsked
 
         request = Request.of(where, as_of)
-        return sum(self._listed(tier, request.as_of, lambda view: number_of(view, request)))
+        return sum(self._listings(tier, request.as_of, NumberAsked(request)))
 
     def facets(
         self,
@@ -110,13 +112,14 @@ class ListedTiers(Parts):
             SeptetError: every tier failed; the first error.
         """
         from septet.listing import Request
-        from septet.listing.counting import Faceted, counted, facets_of
+        from septet.listing.asked import CountsAsked
+        from septet.listing.counting import Faceted, facets_of
         from septet.listing.request import limit_of
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
         # What is rare in each of several tiers may be frequent in all.
         own = most if tier is not None or len(self._vaults) == 1 else None
-        parts = self._listed(tier, request.as_of, lambda view: counted(view, what, request, own))
+        parts = self._listings(tier, request.as_of, CountsAsked(what, request, own))
         return facets_of(what, parts, most)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -148,38 +151,33 @@ class ListedTiers(Parts):
     def __contains__(self, id: object) -> bool:
         return any(has for _, has in self._each(lambda vault: id in vault))
 
-    def _listed(self, tier: str | None, as_of: float | None, ask: Callable[[View], _Answer]) -> list[_Answer]:
+    def _listings(self, tier: str | None, as_of: float | None, asked: AskedListing[_Answer]) -> list[_Answer]:
         """Ask the listing of one tier, or those of all from the highest down.
 
         Args:
             as_of: copies that are not valid then hide no others.
-            ask: gets what is read, without the entries that are hidden by those of higher tiers.
+            asked: of each without the entries that are hidden by those of higher tiers.
         """
         if tier is not None:
-            with self._named(tier)._listings.reading() as view:
-                return [ask(view)]
+            return [self._named(tier)._listed(asked, None)[0]]
         from septet.listing.shadows import Shadows
 
         shadows = self._known_shadows = self._known_shadows or Shadows()
-        higher: list[Listing] = []
-        several = len(self._vaults) > 1
+        higher: list[Shadowing] = []
 
-        def asked(vault: Vault) -> tuple[_Answer, Listing]:
-            with vault._listings.reading() as view:
-                if several:
-                    # Those below are compared with them when this is no longer read.
-                    view.listing.ids(view.read)
-                hidden = shadows.hidden(view.listing, higher, as_of)
-                return ask(view._replace(hidden=hidden)), view.listing
+        def hidden(listing: Shadowing) -> Mask | None:
+            return shadows.hidden(listing, higher, as_of)
 
+        several = hidden if len(self._vaults) > 1 else None
         answers = []
-        for _, (answer, listing) in self._each(asked):
+        for _, (answer, listing) in self._each(lambda vault: vault._listed(asked, several)):
             answers.append(answer)
-            higher.append(listing)
+            if listing is not None:
+                higher.append(listing)
         return answers
 
 
-def _held(ids: list[str], vaults: list[Vault]) -> set[str]:
+def _held(ids: list[str], vaults: list[Member]) -> set[str]:
     """Return those of the ids that one of the vaults has; those that fail have none."""
     found: set[str] = set()
     for vault in vaults:

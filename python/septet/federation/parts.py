@@ -1,4 +1,4 @@
-"""The vaults of a federation: asked one after the other, or one by name."""
+"""The members of a federation: asked one after the other, or one by name."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError, TierError
+from septet.federation.member import Member
 from septet.vault.vault import Vault
 
 __all__ = ["Parts"]
@@ -15,11 +16,11 @@ _Answer = TypeVar("_Answer")
 
 
 class Parts:
-    """The vaults by tier name, each with its priority."""
+    """What is searched by tier name, each with its priority."""
 
-    _vaults: Mapping[str, tuple[Vault, float]]
+    _vaults: Mapping[str, tuple[Member, float]]
 
-    def _each(self, ask: Callable[[Vault], _Answer]) -> Iterator[tuple[Vault, _Answer]]:
+    def _each(self, ask: Callable[[Member], _Answer]) -> Iterator[tuple[Member, _Answer]]:
         """Ask the vaults from the highest priority down; skip those that fail, unless all do."""
         failures: list[SeptetError] = []
         for vault in self._by_priority():
@@ -32,10 +33,26 @@ class Parts:
         if failures and len(failures) == len(self._vaults):
             raise failures[0]
 
-    def _by_priority(self) -> list[Vault]:
+    def _by_priority(self) -> list[Member]:
         return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
 
-    def _named(self, tier: str) -> Vault:
+    def _here(self) -> dict[str, Vault]:
+        """Return the vaults of this machine by tier name, from the highest priority down."""
+        named = sorted(self._vaults.items(), key=lambda item: -item[1][1])
+        return {name: vault for name, (vault, _) in named if isinstance(vault, Vault)}
+
+    def _local(self, member: Member) -> Vault:
+        """Return a member that is a vault of this machine.
+
+        Raises:
+            TierError: it is none.
+        """
+        if not isinstance(member, Vault):
+            name = next(name for name, (one, _) in self._vaults.items() if one is member)
+            raise TierError(f"tier {shown(name)} is no vault of this machine: do this where its file is")
+        return member
+
+    def _named(self, tier: str) -> Member:
         """Return the vault of a tier.
 
         Raises:
@@ -47,7 +64,7 @@ class Parts:
             raise TierError(f"there is no tier {shown(tier)}: known are {known}")
         return found[0]
 
-    def _holding(self, id: str, tier: str | None) -> Vault:
+    def _holding(self, id: str, tier: str | None) -> Member:
         """Return the vault of a tier, or that of the highest tier that has the entry.
 
         Raises:
@@ -62,7 +79,7 @@ class Parts:
                 return vault
         raise EntryNotFound(f"no entry {shown(id)} in {', '.join(map(shown, self._vaults))}: check the id")
 
-    def _first(self) -> Vault:
+    def _first(self) -> Member:
         """Return the vault of the highest tier.
 
         Raises:
@@ -72,7 +89,7 @@ class Parts:
             raise TierError("the federation has no tier: connect a vault first")
         return self._by_priority()[0]
 
-    def _meant(self, tier: str | None) -> Vault:
+    def _meant(self, tier: str | None) -> Member:
         """Return the vault of a tier that must be named.
 
         Raises:

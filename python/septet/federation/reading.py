@@ -12,13 +12,13 @@ from septet.federation.listed import ListedTiers
 from septet.spaces import Space
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
-from septet.vault.vault import Vault
 from septet.vault.vectors import asked_model, fullest, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from septet.federation.member import Member
     from septet.stats import Stats
 
 __all__ = ["ReadableTiers"]
@@ -102,7 +102,7 @@ class ReadableTiers(ListedTiers):
         found: dict[str, bytes] = {}
         left = [*dict.fromkeys(wanted)]
 
-        def asked(vault: Vault) -> tuple[dict[str, bytes], frozenset[str]]:
+        def asked(vault: Member) -> tuple[dict[str, bytes], frozenset[str]]:
             return vault._vectors_of(left, layout), vault._held(left)
 
         for _, (own, held) in self._each(asked):

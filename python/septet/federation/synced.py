@@ -88,7 +88,7 @@ class SyncedTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._meant(tier).redact(redactor=redactor, where=where, dry_run=dry_run, progress=progress)
+        return self._local(self._meant(tier)).redact(redactor=redactor, where=where, dry_run=dry_run, progress=progress)
 
     def _synced_one(self, tier: str | None) -> Vault:
-        return self._first() if tier is None else self._named(tier)
+        return self._local(self._first() if tier is None else self._named(tier))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.entry import Entry, Version
+    from septet.federation.member import Member
     from septet.fields import (
         Action,
         BulkChanges,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         Strings,
         VectorLike,
     )
-    from septet.vault.vault import Vault
     from septet.vault.writing import Progress
 
 __all__ = ["WritableTiers"]
@@ -167,7 +167,7 @@ class WritableTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._meant(tier).rename_tag(old, new, where=where, dry_run=dry_run)
+        return self._local(self._meant(tier)).rename_tag(old, new, where=where, dry_run=dry_run)
 
     def merge_domains(
         self, sources: str | Strings, into: str, *, tier: str | None = None, dry_run: bool = False
@@ -178,7 +178,7 @@ class WritableTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._meant(tier).merge_domains(sources, into, dry_run=dry_run)
+        return self._local(self._meant(tier)).merge_domains(sources, into, dry_run=dry_run)
 
     def delete(
         self,
@@ -238,7 +238,7 @@ class WritableTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._meant(tier).purge(
+        return self._local(self._meant(tier)).purge(
             expired=expired, older_than=older_than, history_older_than=history_older_than, where=where, dry_run=dry_run
         )
 
@@ -350,11 +350,11 @@ class WritableTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._meant(tier).reset_feedback()
+        return self._local(self._meant(tier)).reset_feedback()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _into(self, tier: str | None) -> Vault:
+    def _into(self, tier: str | None) -> Member:
         return self._first() if tier is None else self._named(tier)
 
     def _delete_each(self, ids: list[str], dry_run: bool, *, memories: bool = False) -> int:

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet.listing.columns import Positions
-from septet.listing.listing import Listing
 from septet.snapshot.arrays import Mask
 
-__all__ = ["Shadows"]
+__all__ = ["Shadowing", "Shadows"]
 
 #: So many pairs of listings are remembered.
 MOST_PAIRS = 64
+
+
+class Shadowing(Protocol):
+    """The entries of a listing as others are compared with them."""
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """An array ``(n,)`` that is another one after each change."""
+
+    @property
+    def known_ids(self) -> NDArray[np.object_]:
+        """The id of each entry ``(n,)``."""
+
+    def valid(self, moment: float) -> Mask:
+        """Return which entries are valid at a moment ``(n,)``."""
+
+    def __len__(self) -> int: ...
 
 
 class Shadows:
@@ -23,7 +41,7 @@ class Shadows:
         # The rows of both, which are other arrays after a change: kept, so that no other array takes their place.
         self._shared: dict[tuple[int, int], tuple[object, object, Positions, Positions]] = {}
 
-    def hidden(self, listing: Listing, higher: Sequence[Listing], as_of: float | None) -> Mask | None:
+    def hidden(self, listing: Shadowing, higher: Sequence[Shadowing], as_of: float | None) -> Mask | None:
         """Return the entries whose id a higher listing has ``(n,)``; None for none.
 
         Both must know their ids.
@@ -39,7 +57,7 @@ class Shadows:
             hidden[own if as_of is None else own[above.valid(as_of)[others]]] = True
         return hidden
 
-    def _of(self, low: Listing, high: Listing) -> tuple[Positions, Positions]:
+    def _of(self, low: Shadowing, high: Shadowing) -> tuple[Positions, Positions]:
         key = (id(low.rows), id(high.rows))
         known = self._shared.pop(key, None)
         if known is None or known[0] is not low.rows or known[1] is not high.rows:

@@ -83,7 +83,7 @@ def _searched(
 ) -> tuple[FederatedSearch, Ranked, Budgeted | None, dict[int, Inspected]]:
     search = recalled_alone(tiers, plan)
     try:
-        one, candidates, alike, inspected = search.with_all_left(lambda: _inspected(search, plan, entry_id))
+        one, candidates, alike, inspected = search.with_all_left(lambda left: _inspected(left, plan, entry_id))
     finally:
         search.close()
     if plan.depth is not None:

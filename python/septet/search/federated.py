@@ -214,15 +214,15 @@ class FederatedSearch:
             self._fail(place, fault)
             return nothing
 
-    def with_all_left(self, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what ``ask`` gives; where a tier is lost meanwhile, what it gives without this tier.
+    def with_all_left(self, ask: Callable[[FederatedSearch], _Answer]) -> _Answer:
+        """Return what ``ask`` gives for the search; where a tier is lost meanwhile, what it gives without this tier.
 
         Raises:
             SeptetError: no tier is left; why the last one was lost.
         """
         while True:
             try:
-                return ask()
+                return ask(self)
             except TierLost as lost:
                 self.without(lost)
 

@@ -139,7 +139,7 @@ def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | Non
     from septet.search.pages import names_of, recalled_page
 
     def names(search: FederatedSearch) -> Sequence[Hashable]:
-        one = search.with_all_left(lambda: ranked(search, 0))
+        one = search.with_all_left(lambda one: ranked(one, 0))
         return names_of(one.best, one.keys, one.memories)
 
     return recalled_page(plan, of_stage, names)
@@ -155,7 +155,7 @@ def recalled_groups(
         search.page = page
         search.started = started = search.started if started is None else started
         try:
-            enough = search.with_all_left(lambda: ranked(search, 0)).enough or plan.candidates >= MOST or _late(plan)
+            enough = search.with_all_left(lambda one: ranked(one, 0)).enough or plan.candidates >= MOST or _late(plan)
         except BaseException:
             search.close()
             raise

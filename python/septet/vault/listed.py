@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.entry import Entry
 from septet.storage.store import Store
@@ -12,12 +12,18 @@ from septet.storage.tables import listings
 if TYPE_CHECKING:
     from septet.fields import Time
     from septet.listing import Listings
+    from septet.listing.asked import AskedListing
     from septet.listing.counting import Bucket
     from septet.listing.request import OrderBy
+    from septet.listing.shadows import Shadowing
     from septet.pages import Facets, Page
+    from septet.ranking.pool import Candidate
+    from septet.snapshot.arrays import Mask
     from septet.tiers import LocalTier
 
 __all__ = ["Listed"]
+
+_Answer = TypeVar("_Answer")
 
 
 class Listed:
@@ -133,16 +139,30 @@ class Listed:
 
     def _parts(self) -> Iterator[list[Entry]]:
         """Yield all entries, some hundred at a time."""
-        with self._store.reading() as read:
-            last = listings.last_row(read)
-        row = 0
-        while True:
-            with self._store.reading() as read:
-                found = listings.run(read, row, last)
-            if not found:
-                return
+        last, row = self._last_row(), 0
+        while found := self._part(row, last):
             row = found[-1].row
             yield [candidate.to_entry() for candidate in found]
+
+    def _last_row(self) -> int:
+        with self._store.reading() as read:
+            return listings.last_row(read)
+
+    def _part(self, row: int, last: int) -> list[Candidate]:
+        """Return some hundred entries behind a row, up to the last one; none where there is no more."""
+        with self._store.reading() as read:
+            return listings.run(read, row, last)
+
+    def _listed(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        with self._listings.reading() as view:
+            if hidden is None:
+                return asked(view), None
+            # Those below are compared with them when this is no longer read.
+            view.listing.ids(view.read)
+            return asked(view._replace(hidden=hidden(view.listing))), view.listing
 
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
         """Return those of the ids that are live."""

@@ -179,6 +179,9 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
         # Every search asks this.
         return "_embeddings" in self.__dict__ and self._embeddings.affects_searches
 
+    def _embeds_now(self) -> bool:
+        return self._embeds() and self._answering()
+
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {self._tier.name: self._embeddings}
 

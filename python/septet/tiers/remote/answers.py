@@ -56,7 +56,7 @@ def pool_of(data: Mapping[str, Any], place: int) -> Pool:
     if not rows:
         return EMPTY
     columns = {name: floats_of(text) for name, text in data["columns"].items()}
-    labels = {name: _texts_of(data["labels"][name]) for name in _FACTS}
+    labels: dict[str, Sequence[str]] = {name: _texts_of(data["labels"][name]) for name in _FACTS}
     if "vectors" in data:
         dimensions, text = data["vectors"]
         pool = _with_vectors(rows, labels, columns, singles_of(text).reshape(len(rows), dimensions), place)
@@ -170,7 +170,7 @@ def recalled_of(data: Mapping[str, Any], place: int) -> Recalled:
     )
 
 
-def note_of(data: Mapping[str, str]) -> Note:
+def note_of(data: Mapping[str, Any]) -> Note:
     """Return the note that `Note.to_dict` described."""
     return Note(data["code"], data["cause"], data["cure"], data["tier"])
 

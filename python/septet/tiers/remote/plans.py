@@ -24,7 +24,7 @@ from septet.ranking.profile import Profile
 from septet.tiers.remote.packing import floats, floats_of
 from septet.vector import query_vector
 
-__all__ = ["plan_data", "plans_of"]
+__all__ = ["filter_data", "filters_of", "plan_data", "plans_of"]
 
 #: So many queries one search takes at once, and so deep filters are nested.
 MOST_QUERIES, MOST_DEPTH = 1_024, 40
@@ -33,7 +33,7 @@ MOST_PARTS = 5_000
 #: What filters of words hold: quoted words, the beginning of one, or several of which any will do.
 _MATCH = re.compile(r'"[^"]*"(?: \*|(?: OR "[^"]*")*)')
 #: The shortest time that is left for a tier, in seconds.
-LEAST_LEFT_S = 0.001
+LEAST_LEFT_S = 0.01
 
 
 def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
         "profile": _profile_data(plan.profile),
         "limit": plan.limit,
         "candidates": plan.candidates,
-        "filters": {name: _filter_data(one) for name, one in plan.filters.items()},
+        "filters": {name: filter_data(one) for name, one in plan.filters.items()},
         "now": plan.now,
         "include_expired": plan.include_expired,
         "include_memories": plan.include_memories,
@@ -76,7 +76,7 @@ def plans_of(data: object) -> list[Plan]:
 
 def _plans(data: Any) -> list[Plan]:
     profile = _profile_of(data["profile"])
-    filters = _filters_of(data["filters"])
+    filters = filters_of(data["filters"])
     asked = None if data["asked"] is None else _asked_of(data["asked"], filters)
     memories = _flag(data, "include_memories")
     legs = frozenset(_texts(data["legs"], "legs"))
@@ -159,18 +159,24 @@ def _profile(text: str) -> Profile:
 # -- filters -----------------------------------------------------------------------------------------------------------
 
 
-def _filter_data(item: Filter) -> list[Any]:
+def filter_data(item: Filter) -> list[Any]:
+    """Return a filter as a JSON-ready value."""
     if isinstance(item, Compare):
         value = item.value
         return ["compare", item.field, item.operator, list(value) if isinstance(value, tuple) else value]
     if isinstance(item, Holds):
         return ["holds", item.match, list(item.grams)]
     if isinstance(item, Not):
-        return ["not", _filter_data(item.part)]
-    return ["all" if isinstance(item, AllOf) else "any", *(_filter_data(part) for part in item.parts)]
+        return ["not", filter_data(item.part)]
+    return ["all" if isinstance(item, AllOf) else "any", *(filter_data(part) for part in item.parts)]
 
 
-def _filters_of(data: Any) -> dict[str, Filter]:
+def filters_of(data: Any) -> dict[str, Filter]:
+    """Return filters by name.
+
+    Raises:
+        QueryError: one that no search has.
+    """
     left = [MOST_PARTS]
     named = {utf8(name, "a filter", QueryError, 8_192): one for name, one in data.items()}
     return {name: _filter_of(one, 0, left) for name, one in named.items()}

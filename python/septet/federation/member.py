@@ -1,0 +1,134 @@
+"""What can be a tier of a federation: a vault here, or anything else that answers the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from septet.entry import Entry, Version
+    from septet.fields import Action
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Shadowing
+    from septet.snapshot.arrays import Mask
+    from septet.stats import Stats
+    from septet.storage.tables.links import Link
+    from septet.tiers import Tier
+    from septet.vault.vectors import Layout
+
+__all__ = ["Member"]
+
+_Answer = TypeVar("_Answer")
+
+
+@runtime_checkable
+class Member(Protocol):
+    """A store of entries that a federation searches, reads and writes as one of its tiers.
+
+    It is searched by the sessions of its `Tier`, and written by the methods of `Vault`, whose arguments, results and
+    errors these are. A member that fails raises a `SeptetError`: the others answer.
+    """
+
+    # -- searching -----------------------------------------------------------------------------------------------------
+
+    def _as_tier(self, name: str, priority: float) -> Tier:
+        """Return what is searched, by the name and the priority that it has in the federation."""
+
+    def _clock(self) -> float:
+        """Return the time now, epoch seconds."""
+
+    def _embeds(self) -> bool:
+        """Return whether queries may be embedded for it; asked by every search, so it must not take long."""
+
+    def _embeds_now(self) -> bool:
+        """Return whether a query would be embedded now."""
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        """Return the number of feedback rows by action."""
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def load(self, ids: Iterable[str]) -> list[Entry]:
+        """See `Vault.load`."""
+
+    def links(self, id: str) -> list[Link]:
+        """See `Vault.links`."""
+
+    def stats(self) -> Stats:
+        """See `Vault.stats`."""
+
+    def history(self, id: str) -> list[Version]:
+        """See `Vault.history`."""
+
+    def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:
+        """See `Vault.vectors`."""
+
+    def __contains__(self, id: object) -> bool: ...
+
+    def _held(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return those of the ids that are live."""
+
+    def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
+        """Return those of the ids that entries have, or entries of a kind."""
+
+    def _parts(self) -> Iterator[list[Entry]]:
+        """Yield all entries, some hundred at a time."""
+
+    def _layouts(self) -> Mapping[Layout, int]:
+        """Return how many entries have a vector of each model and number of dimensions."""
+
+    def _vectors_of(self, ids: Sequence[str], layout: Layout) -> dict[str, bytes]:
+        """Return the vectors of those ids that have one, little-endian float32."""
+
+    def _listed(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing, and what the listings of lower tiers are compared with.
+
+        Args:
+            hidden: says which entries are hidden by those of higher tiers; None where no other tier is asked.
+        """
+
+    # -- writing -------------------------------------------------------------------------------------------------------
+
+    def add(self, *args: Any, **named: Any) -> str:
+        """See `Vault.add`."""
+
+    def add_many(self, *args: Any, **named: Any) -> list[str]:
+        """See `Vault.add_many`."""
+
+    def remember(self, *args: Any, **named: Any) -> str:
+        """See `Vault.remember`."""
+
+    def update(self, *args: Any, **named: Any) -> Entry:
+        """See `Vault.update`."""
+
+    def update_many(self, *args: Any, **named: Any) -> int:
+        """See `Vault.update_many`."""
+
+    def delete(self, *args: Any, **named: Any) -> int:
+        """See `Vault.delete`."""
+
+    def forget(self, *args: Any, **named: Any) -> int:
+        """See `Vault.forget`."""
+
+    def supersede(self, *args: Any, **named: Any) -> str:
+        """See `Vault.supersede`."""
+
+    def reinstate(self, id: str) -> bool:
+        """See `Vault.reinstate`."""
+
+    def link(self, *args: Any, **named: Any) -> None:
+        """See `Vault.link`."""
+
+    def link_many(self, *args: Any, **named: Any) -> int:
+        """See `Vault.link_many`."""
+
+    def unlink(self, source: str, target: str) -> bool:
+        """See `Vault.unlink`."""
+
+    def feedback(self, query: str, id: str, action: Action) -> None:
+        """See `Vault.feedback`."""

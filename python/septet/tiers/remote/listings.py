@@ -1,0 +1,173 @@
+"""The listing of a remote tier: what is asked of it, and its ids and validity as a mirror of one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.arguments import listed, real, shown, utf8
+from septet.entry import Entry
+from septet.errors import QueryError
+from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
+from septet.listing.listing import View
+from septet.listing.paging import Placed
+from septet.listing.request import Cursor, Key, Request, limit_of
+from septet.query.facets import Faceted
+from septet.ranking.pool import Candidate
+from septet.snapshot.arrays import Mask
+from septet.storage.tables import entries
+from septet.tiers.remote.answers import counted_data, counted_of
+from septet.tiers.remote.packing import floats, floats_of, packed, unpacked
+from septet.tiers.remote.plans import filter_data, filters_of
+
+__all__ = ["Mirror", "answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
+__all__ += ["state_of"]
+
+MOST_KEYS = 8
+
+
+class Mirror(NamedTuple):
+    """Ids and validity of the entries of a listing elsewhere, as those of other tiers are compared with them.
+
+    Attributes:
+        state: names the state of the listing.
+        rows: an array of its own for each state ``(n,)``.
+        known_ids: the id of each entry ``(n,)``.
+        valid_from, valid_until: epoch seconds ``(n,)``, infinite where there is no limit.
+    """
+
+    state: str
+    rows: NDArray[np.int64]
+    known_ids: NDArray[np.object_]
+    valid_from: NDArray[np.float64]
+    valid_until: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Mirror:
+        """Return what `mirror_data` described."""
+        ids = data["ids"]
+        known = np.empty(len(ids), dtype=object)
+        known[:] = ids
+        return cls(str(data["state"]), np.arange(len(ids)), known, floats_of(data["from"]), floats_of(data["until"]))
+
+    def valid(self, moment: float) -> Mask:
+        """Return which entries are valid at a moment ``(n,)``."""
+        found: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def mirror_data(view: View, state: str) -> dict[str, Any]:
+    """Return ids and validity of a listing, JSON-ready."""
+    times = view.listing.times
+    return {
+        "state": state,
+        "ids": view.listing.ids(view.read).tolist(),
+        "from": floats(times["valid_from"]),
+        "until": floats(times["valid_until"]),
+    }
+
+
+# -- what is asked -----------------------------------------------------------------------------------------------------
+
+
+def asked_data(asked: AskedListing[Any]) -> dict[str, Any]:
+    """Return what is asked of a listing, JSON-ready."""
+    if isinstance(asked, PageAsked):
+        keys = [[key.field, key.descending] for key in asked.request.keys]
+        after = asked.request.after
+        more = {"keys": keys, "limit": asked.request.limit}
+        return {
+            "page": {**more, "after": None if after is None else [list(after.values), after.id]},
+            **_request(asked.request),
+        }
+    if isinstance(asked, NumberAsked):
+        return {"number": True, **_request(asked.request)}
+    if isinstance(asked, CountsAsked):
+        return {"counts": [asked.what.field, asked.what.by, asked.limit], **_request(asked.request)}
+    raise TypeError(f"a remote listing is not asked for {type(asked).__name__}")
+
+
+def asked_of(data: Mapping[str, Any]) -> AskedListing[Any]:
+    """Return what `asked_data` described.
+
+    Raises:
+        QueryError: it is nothing that a listing is asked.
+    """
+    as_of = data["as_of"]
+    request = Request(filters_of(data["filters"]), None if as_of is None else real(as_of, "as_of", QueryError))
+    if "page" in data:
+        return PageAsked(_paged(request, data["page"]))
+    if "counts" in data:
+        field, by, limit = data["counts"]
+        return CountsAsked(Faceted.of(field, by), request, limit_of(limit))
+    return NumberAsked(request)
+
+
+def _request(request: Request) -> dict[str, Any]:
+    return {"filters": {name: filter_data(one) for name, one in request.filters.items()}, "as_of": request.as_of}
+
+
+def _paged(request: Request, data: Mapping[str, Any]) -> Request:
+    keys = listed(data["keys"], "keys", QueryError, "a list of fields", MOST_KEYS)
+    order = [(utf8(field, "a field", QueryError), "desc" if descending is True else "asc") for field, descending in keys]
+    paged = request.paged(order, data["limit"], None)
+    if data["after"] is None:
+        return paged
+    values, last = data["after"]
+    # Written and read again, as that of a caller: the values must fit the fields.
+    cursor = Cursor(tuple(values), utf8(last, "after", QueryError))
+    return paged.paged(order, data["limit"], paged.written(cursor))
+
+
+def hidden_data(hidden: Mask | None) -> str | None:
+    """Return which entries of a listing are left out, JSON-ready."""
+    return None if hidden is None or not hidden.any() else packed(np.packbits(hidden).tobytes())
+
+
+def hidden_of(data: object, count: int) -> Mask | None:
+    """Return which of so many entries are left out; None for none.
+
+    Raises:
+        QueryError: it is of another listing.
+    """
+    if data is None:
+        return None
+    bits = np.frombuffer(unpacked(data), dtype=np.uint8)
+    if len(bits) != -(-count // 8):
+        raise QueryError("hidden is of another listing")
+    return np.unpackbits(bits, count=count).astype(bool)
+
+
+# -- what is answered --------------------------------------------------------------------------------------------------
+
+
+def answer_data(view: View, asked: AskedListing[Any]) -> Any:
+    """Return the answer of a listing, JSON-ready."""
+    found = asked(view)
+    if isinstance(asked, PageAsked):
+        whole = entries.find(view.read, [one.entry.id for one in found])
+        return [[list(whole[one.entry.id]), list(one.cursor.values)] for one in found]
+    return counted_data(found) if isinstance(asked, CountsAsked) else found
+
+
+def answer_of(data: Any, asked: AskedListing[Any]) -> Any:
+    """Return what `answer_data` described."""
+    if isinstance(asked, PageAsked):
+        return [_placed(Candidate(*row).to_entry(), values) for row, values in data]
+    return counted_of(data) if isinstance(asked, CountsAsked) else int(data)
+
+
+def _placed(entry: Entry, values: list[Any]) -> Placed:
+    return Placed(entry, Cursor(tuple(values), entry.id))
+
+
+def state_of(view: View) -> str:
+    """Return what names the state of a listing."""
+    generation, writer = view.listing.state
+    return f"{generation} {shown(writer)}"
