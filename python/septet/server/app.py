@@ -30,6 +30,7 @@ from septet.server.streaming import Streams
 from septet.service.faults import Fault, fault_of
 from septet.service.operations import Operation
 from septet.service.served import Served
+from septet.service.tier_calls import TIER
 
 __all__ = ["App", "make_app"]
 
@@ -84,6 +85,7 @@ class App:
             Route("GET", "/openapi.json", self._openapi),
             Route("POST", "/v1/bulk", self._streams.bulk),
             Route("GET", "/v1/export", self._streams.export),
+            Route(*TIER.route, TIER),
         ]
         self._routes = Routes([*own, *(Route(*one.route, one) for one in HTTP_OPERATIONS.values())])
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
+    from septet.service.tier_sessions import TierSessions
 
 __all__ = ["Memory", "Serving"]
 
@@ -34,6 +35,9 @@ class Serving(Protocol):
 
     def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
         """Return the retriever of a profile that is kept for it."""
+
+    def tier_sessions(self) -> TierSessions:
+        """Return the sessions of remote tiers that search it."""
 
 
 def _named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from septet.vault import Vault
 if TYPE_CHECKING:
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
+    from septet.service.tier_sessions import TierSessions
 
 __all__ = ["AsyncMemory", "Served"]
 
@@ -41,6 +42,7 @@ class Served:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
         self.writable = writable
         self._retrievers: dict[str, Retriever] = {}
+        self._tier_sessions: TierSessions | None = None
         self._lock = Lock()
 
     @property
@@ -54,6 +56,15 @@ class Served:
             if profile not in self._retrievers:
                 self._retrievers[profile] = self.blocking.retriever(profile)
             return self._retrievers[profile]
+
+    def tier_sessions(self) -> TierSessions:
+        """Return the sessions of remote tiers, made when the first is asked for."""
+        from septet.service.tier_sessions import TierSessions
+
+        with self._lock:
+            if self._tier_sessions is None:
+                self._tier_sessions = TierSessions()
+            return self._tier_sessions
 
     async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
         """Return the answer of an operation. Cancelled, it is dropped if no thread has begun it.
@@ -70,6 +81,8 @@ class Served:
         """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""
         for retriever in self._retrievers.values():
             retriever.close()
+        if self._tier_sessions is not None:
+            self._tier_sessions.close()
         await self.memory.close()
 
     def close(self) -> None:

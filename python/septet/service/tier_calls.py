@@ -12,28 +12,27 @@ from typing_extensions import TypedDict
 
 from septet import __version__
 from septet.arguments import listed, shown, utf8, whole
-from septet.errors import QueryError, TierError
+from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory, Serving
-from septet.service.tier_sessions import TierSessions
-from septet.storage.tables.listings import MOST_ROW
 from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data, state_of
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
 from septet.vault import Vault
 
-__all__ = ["TIER", "TierAnswer", "TierCall", "sessions_of"]
+__all__ = ["TIER", "TierAnswer", "TierCall"]
 
+#: So many ids one call names.
 MOST_IDS = 100_000
+#: The highest row of a table.
+MOST_ROW = 2**63 - 1
 
 
-class TierCall(Request):
+class TierCall(Request, extra="allow"):
     """A call of a remote tier: what is asked, and more by name."""
-
-    model_config = {**Request.model_config, "extra": "allow"}
 
     method: str
 
@@ -43,4 +42,114 @@ class TierAnswer(TypedDict, total=False):
 
     again: str
     answer: Any
-"""
+
+
+def run(at: Serving, asked: Any) -> dict[str, Any]:
+    """Answer a call of a remote tier."""
+    call: dict[str, Any] = {"method": asked.method, **(asked.model_extra or {})}
+    sessions = at.tier_sessions()
+    try:
+        if asked.method == "open":
+            return sessions.open(_vault_of(at.blocking, call), call)
+        if asked.method == "close":
+            return {"answer": sessions.end(str(call.get("session")))}
+        if asked.method in _READS:
+            return {"answer": _read(_READS[asked.method], _vault_of(at.blocking, call), call)}
+        return {"answer": sessions.ask(call)}
+    except SearchAgain as fault:
+        return {"again": str(fault)}
+
+
+def _read(read: Callable[[Vault, Mapping[str, Any]], Any], vault: Vault, call: Mapping[str, Any]) -> Any:
+    try:
+        return read(vault, call)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
+        if isinstance(fault, SeptetError):
+            raise
+        raise QueryError(f"no call of a remote tier: {type(fault).__name__}") from fault
+
+
+def _vault_of(memory: Memory, call: Mapping[str, Any]) -> Vault:
+    """Return the vault that is meant.
+
+    Raises:
+        TierError: there are several, or another one is meant.
+    """
+    tier = call.get("tier")
+    if isinstance(memory, Federation):
+        if tier is None:
+            known = ", ".join(map(shown, memory.tiers()))
+            raise TierError(f"this server holds several tiers: name one, Client(url, tier=...), of {known}")
+        return memory._local(memory._named(str(tier)))
+    if tier is not None:
+        raise TierError(f"there is no tier {shown(tier)}: this server holds one vault")
+    return memory
+
+
+def _ids(call: Mapping[str, Any]) -> list[str]:
+    given = listed(call["ids"], "ids", QueryError, "a list of ids", MOST_IDS, of=str)
+    return [utf8(one, "id", QueryError) for one in given]
+
+
+def _about(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"version": __version__, "protocol": PROTOCOL, "embeds": vault._embeds(), "embeds_now": vault._embeds_now()}
+
+
+def _part(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return some hundred entries behind a row; without a last one, up to what is the last one now."""
+    last = vault._last_row() if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
+    found = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), last)
+    return {"last": last, "entries": [list(one) for one in found]}
+
+
+def _layouts(vault: Vault, call: Mapping[str, Any]) -> list[list[Any]]:
+    return [[model, dimensions, count] for (model, dimensions), count in vault._layouts().items()]
+
+
+def _vectors(vault: Vault, call: Mapping[str, Any]) -> dict[str, str]:
+    layout = utf8(call["model"], "model", QueryError), whole(call["dimensions"], "dimensions", QueryError, 1)
+    return {one: packed(blob) for one, blob in vault._vectors_of(_ids(call), layout).items()}
+
+
+def _holds(vault: Vault, call: Mapping[str, Any]) -> list[str]:
+    kind = call["kind"]
+    return sorted(vault._holds(_ids(call), None if kind is None else utf8(kind, "kind", QueryError)))
+
+
+def _mirror(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ids and validity of the listing; its state alone where that is known."""
+    with vault._listings.reading() as view:
+        state = state_of(view)
+        return {"state": state} if call["known"] == state else mirror_data(view, state)
+
+
+def _listed(vault: Vault, call: Mapping[str, Any]) -> Any:
+    asked = asked_of(call["asked"])
+    with vault._listings.reading() as view:
+        if call["state"] is not None and call["state"] != state_of(view):
+            # What is hidden was told by another state.
+            raise SearchAgain("the listing has changed")
+        return answer_data(view._replace(hidden=hidden_of(call["hidden"], len(view.listing))), asked)
+
+
+_READS: Mapping[str, Callable[[Vault, Mapping[str, Any]], Any]] = {
+    "about": _about,
+    "feedback_counts": lambda vault, call: dict(vault._feedback_counts()),
+    "held": lambda vault, call: sorted(vault._held(_ids(call))),
+    "holds": _holds,
+    "part": _part,
+    "layouts": _layouts,
+    "vectors_of": _vectors,
+    "mirror": _mirror,
+    "listed": _listed,
+}
+
+#: Beside the table of operations: what a client of the same version asks of a tier.
+TIER = Operation(
+    name="tier",
+    summary="Answer the sessions of remote tiers.",
+    route=("POST", "/v1/tier"),
+    request=TierCall,
+    answer=TierAnswer,
+    run=run,
+)

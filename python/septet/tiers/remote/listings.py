@@ -14,7 +14,7 @@ from septet.errors import QueryError
 from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
 from septet.listing.listing import View
 from septet.listing.paging import Placed
-from septet.listing.request import Cursor, Key, Request, limit_of
+from septet.listing.request import Cursor, Request, limit_of
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate
 from septet.snapshot.arrays import Mask
@@ -115,7 +115,9 @@ def _request(request: Request) -> dict[str, Any]:
 
 def _paged(request: Request, data: Mapping[str, Any]) -> Request:
     keys = listed(data["keys"], "keys", QueryError, "a list of fields", MOST_KEYS)
-    order = [(utf8(field, "a field", QueryError), "desc" if descending is True else "asc") for field, descending in keys]
+    order = [
+        (utf8(field, "a field", QueryError), "desc" if descending is True else "asc") for field, descending in keys
+    ]
     paged = request.paged(order, data["limit"], None)
     if data["after"] is None:
         return paged
