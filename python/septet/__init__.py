@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from septet.explanation import Explanation as Explanation, LegReport as LegReport
     from septet.external import ExternalFirst as ExternalFirst
     from septet.federation import Federation as Federation
+    from septet.federation.member import Member as Member
     from septet.files.redact_report import RedactReport as RedactReport, SecretLeft as SecretLeft
     from septet.files.report import (
         PendingFile as PendingFile,
@@ -249,6 +250,7 @@ else:
         "explanation": "Explanation LegReport",
         "external": "ExternalFirst",
         "federation": "Federation",
+        "federation.member": "Member",
         "files.redact_report": "RedactReport SecretLeft",
         "files.report": "PendingFile RootInfo SkippedFile SyncReport",
         "files.roots": "Layout",
