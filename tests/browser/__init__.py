@@ -1,0 +1,1 @@
+"""The inspector page, used in a real browser as a person would."""

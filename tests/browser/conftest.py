@@ -1,0 +1,223 @@
+"""A server process, a browser, and pages that fail a test at its end for what went wrong unseen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from septet import Federation, Vault
+from serving import serving
+
+from .accessible import accessibility_faults
+from .world import ALARM, filled
+
+CI = os.environ.get("CI", "").lower() in ("1", "true")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+TOKEN = "a-token-of-the-browser-tests"
+#: The browser says in these words that a request was answered with an error, which the page shows by itself.
+REFUSED = re.compile(r"Failed to load resource: the server responded with a status of 4\d\d")
+WAIT_MS = 10_000
+
+
+@pytest.fixture(scope="package")
+def browser():
+    if CHROMIUM is None:
+        message = "no chromium: install it (Debian: apt-get install chromium) to test the inspector page"
+        if CI:
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        # Only root cannot use the sandbox.
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield found
+        found.close()
+
+
+@contextmanager
+def served(path, *arguments):
+    """Run `septet serve` over a vault at a free port; give its URL and its process."""
+    command = [sys.executable, "-m", "septet", "serve", "--port", "0", "--vault", str(path), *arguments]
+    environment = {**os.environ, "HOME": str(Path(path).parent), "NO_COLOR": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if found := re.search(r"http://[\w.]+:\d+/", line):
+                break
+        else:
+            pytest.fail(f"the server did not start: {''.join(said)}")
+        yield found[0], process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="package")
+def seed(tmp_path_factory):
+    """A filled vault that is copied, never opened."""
+    path = tmp_path_factory.mktemp("seed") / "v.db"
+    filled(path).close()
+    return path
+
+
+def copied(seed, folder):
+    return Path(shutil.copy(seed, folder / "v.db"))
+
+
+@pytest.fixture(scope="package")
+def url(seed, tmp_path_factory):
+    """A server that all tests share which change nothing."""
+    with served(copied(seed, tmp_path_factory.mktemp("shared"))) as (url, _):
+        yield url
+
+
+@pytest.fixture
+def own_url(seed, tmp_path):
+    """A server for a test that changes entries."""
+    with served(copied(seed, tmp_path)) as (url, _):
+        yield url
+
+
+@pytest.fixture(scope="package")
+def read_only_url(seed, tmp_path_factory):
+    with served(copied(seed, tmp_path_factory.mktemp("fixed")), "--read-only") as (url, _):
+        yield url
+
+
+@pytest.fixture
+def federation_url(seed, tmp_path):
+    with (
+        Vault(copied(seed, tmp_path)) as team,
+        Vault(tmp_path / "agent.db") as agent,
+        Federation({"agent": agent, "team": team}, {"agent": 1.5}) as both,
+    ):
+        agent.add(id="entry-00", title="Retry never", domain="http", tags=["http"])
+        agent.add(id="own", title="Only the agent knows", domain="http")
+        agent.link("own", "entry-00")
+        with serving(both) as url:
+            yield url
+
+
+@pytest.fixture
+def token_url(seed, tmp_path):
+    with Vault(copied(seed, tmp_path)) as vault, serving(vault, token=TOKEN) as url:
+        yield url
+
+
+class Eyes:
+    """What went wrong in a page: errors, broken rules of the policy, requests that failed or went elsewhere."""
+
+    def __init__(self, page):
+        self.page, self.faults, self.expected = page, [], []
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
+        page.on("requestfailed", self._failed)
+        page.on("request", self._request)
+        page.on("response", self._response)
+        page.on("dialog", lambda dialog: (self.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.add_init_script(
+            "document.addEventListener('securitypolicyviolation', e => console.error('policy:', e.violatedDirective))"
+        )
+
+    def expect(self, *patterns):
+        """Let faults be that match a pattern."""
+        self.expected += patterns
+
+    def _console(self, message):
+        # What is refused is judged by its response, which has the address.
+        if message.type in ("error", "warning") and not REFUSED.match(message.text):
+            self.faults.append(f"console {message.type}: {message.text}")
+
+    def _failed(self, request):
+        if request.failure != "net::ERR_ABORTED":
+            self.faults.append(f"request failed: {request.url} {request.failure}")
+
+    def _response(self, response):
+        if response.status >= 400:
+            self.faults.append(f"answered {response.status}: {response.url}")
+
+    def _request(self, request):
+        home, there = urlsplit(self.page.url), urlsplit(request.url)
+        if home.netloc and there.scheme not in ("data", "blob") and there.netloc != home.netloc:
+            self.faults.append(f"another origin: {request.url}")
+
+    def check(self):
+        """Raise what was seen and not expected, and if a script of an entry ran."""
+        unexpected = [one for one in self.faults if not any(re.search(own, one) for own in self.expected)]
+        assert not unexpected, "\n".join(unexpected)
+        assert self.page.evaluate(f"window.{ALARM}") is None, "a script of an entry ran"
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page at a URL; at the end of the test what went wrong in it fails the test."""
+    made = []
+
+    def opening(url, view="", *, width=1280, height=900, theme="light", wait=True):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce", locale="en-GB"
+        )
+        context.set_default_timeout(WAIT_MS)
+        page = context.new_page()
+        page.eyes = Eyes(page)
+        made.append((context, page))
+        page.goto(f"{url}{view}")
+        if wait:
+            page.wait_for_selector("main :is(h1, h2)", state="attached")
+        return page
+
+    yield opening
+    try:
+        for _, page in made:
+            page.eyes.check()
+    finally:
+        for context, _ in made:
+            context.close()
+
+
+@pytest.fixture
+def page(open_page, url):
+    """The page of the shared server."""
+    return open_page(url)
+
+
+@pytest.fixture(scope="session")
+def screenshots(tmp_path_factory):
+    """The folder of the screenshots: that of SEPTET_SCREENSHOTS, or a temporary one."""
+    named = os.environ.get("SEPTET_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def seen(open_page, screenshots):
+    """Look at a view in both themes, wide and narrow: keep screenshots, and check what everybody must be able to use."""
+
+    def look(url, view, name, ready):
+        faults = []
+        for theme in ("light", "dark"):
+            for width in (1280, 360):
+                page = open_page(url, view, width=width, theme=theme)
+                page.wait_for_selector(ready)
+                page.wait_for_load_state("networkidle")
+                page.screenshot(path=screenshots / f"{name}-{theme}-{width}.png", full_page=True)
+                faults += [f"{name}, {theme}, {width} px: {fault}" for fault in accessibility_faults(page)]
+                page.eyes.check()
+                page.context.close()
+        assert not faults, "\n".join(faults)
+
+    return look
