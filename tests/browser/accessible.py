@@ -28,7 +28,8 @@ def tab_faults(page):
         page.keyboard.press("Tab")
         at, ringed = page.evaluate(
             """() => { const e = document.activeElement, s = getComputedStyle(e);
-            return [e.dataset?.walk, (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1.5) || s.boxShadow !== 'none']; }"""
+            const ring = s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1.5;
+            return [e.dataset?.walk, ring || s.boxShadow !== 'none']; }"""
         )
         if at is None:
             continue
@@ -36,7 +37,9 @@ def tab_faults(page):
         if not ringed:
             faults.append(f"the focus is not seen on {wanted[int(at)]!r}")
     # Of radio buttons with one name, Tab reaches one.
-    groups = page.evaluate("() => [...document.querySelectorAll('input[type=radio][data-walk]')].map(e => +e.dataset.walk)")
+    groups = page.evaluate(
+        "() => [...document.querySelectorAll('input[type=radio][data-walk]')].map(e => +e.dataset.walk)"
+    )
     return faults + [
         f"Tab does not reach {name!r}"
         for n, name in enumerate(wanted)

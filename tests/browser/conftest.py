@@ -205,7 +205,7 @@ def screenshots(tmp_path_factory):
 
 @pytest.fixture
 def seen(open_page, screenshots):
-    """Look at a view in both themes, wide and narrow: keep screenshots, and check what everybody must be able to use."""
+    """Look at a view in both themes, wide and narrow: keep screenshots, and check what all must be able to use."""
 
     def look(url, view, name, ready):
         faults = []

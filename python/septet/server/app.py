@@ -73,6 +73,7 @@ class App:
         self._served, self._settings, self._log = served, settings, log
         self._guard, self._health, self._files = Guard(settings), Health(served), page_files()
         self._metrics, self._caller = Metrics(served.blocking), Caller(served, settings)
+        served.watch_searches(queries=settings.log_queries)
         self._streams = Streams(served, settings)
         self._logger = logging.getLogger("septet.server")
         self._document = b""

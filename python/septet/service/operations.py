@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from septet.service import answers, requests, running
+from septet.service import answers, inspected, inspecting, requests, running
 from septet.service.running import Serving
 
 __all__ = ["OPERATIONS", "Effect", "Operation", "Verb"]
@@ -174,6 +174,38 @@ OPERATIONS: Mapping[str, Operation] = {
             request=requests.IdRequest,
             answer=answers.LinksAnswer,
             run=running.links,
+        ),
+        Operation(
+            name="neighbourhood",
+            summary="Return the entries around one, and the links between them.",
+            route=("POST", "/v1/neighbourhood"),
+            request=requests.NeighbourhoodRequest,
+            answer=inspected.NeighbourhoodAnswer,
+            run=inspecting.neighbourhood,
+        ),
+        Operation(
+            name="health",
+            summary="Say how what is served is: what fills, what is behind, what it weighs.",
+            route=("POST", "/v1/health"),
+            request=requests.HealthRequest,
+            answer=inspected.HealthAnswer,
+            run=inspecting.health,
+        ),
+        Operation(
+            name="learned",
+            summary="Say what feedback made of the weights, day by day.",
+            route=("POST", "/v1/learned"),
+            request=requests.LearnedRequest,
+            answer=inspected.LearnedAnswer,
+            run=inspecting.learned,
+        ),
+        Operation(
+            name="slow_searches",
+            summary="Return the slowest searches of the last day.",
+            route=("POST", "/v1/slow_searches"),
+            request=requests.NoRequest,
+            answer=inspected.SlowAnswer,
+            run=inspecting.slow_searches,
         ),
         Operation(
             name="add",

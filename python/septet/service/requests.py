@@ -26,9 +26,12 @@ __all__ = [
     "FacetsRequest",
     "FeedbackRequest",
     "ForgetRequest",
+    "HealthRequest",
     "IdRequest",
+    "LearnedRequest",
     "LinkRequest",
     "LoadRequest",
+    "NeighbourhoodRequest",
     "NoRequest",
     "RecallRequest",
     "RememberRequest",
@@ -142,6 +145,7 @@ class IdRequest(Request):
     """One entry."""
 
     id: Id
+    tier: Tier = None
 
 
 class TierRequest(Request):
@@ -154,6 +158,7 @@ class LoadRequest(Request):
     """Whole entries by id."""
 
     ids: Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")]
+    tier: Tier = None
 
 
 class EntriesRequest(Request):
@@ -164,6 +169,7 @@ class EntriesRequest(Request):
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
     after: str | None = Field(None, description="`next` of the page before.")
     as_of: WireTime | None = None
+    tier: Tier = None
 
 
 class CountRequest(Request):
@@ -171,6 +177,7 @@ class CountRequest(Request):
 
     where: Where | None = None
     as_of: WireTime | None = None
+    tier: Tier = None
 
 
 class FacetsRequest(Request):
@@ -181,6 +188,7 @@ class FacetsRequest(Request):
     by: Bucket | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
     as_of: WireTime | None = None
+    tier: Tier = None
 
 
 class SimilarRequest(Request):
@@ -197,6 +205,28 @@ class SimilarRequest(Request):
     include_memories: bool = False
     model: str | None = None
     mode: Mode = "full"
+    tier: Tier = None
+
+
+class NeighbourhoodRequest(Request):
+    """The entries around one."""
+
+    id: Id
+    limit: Annotated[int, Field(ge=1, le=200, description="At most so many entries.")] = 40
+    tier: Tier = None
+
+
+class HealthRequest(Request):
+    """How a memory is."""
+
+    folders: Annotated[bool, Field(description="Compare the folders with the disk too.")] = True
+
+
+class LearnedRequest(Request):
+    """What feedback made of the weights of a profile."""
+
+    profile: WireProfile | None = None
+    tier: Tier = None
 
 
 class RetrieveRequest(Request):

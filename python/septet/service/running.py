@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from septet.arguments import shown
+from septet.errors import TierError
 from septet.federation import Federation
 from septet.profiles.builtin import BUILTIN
 from septet.service.requests import given
@@ -14,9 +16,10 @@ if TYPE_CHECKING:
 
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
+    from septet.service.slow import SlowSearches
     from septet.service.tier_sessions import TierSessions
 
-__all__ = ["Memory", "Serving"]
+__all__ = ["Memory", "Serving", "named"]
 
 #: What is served: one vault, or several as tiers.
 Memory: TypeAlias = Vault | Federation
@@ -33,6 +36,10 @@ class Serving(Protocol):
     def writable(self) -> bool:
         """Whether operations may change it."""
 
+    @property
+    def slow(self) -> SlowSearches:
+        """The slowest searches."""
+
     def retriever(self, profile: RetrievalProfile = "septet") -> Retriever:
         """Return the retriever of a profile that is kept for it."""
 
@@ -40,12 +47,16 @@ class Serving(Protocol):
         """Return the sessions of remote tiers that search it."""
 
 
-def _named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
-    """Return the fields of a request as arguments; a vault alone has no tiers to name."""
-    named = given(asked, *without)
-    if isinstance(memory, Vault) and named.get("tier", "") is None:
-        del named["tier"]
-    return named
+def named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
+    """Return the fields of a request as arguments of a method.
+
+    Raises:
+        TierError: one vault is served, and a tier is named.
+    """
+    fields = given(asked, *without)
+    if isinstance(memory, Vault) and (tier := fields.pop("tier", None)) is not None:
+        raise TierError(f"there is no tier {shown(tier)}: what is served is one vault")
+    return fields
 
 
 def search(at: Serving, asked: Any) -> dict[str, Any]:
@@ -76,7 +87,7 @@ def explain(at: Serving, asked: Any) -> dict[str, Any]:
 
 def similar(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.similar`."""
-    return at.blocking.similar(**given(asked)).to_dict()
+    return at.blocking.similar(**named(at.blocking, asked)).to_dict()
 
 
 def weights(at: Serving, asked: Any) -> dict[str, Any]:
@@ -86,7 +97,7 @@ def weights(at: Serving, asked: Any) -> dict[str, Any]:
 
 def stats(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.stats`; without the paths of the server."""
-    return _without_paths(at.blocking.stats(**_named(at.blocking, asked)).to_dict())
+    return _without_paths(at.blocking.stats(**named(at.blocking, asked)).to_dict())
 
 
 def status(at: Serving, asked: Any) -> dict[str, Any]:
@@ -112,7 +123,7 @@ def get(at: Serving, asked: Any) -> dict[str, Any]:
     """
     from septet.errors import EntryNotFound
 
-    found = at.blocking.get(asked.id)
+    found = at.blocking.get(**named(at.blocking, asked))
     if found is None:
         raise EntryNotFound(f"there is no entry {asked.id!r}")
     return found.to_dict()
@@ -120,7 +131,7 @@ def get(at: Serving, asked: Any) -> dict[str, Any]:
 
 def load(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.load`."""
-    found = at.blocking.load(asked.ids)
+    found = at.blocking.load(**named(at.blocking, asked))
     known = {entry.id for entry in found}
     missing = [id for id in dict.fromkeys(asked.ids) if id not in known]
     return {"entries": [entry.to_dict() for entry in found], "missing": missing}
@@ -128,17 +139,17 @@ def load(at: Serving, asked: Any) -> dict[str, Any]:
 
 def entries(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.entries`."""
-    return at.blocking.entries(**given(asked)).to_dict()
+    return at.blocking.entries(**named(at.blocking, asked)).to_dict()
 
 
 def count(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.count`."""
-    return {"count": at.blocking.count(**given(asked))}
+    return {"count": at.blocking.count(**named(at.blocking, asked))}
 
 
 def facets(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.facets`."""
-    return at.blocking.facets(**given(asked)).to_dict()
+    return at.blocking.facets(**named(at.blocking, asked)).to_dict()
 
 
 def history(at: Serving, asked: Any) -> dict[str, Any]:
@@ -151,19 +162,19 @@ def history(at: Serving, asked: Any) -> dict[str, Any]:
                 "call": one.call,
                 "changed": list(one.changed),
             }
-            for one in at.blocking.history(asked.id)
+            for one in at.blocking.history(**named(at.blocking, asked))
         ]
     }
 
 
 def links(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.links`."""
-    return {"links": [dict(one._asdict()) for one in at.blocking.links(asked.id)]}
+    return {"links": [dict(one._asdict()) for one in at.blocking.links(**named(at.blocking, asked))]}
 
 
 def _stored(name: str) -> Callable[[Serving, Any], dict[str, Any]]:
     def run(at: Serving, asked: Any) -> dict[str, Any]:
-        return {"id": getattr(at.blocking, name)(**_plain(_named(at.blocking, asked)))}
+        return {"id": getattr(at.blocking, name)(**_plain(named(at.blocking, asked)))}
 
     return run
 
@@ -180,43 +191,43 @@ add, remember, supersede = map(_stored, ("add", "remember", "supersede"))
 
 def update(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.update`."""
-    return at.blocking.update(**_plain(_named(at.blocking, asked))).to_dict()
+    return at.blocking.update(**_plain(named(at.blocking, asked))).to_dict()
 
 
 def update_many(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.update_many`."""
-    return {"count": at.blocking.update_many(**_named(at.blocking, asked))}
+    return {"count": at.blocking.update_many(**named(at.blocking, asked))}
 
 
 def delete(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.delete`."""
-    return {"count": at.blocking.delete(*asked.ids, **_named(at.blocking, asked, "ids"))}
+    return {"count": at.blocking.delete(*asked.ids, **named(at.blocking, asked, "ids"))}
 
 
 def forget(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.forget`."""
-    return {"count": at.blocking.forget(*asked.ids, **_named(at.blocking, asked, "ids"))}
+    return {"count": at.blocking.forget(*asked.ids, **named(at.blocking, asked, "ids"))}
 
 
 def reinstate(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.reinstate`."""
-    return {"changed": at.blocking.reinstate(asked.id)}
+    return {"changed": at.blocking.reinstate(**named(at.blocking, asked))}
 
 
 def link(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.link`."""
-    at.blocking.link(**_named(at.blocking, asked))
+    at.blocking.link(**named(at.blocking, asked))
     return {"changed": True}
 
 
 def unlink(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.unlink`."""
-    return {"changed": at.blocking.unlink(**_named(at.blocking, asked))}
+    return {"changed": at.blocking.unlink(**named(at.blocking, asked))}
 
 
 def feedback(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.feedback`."""
-    at.blocking.feedback(**_named(at.blocking, asked))
+    at.blocking.feedback(**named(at.blocking, asked))
     return {"changed": True}
 
 

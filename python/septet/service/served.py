@@ -11,8 +11,10 @@ from septet.errors import ReadOnly
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory
+from septet.service.slow import SlowSearches
 from septet.threads import call_on_thread
 from septet.vault import Vault
+from septet.watch.hooks import listen
 
 if TYPE_CHECKING:
     from septet.retrieval.config import RetrievalProfile
@@ -41,6 +43,7 @@ class Served:
         else:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
         self.writable = writable
+        self.slow = SlowSearches()
         self._retrievers: dict[str, Retriever] = {}
         self._tier_sessions: TierSessions | None = None
         self._lock = Lock()
@@ -66,6 +69,15 @@ class Served:
                 self._tier_sessions = TierSessions()
             return self._tier_sessions
 
+    def watch_searches(self, *, queries: bool) -> None:
+        """Keep the slowest searches from now on, for the operation `slow_searches`.
+
+        Args:
+            queries: keep the text of queries too.
+        """
+        self.slow.watching, self.slow.queries = True, queries
+        listen(self.blocking, self.slow.tell, _unheard)
+
     async def call(self, operation: Operation, request: Request) -> dict[str, Any]:
         """Return the answer of an operation. Cancelled, it is dropped if no thread has begun it.
 
@@ -88,3 +100,7 @@ class Served:
     def close(self) -> None:
         """Do what `aclose` does, and wait for it, whether or not this thread has a loop."""
         call_on_thread(lambda: asyncio.run(self.aclose()), "septet-served-close").result()
+
+
+def _unheard(_: object) -> None:
+    """Hear of a write, and do nothing."""

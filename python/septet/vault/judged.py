@@ -44,6 +44,11 @@ class Judged(Writable):
         with self._store.writing() as write:
             return feedback.clear(write)
 
+    def _feedback_days(self) -> list[tuple[int, str, int]]:
+        """Return how many rows of each action each day has: whole days since 1970, in order."""
+        with self._store.reading() as read:
+            return feedback.by_day(read)
+
     def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Store feedback rows of an export, with their times."""
         with self._store.writing() as write:

@@ -9,12 +9,13 @@ from septet.arguments import exact, shown, utf8
 from septet.errors import EntryError
 from septet.storage.store import Reading, Writing
 
-__all__ = ["ACTIONS", "Feedback", "all_rows", "checked", "clear", "counts", "record", "restore"]
+__all__ = ["ACTIONS", "Feedback", "all_rows", "by_day", "checked", "clear", "counts", "record", "restore"]
 
 #: What a user can do with a result; ``failed`` is a system error and never counts.
 ACTIONS = ("accepted", "modified", "dismissed", "failed")
 #: Characters of a query that is remembered.
 MOST_QUERY_CHARS = 1_000_000
+_DAY_S = 86_400.0
 
 
 class Feedback(NamedTuple):
@@ -61,6 +62,15 @@ def restore(write: Writing, row: Feedback) -> None:
 def counts(read: Reading) -> dict[str, int]:
     """Return the number of rows by action."""
     return dict(read.sql.execute("SELECT action, count(*) FROM feedback GROUP BY action"))
+
+
+def by_day(read: Reading) -> list[tuple[int, str, int]]:
+    """Return the number of rows by day (whole days since 1970, UTC) and action, in the order of days."""
+    sql = (
+        f"SELECT CAST(created_at / {_DAY_S} AS INTEGER) - (created_at < 0) AS day, action, count(*) FROM feedback "
+        "GROUP BY day, action ORDER BY day"
+    )
+    return read.sql.execute(sql).fetchall()
 
 
 def clear(write: Writing) -> int:
