@@ -39,6 +39,7 @@ SECTIONS = {
     "steps": 1,
     "aio": None,
     "process": 1,
+    "cli": 1,
     "loading": 1,
     "listing": 1,
     "words": 1,

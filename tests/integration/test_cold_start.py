@@ -1,6 +1,7 @@
 """A process that asks one question loads what answers it, and nothing else."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -28,13 +29,18 @@ UNUSED = """
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
+def vault(tmp_path_factory):
     path = tmp_path_factory.mktemp("cold") / "vault.db"
     with Vault(path) as vault:
         vault.add(id="a", title="Rotate session cookies", vector=[1.0, 0.5])
         vault.add(id="b", title="Pin the toolchain", vector=[0.0, 1.0])
         vault.optimize()
-    told = subprocess.run([sys.executable, "-c", ASK, str(path)], capture_output=True, text=True, check=True).stdout
+    return path
+
+
+@pytest.fixture(scope="module")
+def loaded(vault):
+    told = subprocess.run([sys.executable, "-c", ASK, str(vault)], capture_output=True, text=True, check=True).stdout
     ids, modules = json.loads(told)
     assert ids[0] == "a"
     return modules
@@ -49,7 +55,7 @@ def test_a_first_search_does_not_load(loaded, module):
     assert [name for name in loaded if name == module or name.startswith(f"{module}.")] == []
 
 
-HELP = """
+ONE_COMMAND = """
 import json, sys
 from septet.cli.app import run
 sys.argv = ["septet", *sys.argv[1:]]
@@ -61,7 +67,7 @@ print(json.dumps([code, sorted(sys.modules)]))
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["embed", "--help"]], ids=" ".join)
 def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments):
     pytest.importorskip("typer")
-    done = subprocess.run([sys.executable, "-c", HELP, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", ONE_COMMAND, *arguments], capture_output=True, text=True, check=True)
     code, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     assert "Usage" in done.stdout
@@ -73,6 +79,38 @@ def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments)
 
 def test_a_command_loads_its_own_module_and_no_other():
     pytest.importorskip("typer")
-    done = subprocess.run([sys.executable, "-c", HELP, "explain", "-h"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_COMMAND, "explain", "-h"], capture_output=True, text=True, check=True
+    )
     _, modules = json.loads(done.stdout.splitlines()[-1])
     assert [m for m in modules if m.startswith("septet.cli.commands.")] == ["septet.cli.commands.searching"]
+
+
+#: What the parser of arguments loads itself.
+OF_THE_PARSER = {"pathlib", "urllib.parse", "uuid", "pydantic", "pydantic_core", "typing_extensions"}
+#: Commands and faces that are none of a search's, and what draws on terminals.
+OTHERS = """
+    rich septet.cli.demo septet.cli.checkup septet.cli.progress septet.cli.pager septet.cli.catalogue septet.server
+    septet.mcp septet.client septet.adapters septet.service.opening septet.service.requests starlette uvicorn mcp
+    septet.cli.commands.importing septet.cli.commands.embedding septet.cli.commands.syncing
+""".split()
+
+
+@pytest.fixture(scope="module")
+def loaded_by_a_command(vault, tmp_path_factory):
+    pytest.importorskip("typer")
+    command = ["search", "session cookies", "--vault", str(vault)]
+    environment = {**os.environ, "HOME": str(tmp_path_factory.mktemp("home")), "SEPTET_EMBEDDING": ""}
+    environment.pop("XDG_CONFIG_HOME", None)
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_COMMAND, *command], capture_output=True, text=True, check=True, env=environment
+    )
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0
+    assert "Rotate session cookies" in done.stdout
+    return modules
+
+
+@pytest.mark.parametrize("module", [name for name in UNUSED if name not in OF_THE_PARSER] + OTHERS)
+def test_a_search_on_the_command_line_does_not_load(loaded_by_a_command, module):
+    assert [name for name in loaded_by_a_command if name == module or name.startswith(f"{module}.")] == []

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
 
 _NEEDED = frozenset({"rich", "typer"})
+#: Objects that are made between two looks for garbage: importing makes many, and none of them is garbage.
+_GARBAGE_AFTER = 100_000
 
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit."""
+    import gc
+
+    gc.set_threshold(_GARBAGE_AFTER, 20, 20)
+    # Threads for products of matrices, which no command makes; starting them takes as long as a search.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from septet.cli.app import run
     except ModuleNotFoundError as missing:
@@ -18,4 +26,15 @@ def main() -> None:
             raise
         print("the command line needs the extra: pip install 'septet[cli]'", file=sys.stderr)
         sys.exit(2)
-    sys.exit(run())
+    _end(run())
+
+
+def _end(code: int) -> None:
+    """End the process without taking everything down that it loaded, which takes as long as a search."""
+    import threading
+
+    if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+    sys.exit(code)
