@@ -69,6 +69,20 @@ class EntryAnswer(TypedDict):
     span: NotRequired[SpanAnswer]
 
 
+class PieceAnswer(TypedDict):
+    """A piece of a text, and whether it is a word of the query."""
+
+    text: str
+    match: bool
+
+
+class MarkedAnswer(TypedDict):
+    """What a hit is shown by, in pieces."""
+
+    title: list[PieceAnswer]
+    passage: list[PieceAnswer]
+
+
 class HitAnswer(TypedDict):
     """A result: with ``entry`` and its signals in mode ``full``, with title and snippet in mode ``scan``."""
 
@@ -93,6 +107,7 @@ class HitAnswer(TypedDict):
     snippet: NotRequired[str]
     token_estimate: NotRequired[int]
     parent: NotRequired[str]
+    marked: NotRequired[MarkedAnswer]
 
 
 class ValueAnswer(TypedDict):

@@ -122,7 +122,13 @@ def _with_options(name: str, doc: str, own: Mapping[str, Any], *without: str) ->
     return create_model(name, __base__=Request, __doc__=doc, **{**own, **options})
 
 
-SearchRequest = _with_options("SearchRequest", "What to search for.", {"query": (Query, ...)})
+#: How many characters the passage of a hit has at most, in pieces with the matches marked; None for no pieces.
+Passages: TypeAlias = Annotated[
+    int | None, Field(ge=1, le=10_000, description="Add title and passage in pieces, of so many characters at most.")
+]
+SearchRequest = _with_options(
+    "SearchRequest", "What to search for.", {"query": (Query, ...), "passages": (Passages, None)}
+)
 RecallRequest = _with_options(
     "RecallRequest", "What to recall of the memories.", {"query": (Query, ...)}, "kinds", "include_memories"
 )

@@ -8,6 +8,7 @@ from septet.arguments import shown
 from septet.errors import TierError
 from septet.federation import Federation
 from septet.profiles.builtin import BUILTIN
+from septet.service.passages import with_passages
 from septet.service.requests import given
 from septet.vault import Vault
 
@@ -60,8 +61,9 @@ def named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
 
 
 def search(at: Serving, asked: Any) -> dict[str, Any]:
-    """See `Vault.search`."""
-    return at.blocking.search(**given(asked)).to_dict()
+    """See `Vault.search`; with ``passages`` the hits have their title and a passage in pieces."""
+    found = at.blocking.search(**given(asked, "passages"))
+    return found.to_dict() if asked.passages is None else with_passages(found, asked.passages)
 
 
 def search_many(at: Serving, asked: Any) -> dict[str, Any]:
