@@ -90,7 +90,7 @@ if TYPE_CHECKING:
         OnError as OnError,
         Rest as Rest,
     )
-    from septet.explanation import Explanation as Explanation, LegReport as LegReport
+    from septet.explanation import Explanation as Explanation, LegReport as LegReport, Remedy as Remedy
     from septet.external import ExternalFirst as ExternalFirst
     from septet.federation import Federation as Federation
     from septet.federation.member import Member as Member
@@ -247,7 +247,7 @@ else:
         "evaluation.outcomes": "Comparison Difference Evaluation",
         "evaluation.tuning": "Tuning tune undo_tuning",
         "exchange.imported": "Format ImportFault Imported OnError Rest",
-        "explanation": "Explanation LegReport",
+        "explanation": "Explanation LegReport Remedy",
         "external": "ExternalFirst",
         "federation": "Federation",
         "federation.member": "Member",

@@ -8,7 +8,7 @@ from typing import Any
 
 from septet.results import Note
 
-__all__ = ["Explanation", "LegReport"]
+__all__ = ["Explanation", "LegReport", "Remedy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,26 @@ class LegReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What brings an entry back that a search does not return: tried, not guessed.
+
+    Attributes:
+        changes: the options of the search that change, with their new values; ``query`` is one of them. One where one
+            is enough.
+        rank: the place that the entry then has.
+        text: the same in one sentence.
+    """
+
+    changes: Mapping[str, Any]
+    rank: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON-ready dict."""
+        return {"changes": dict(self.changes), "rank": self.rank, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why an entry ranks where it does, or why a search does not return it.
 
@@ -51,6 +71,8 @@ class Explanation:
         confidence: how likely the entry answers the query, 0 to 1; see `septet.results.Hit`.
         raw: ``cosine``, ``bm25`` and ``tfidf``; None where unknown.
         filters: each filter of the search, and whether the entry passes it.
+        remedy: the change that brings the entry back; None where it is found, where a reranker decides, and where
+            nothing that was tried brings it back.
     """
 
     id: str
@@ -71,9 +93,10 @@ class Explanation:
     filters: Mapping[str, bool]
     legs: tuple[LegReport, ...]
     notes: tuple[Note, ...] = ()
+    remedy: Remedy | None = None
 
     def __str__(self) -> str:
-        lines = [self.reason]
+        lines = [self.reason] if self.remedy is None else [self.reason, self.remedy.text]
         for name, part in self.breakdown.items():
             value = self.signals.get(name)
             if name not in self.weights and value is not None:
@@ -106,4 +129,5 @@ class Explanation:
         out["estimated"] = list(self.estimated)
         out["legs"] = [{f: getattr(leg, f) for f in LegReport.__slots__} for leg in self.legs]
         out["notes"] = [n.to_dict() for n in self.notes]
+        out["remedy"] = None if self.remedy is None else self.remedy.to_dict()
         return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from septet.arguments import flag, listed, shown, utf8
@@ -43,12 +44,6 @@ __all__ = ["Searchable"]
 
 #: So many queries one call takes: their results are in memory together.
 MOST_QUERIES = 1_000_000
-#: Queries that are searched in one native call and one read transaction. Fewer than the least cost more each.
-MOST_AT_ONCE, LEAST_AT_ONCE = 64, 16
-#: Few queries make so many parts a thread all the same.
-PARTS_A_THREAD = 3
-#: Of the queries that are left the next part takes so many, divided by the number of threads.
-SHARE = 0.6
 
 
 class Searchable(ABC):
@@ -237,7 +232,10 @@ class Searchable(ABC):
         found = cast("list[Results]", [None] * len(plans))
         if not all(tier.crosses_threads for tier in tiers):
             workers = 1
-        parts = _parts(plans, workers)
+        # Single searches do without.
+        from septet.search.parts import parts_of
+
+        parts = parts_of(plans, workers)
 
         tier_threads = self._tier_threads()
 
@@ -245,7 +243,6 @@ class Searchable(ABC):
             recalled(search, tier_threads)
 
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
-        # Loads what single searches do without.
         from septet.threads import worked_ahead
 
         ahead = worked_ahead(recall, opened, workers, discard=FederatedSearch.close)
@@ -267,6 +264,8 @@ class Searchable(ABC):
     def explain(self, query: str, id: str, **options: Unpack[SearchOptions]) -> Explanation:
         """Explain why an entry ranks where it does in a search, or why the search does not return it.
 
+        What is not returned is searched for a few times more, with changes, to find one that brings it back.
+
         Args:
             query: as for `search`.
             id: the entry.
@@ -286,7 +285,22 @@ class Searchable(ABC):
         entry_id = utf8(id, "id", QueryError)
         plan = self._plan(query, options, "explain")
         tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
-        return explain(tiers, self._asked(plan), entry_id)
+        asked = self._asked(plan)
+        told = explain(tiers, asked, entry_id)
+        if told.found:
+            return told
+        from septet.search.remedy import Tried, remedy_of
+
+        def again(changes: Mapping[str, Any]) -> Tried:
+            changed = {"query": query, **options, **changes}
+            other = self._plan(changed.pop("query"), changed, "explain")
+            # The same words need not be embedded again.
+            same = other.query.text == asked.query.text and other.legs == asked.legs
+            other = other._replace(embeddings=asked.embeddings) if same else self._asked(other)
+            return Tried(other, explain(tiers, other, entry_id))
+
+        title = next((entry.title for entry in self.load([entry_id])), "")
+        return replace(told, remedy=remedy_of(Tried(asked, told), {**options, "query": query}, title, again))
 
     def weights(self, *, profile: ProfileLike | None = None, vectors: bool | None = None) -> Weights:
         """Return the weights that a search would give the signals now, and what moved them.
@@ -378,22 +392,3 @@ class Searchable(ABC):
         if (stages := STAGES.get()) is not None:
             stages.mark("embed")
         return embedded
-
-
-def _parts(plans: Sequence[Plan], workers: int) -> list[list[int]]:
-    """Cut queries into parts that are searched together: each has vectors of one dimension, or none."""
-    alike: dict[object, list[int]] = {}
-    for i, plan in enumerate(plans):
-        alike.setdefault((None if plan.vector is None else plan.vector.scan.size, bool(plan.embeddings)), []).append(i)
-    parts = []
-    for same in alike.values():
-        # Hits of one part are made while candidates of another are recalled; the last ones are small, since hits of
-        # them are made while other threads have nothing left to do.
-        least = min(LEAST_AT_ONCE, -(-len(same) // (PARTS_A_THREAD * workers)))
-        start = 0
-        while left := len(same) - start:
-            wanted = left if workers == 1 else max(least, round(left * SHARE / workers))
-            size = min(MOST_AT_ONCE, wanted, left)
-            parts.append(same[start : start + size])
-            start += size
-    return parts

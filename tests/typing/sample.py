@@ -53,6 +53,7 @@ from septet import (
     Page,
     Profile,
     RecallOptions,
+    Remedy,
     Reranker,
     Rest,
     Results,
@@ -218,6 +219,9 @@ def ask(vault: Vault) -> Iterator[str]:
     options: SearchOptions = {"domain": "auth", "legs": "text", "severity": best.severity}
     found: Explanation = vault.explain("session cookies", "b", **options)
     yield found.reason
+    remedy: Remedy | None = found.remedy
+    if remedy is not None:
+        yield f"{remedy.text} {sorted(remedy.changes)} {remedy.rank + 1}"
     weights: Weights = vault.weights(vectors=False)
     yield f"{weights.row} {weights.values['semantic']:.2f}"
     entry: Entry | None = vault.get(best.id)

@@ -176,6 +176,14 @@ class LegAnswer(TypedDict):
     detail: str
 
 
+class RemedyAnswer(TypedDict):
+    """Options of a search that bring an entry back, and the place that it has then."""
+
+    changes: dict[str, Any]
+    rank: int
+    text: str
+
+
 class ExplanationAnswer(TypedDict):
     """Why an entry ranks where it does, or why it does not come back: `Explanation.to_dict()`."""
 
@@ -197,6 +205,7 @@ class ExplanationAnswer(TypedDict):
     estimated: list[str]
     legs: list[LegAnswer]
     notes: list[NoteAnswer]
+    remedy: RemedyAnswer | None
 
 
 class RetrievalAnswer(TypedDict):

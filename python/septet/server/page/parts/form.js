@@ -88,7 +88,6 @@ export function searchForm({ context, changed, entered, own = [], without = [], 
       else if (input.value !== value) input.value = value;
     }
     count(params);
-    if (FILTERS.some((name) => params[name])) filters.open = true;
   }
 
   /** Mark the field that cannot be read, or none. */

@@ -13,7 +13,7 @@ export const key = "s";
 const TYPING_MS = 140;
 const PASSAGE = 240;
 const FACETS = ["kind", "domain", "type"];
-const FACET_VALUES = 8;
+const FACET_VALUES = 6;
 
 /** Make the view. */
 export function create(context) {
