@@ -17,6 +17,10 @@ case $(ls dist) in
 esac
 "$work/empty/bin/python" - <<'PY'
 import septet
+from importlib.resources import files
+
+page = files("septet") / "server" / "page"
+assert all((page / name).is_file() for name in ("index.html", "app.js", "page.css", "views/search.js")), page
 
 with septet.Vault("agent.db") as vault:
     vault.add(id="auth-jwt-001", title="JWT validation", description="Check exp, aud and the signature",

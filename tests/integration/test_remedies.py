@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from septet import Federation, Remedy, Vault
 from doubles import Letters
+from septet import Federation, Remedy, Vault
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
 

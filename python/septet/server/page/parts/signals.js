@@ -98,8 +98,8 @@ export function showTimings(element, stages, total) {
   const sum = own.reduce((all, { ms }) => all + ms, 0);
   fill(element,
     own.length > 0 && h("div.bar.thin", { "aria-hidden": "true" }, own.map(({ name, ms }, n) =>
-      h(`span.part.signal-${(n % COLOURS) + 1}`, { title: name, vars: { "--share": ms / sum } }))),
+      h("span.part.stage", { title: name, vars: { "--share": ms / sum, "--n": n } }))),
     h("ul.timings", {},
-      own.map(({ name, ms }, n) => h("li", {}, h("span", {}, h(`span.swatch.signal-${(n % COLOURS) + 1}`, { "aria-hidden": "true" }), called(name)), h("span.number", {}, `${ms.toFixed(2)} ms`))),
+      own.map(({ name, ms }, n) => h("li", {}, h("span", {}, h("span.swatch.stage", { "aria-hidden": "true", vars: { "--n": n } }), called(name)), h("span.number", {}, `${ms.toFixed(2)} ms`))),
       h("li.sum", {}, h("span", {}, "search"), h("span.number", {}, `${total.toFixed(2)} ms`))));
 }
