@@ -1,6 +1,6 @@
 """Every face answers the same: fifty questions over the documentation of the standard library, and what is wrong.
 
-The entries are those of the demo, of an age at which a second more changes no score: faces are asked one after the other.
+The entries are those of the demo, of an age at which a second more changes no score: faces are asked one by one.
 """
 
 from __future__ import annotations
