@@ -19,16 +19,18 @@ __all__ = ["both", "content_of", "facts_of", "fields_of_text", "where_of_metadat
 
 def fields_of_text(id: str, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the entry that keeps a text."""
-    given = metadata.get("title")
-    title = given if isinstance(given, str) and given.strip() else title_of(text)
-    return {"id": id, "title": title or id, "description": text, "attrs": dict(metadata)}
+    return {"id": id, "title": _title(id, text, metadata), "description": text, "attrs": dict(metadata)}
 
 
 def content_of(entry: Entry) -> str:
     """Return the text of an entry: as it was given to an adapter, or title, description and context of any other."""
-    text = entry.description
-    implied = entry.attrs.get("title", title_of(text)) == entry.title if text else entry.title == entry.id
-    return "\n\n".join(part for part in ("" if implied else entry.title, text, entry.context) if part)
+    implied = entry.title == _title(entry.id, entry.description, entry.attrs)
+    return "\n\n".join(part for part in ("" if implied else entry.title, entry.description, entry.context) if part)
+
+
+def _title(id: str, text: str, metadata: Mapping[str, Any]) -> str:
+    given = metadata.get("title")
+    return given if isinstance(given, str) and given.strip() else title_of(text) or id
 
 
 def facts_of(hit: Hit) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""What adapters share, and what they say where their package is missing."""
+
+import subprocess
+import sys
+
+import pytest
+
+from septet import AsyncVault, Entry, QueryError, StoreError, Vault
+from septet.adapters.contents import both, content_of, fields_of_text, where_of_metadata
+from septet.adapters.memory import PAGE, Memory
+
+MISSING = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == sys.argv[2]:
+            raise ImportError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Missing())
+try:
+    __import__(f"septet.adapters.{sys.argv[1]}")
+except ImportError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "extra"),
+    [
+        ("langchain", "langchain_core", "langchain"),
+        ("langgraph", "langgraph", "langgraph"),
+        ("llama_index", "llama_index", "llama-index"),
+    ],
+)
+def test_a_missing_package_is_said_in_one_line_with_the_extra(module, package, extra):
+    command = [sys.executable, "-c", MISSING, module, package]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    (line,) = said.splitlines()
+    assert line.startswith(f"septet.adapters.{module} needs an extra: pip install 'septet[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "title"),
+    [
+        ("One line", {}, "One line"),
+        ("# Heading\n\nText", {}, "Heading"),
+        ("Text", {"title": "Given"}, "Given"),
+        ("Text", {"title": 7}, "Text"),
+        ("Text", {"title": " "}, "Text"),
+        ("w" * 300, {}, f"{'w' * 77}..."),
+        ("", {}, "the id"),
+        (" \n ", {}, "the id"),
+    ],
+)
+def test_a_text_comes_back_whatever_its_title_is(text, metadata, title):
+    fields = fields_of_text("the id", text, metadata)
+    assert fields["title"] == title
+    with Vault(":memory:") as vault:
+        vault.add(**fields)
+        assert content_of(vault.get("the id")) == text
+
+
+def test_other_entries_have_title_description_and_context_as_text():
+    assert content_of(Entry(id="a", title="T", description="D", context="C")) == "T\n\nD\n\nC"
+    assert content_of(Entry(id="a", title="T")) == "T"
+
+
+def test_filters_on_metadata_are_filters_on_attrs():
+    given = {"a": 1, "$or": [{"b": {"$gt": 2}}, {"$not": {"c.d": "x"}}]}
+    assert where_of_metadata(given) == {
+        "attrs.a": 1,
+        "$or": [{"attrs.b": {"$gt": 2}}, {"$not": {"attrs.c.d": "x"}}],
+    }
+    for wrong in ("a", [1], None, {"$or": ["a"]}):
+        with pytest.raises(QueryError, match="wanted a dict"):
+            where_of_metadata(wrong)
+    assert both(None, {}) is None
+    assert both({"a": 1}, None) == {"a": 1}
+    assert both({"a": 1}, {"a": 2}) == {"$and": [{"a": 1}, {"a": 2}]}
+
+
+def test_a_memory_pages_through_all_entries_and_closes_only_what_it_opened(tmp_path):
+    memory = Memory(tmp_path / "v.db")
+    memory.blocking.add_many([{"id": f"{n:04}", "title": "t", "kind": f"k{n % 150}"} for n in range(PAGE + 5)])
+    assert [entry.id for entry in memory.entries(None, order_by="id")] == [f"{n:04}" for n in range(PAGE + 5)]
+    assert len(memory.entries(None, limit=PAGE + 2)) == PAGE + 2
+    assert [entry.id for entry in memory.entries({"id": "0007"}, limit=9)] == ["0007"]
+    assert len(memory.values_of("kind")) == 150
+    memory.close()
+    with Vault(tmp_path / "v.db") as vault:
+        given = Memory(AsyncVault.of(vault))
+        given.close()
+        assert given.blocking is vault
+        assert len(vault) == PAGE + 5
+    with pytest.raises(StoreError, match="wanted a Vault"):
+        Memory(object())
