@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.aio import AsyncFederation, AsyncVault
-from septet.errors import ReadOnly
+from septet.errors import ReadOnly, SeptetError
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory
@@ -87,7 +87,20 @@ class Served:
         """
         if operation.effect != "reads" and not self.writable:
             raise ReadOnly(f"{operation.name}: this memory is served for reading only")
-        return await self.memory.on_thread(lambda _: operation.run(self, request))
+        try:
+            return await self.memory.on_thread(lambda _: operation.run(self, request))
+        except SeptetError as fault:
+            self._hide_paths(fault)
+            raise
+
+    def _hide_paths(self, fault: SeptetError) -> None:
+        """Take the paths of this machine out of a message for another one."""
+        if fault.args and isinstance(fault.args[0], str):
+            told = fault.args[0]
+            vaults = [self.blocking] if isinstance(self.blocking, Vault) else self.blocking._by_priority()
+            for path in sorted((getattr(vault, "path", "") for vault in vaults), key=len, reverse=True):
+                told = told.replace(path, "the vault") if path else told
+            fault.args = (told, *fault.args[1:])
 
     async def aclose(self) -> None:
         """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""

@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Other programs": {
         "serve": "serving.serve",
+        "mcp": "mcp.mcp",
     },
     "Embedding": {
         "embed": "embedding.embed",

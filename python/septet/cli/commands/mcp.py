@@ -1,0 +1,112 @@
+"""`septet mcp`: the memory as tools of an agent, over standard input and output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from septet.cli.options import Embedding, VaultPath
+from septet.cli.terminal import say
+from septet.errors import QueryError
+
+__all__ = ["mcp"]
+
+
+class Program(str, Enum):
+    """A program whose configuration can be printed."""
+
+    claude = "claude"
+    claude_code = "claude-code"
+    cline = "cline"
+    codex = "codex"
+    cursor = "cursor"
+    gemini = "gemini"
+    opencode = "opencode"
+    vscode = "vscode"
+    windsurf = "windsurf"
+    zed = "zed"
+
+
+def mcp(
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Tiers and their embedder; in the place of --vault. Or SEPTET_CONFIG."),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only the tools that read.")] = False,
+    documented_names: Annotated[
+        bool,
+        typer.Option("--documented-names", help="memory_search and knowledge_query instead of search and explain."),
+    ] = False,
+    install: Annotated[
+        Program | None,
+        typer.Option(help="Print the configuration that starts this server from a program, and write nothing."),
+    ] = None,
+    embedding: Embedding = None,
+    vault: VaultPath = None,
+) -> None:
+    """Serve a vault, or the tiers of a configuration, to an agent: MCP over standard input and output.
+
+    Without --vault and --config: your vault, and that of the project (.septet/vault.db) here or above.
+    Needs the package mcp: pip install 'septet[mcp]'.
+    """
+    # A vault that is named by the environment gives way to a configuration that is named here.
+    file = vault if config is None else None
+    if install is not None:
+        _print(install.value, file, config, embedding, read_only=read_only, documented_names=documented_names)
+        return
+    try:
+        from septet.mcp.stdio import serve_stdio
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in {"mcp", "mcp_types"}:
+            raise
+        raise QueryError("`septet mcp` needs the extra: pip install 'septet[mcp]'") from None
+    import logging
+
+    from septet.cli import settings
+    from septet.service.opening import opened
+
+    # Standard output carries the protocol alone.
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="septet: %(message)s")
+    own = settings.find(embedding).embedder
+    made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
+    with opened(file, config, read_only=read_only, **made) as served:
+        serve_stdio(served, documented_names=documented_names)
+
+
+def _print(
+    program: str,
+    vault: Path | None,
+    config: Path | None,
+    embedding: str | None,
+    *,
+    read_only: bool,
+    documented_names: bool,
+) -> None:
+    """Print the block of a program, and where it belongs on standard error."""
+    from septet.cli.terminal import unguarded
+    from septet.mcp.clients import CLIENTS, block
+    from septet.service.configuration import CONFIG_VARIABLE
+    from septet.service.places import expanded
+
+    if vault is None and config is None and (named := os.environ.get(CONFIG_VARIABLE, "").strip()):
+        # The program may not have this environment.
+        config = Path(named)
+    arguments = ["mcp"]
+    for option, path in (("--vault", vault), ("--config", config)):
+        if path is not None:
+            arguments += [option, str(expanded(path).absolute())]
+    if embedding is not None:
+        file = expanded(Path(embedding))
+        arguments += ["--embedding", str(file.absolute()) if file.is_file() else embedding]
+    arguments += ["--read-only"] * read_only + ["--documented-names"] * documented_names
+    if any("$" in text for text in arguments):
+        say(f"note: a path has a '$', which {program} may take for the name of a variable")
+    say(f"{CLIENTS[program].place}:")
+    out = unguarded(sys.stdout)
+    out.write(block(program, arguments))
+    out.flush()

@@ -1,0 +1,49 @@
+"""The server over streamable HTTP, as a part of another ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from septet.mcp.protocol import make_server
+from septet.service.tools import MOST_BYTES
+
+if TYPE_CHECKING:
+    from septet.service.served import Served
+
+__all__ = ["McpApp", "mcp_app"]
+
+#: A request takes so much at most: arguments, twice as long as they may be, so that the tool says what is wrong.
+MOST_BODY = 2 * MOST_BYTES
+#: So many clients at most have a session at a time.
+MOST_SESSIONS = 1_000
+
+
+class McpApp(NamedTuple):
+    """What another application mounts.
+
+    Attributes:
+        app: answers every request that reaches it. It checks no token, host or origin: who mounts it does.
+        running: to be entered, once, before the first request, and left after the last one.
+    """
+
+    app: Callable[..., Any]
+    running: Callable[[], AbstractAsyncContextManager[None]]
+
+
+def mcp_app(served: Served, *, documented_names: bool = False) -> McpApp:
+    """Return the server of a memory as an ASGI application for one path.
+
+    Args:
+        served: the memory; it stays open.
+        documented_names: see `septet.service.tools.tools_of`.
+    """
+    manager = StreamableHTTPSessionManager(
+        make_server(served, documented_names=documented_names),
+        max_request_body_size=MOST_BODY,
+        max_sessions=MOST_SESSIONS,
+    )
+    return McpApp(manager.handle_request, manager.run)

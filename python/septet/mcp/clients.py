@@ -1,0 +1,92 @@
+"""The block of configuration with which a client starts the server, in the form that each client reads."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["CLIENTS", "Client", "block", "command"]
+
+#: The name of the server in every configuration.
+NAME = "septet"
+
+
+class Client(NamedTuple):
+    """A program that starts servers.
+
+    Attributes:
+        place: where the block belongs, for people.
+        form: makes the block of a command and its arguments.
+    """
+
+    place: str
+    form: Callable[[str, Sequence[str]], str]
+
+
+def command() -> list[str]:
+    """Return the absolute command that starts `septet` as it was started now."""
+    beside = Path(sys.executable).parent / "septet"
+    return [str(beside.absolute())] if beside.is_file() else [str(Path(sys.executable).absolute()), "-m", "septet"]
+
+
+def block(client: str, arguments: Sequence[str]) -> str:
+    """Return the block for a client, with a line feed at its end.
+
+    Args:
+        client: one of `CLIENTS`.
+        arguments: of the command, with absolute paths: clients start servers in folders of their own.
+    """
+    first, *more = command()
+    return CLIENTS[client].form(first, [*more, *arguments])
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # What cannot be seen may steer a terminal.
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n"
+
+
+def _toml(text: str) -> str:
+    """Return a basic string of TOML."""
+    escaped = ("\\" + c if c in '"\\' else c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(escaped)}"'
+
+
+def _servers(key: str, **more: str) -> Callable[[str, Sequence[str]], str]:
+    def form(first: str, arguments: Sequence[str]) -> str:
+        return _json({key: {NAME: {**more, "command": first, "args": list(arguments)}}})
+
+    return form
+
+
+def _opencode(first: str, arguments: Sequence[str]) -> str:
+    return _json({"mcp": {NAME: {"type": "local", "command": [first, *arguments], "enabled": True}}})
+
+
+def _codex(first: str, arguments: Sequence[str]) -> str:
+    quoted = ", ".join(map(_toml, arguments))
+    return f"[mcp_servers.{NAME}]\ncommand = {_toml(first)}\nargs = [{quoted}]\n"
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude": Client(
+        "Claude Desktop: claude_desktop_config.json (Settings, Developer, Edit Config)", _servers("mcpServers")
+    ),
+    "claude-code": Client(
+        "Claude Code: .mcp.json in the project, or mcpServers of ~/.claude.json", _servers("mcpServers", type="stdio")
+    ),
+    "cline": Client("Cline: cline_mcp_settings.json (MCP Servers, Configure)", _servers("mcpServers")),
+    "codex": Client("Codex: ~/.codex/config.toml", _codex),
+    "cursor": Client("Cursor: ~/.cursor/mcp.json, or .cursor/mcp.json in the project", _servers("mcpServers")),
+    "gemini": Client("Gemini CLI: ~/.gemini/settings.json", _servers("mcpServers")),
+    "opencode": Client("OpenCode: opencode.json in the project or in ~/.config/opencode", _opencode),
+    "vscode": Client(
+        "VS Code: .vscode/mcp.json, or the user's mcp.json (MCP: Open User Configuration)",
+        _servers("servers", type="stdio"),
+    ),
+    "windsurf": Client("Windsurf: ~/.codeium/windsurf/mcp_config.json", _servers("mcpServers")),
+    "zed": Client("Zed: settings.json", _servers("context_servers", source="custom")),
+}

@@ -1,0 +1,109 @@
+"""The server over standard input and output, from the first message to the end of the input or a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from anyio import BrokenResourceError, ClosedResourceError
+from mcp.server.stdio import stdio_server
+
+from septet.mcp.protocol import make_server
+from septet.threads import call_on_thread
+
+if TYPE_CHECKING:
+    from septet.service.served import Served
+
+__all__ = ["serve_stdio"]
+
+#: A line of more bytes is no message: whoever sends it is not followed any further.
+MOST_LINE = 64 * 2**20
+#: So many messages wait for the server; then the client waits.
+MOST_WAITING = 64
+CHUNK = 2**16
+#: After a signal the process ends within so many seconds, even if the client reads nothing any more.
+END_S = 10.0
+
+
+def serve_stdio(served: Served, *, documented_names: bool = False) -> None:
+    """Serve a memory until the client closes the input, or a signal asks for the end.
+
+    Calls that run then are waited for, calls that wait are dropped. Nothing but the protocol is written to standard
+    output: what is printed meanwhile goes to standard error.
+
+    Args:
+        served: the memory; it stays open.
+        documented_names: see `septet.service.tools.tools_of`.
+    """
+    # What the client leaves unread when it goes away shall not end the process before the memory is closed.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        asyncio.run(_serve(served, documented_names))
+    except Exception as fault:
+        if not _left(fault):
+            raise
+
+
+def _left(fault: BaseException) -> bool:
+    """Return whether an error, or each of a group, says that the client is gone, or that the streams to it are."""
+    if (inner := getattr(fault, "exceptions", None)) is not None:
+        return all(map(_left, inner))
+    return isinstance(fault, (BrokenPipeError, ConnectionResetError, BrokenResourceError, ClosedResourceError))
+
+
+async def _serve(served: Served, documented_names: bool) -> None:
+    server = make_server(served, documented_names=documented_names)
+    serving = asyncio.ensure_future(_until_end(server))
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        for one in (signal.SIGTERM, signal.SIGINT):
+            # A second one ends the process at once.
+            loop.remove_signal_handler(one)
+            signal.signal(one, signal.SIG_DFL)
+        last = threading.Timer(END_S, os._exit, (1,))
+        last.daemon = True
+        last.start()
+        serving.cancel()
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(one, stop)
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+async def _until_end(server: Any) -> None:
+    async with stdio_server(stdin=cast("Any", _lines(os.dup(sys.stdin.fileno())))) as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def _lines(file: int) -> AsyncIterator[str]:
+    """Yield the lines of a file, which a thread reads: one that waits for a line does not keep the process alive."""
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
+
+    def put(line: bytes | None) -> None:
+        asyncio.run_coroutine_threadsafe(waiting.put(line), loop).result()
+
+    def read() -> None:
+        # When the loop is closed, nobody wants what is read.
+        with suppress(RuntimeError):
+            begun = bytearray()
+            while len(begun) <= MOST_LINE and (chunk := os.read(file, CHUNK)):
+                *lines, rest = chunk.split(b"\n")
+                for line in lines:
+                    put(bytes(begun + line))
+                    begun.clear()
+                begun += rest
+            put(None)
+
+    call_on_thread(read, "septet-mcp-input")
+    while (line := await waiting.get()) is not None:
+        yield line.decode("utf-8", "replace")
