@@ -26,7 +26,7 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
 )
 
-from septet import EntryError, Federation, QueryError, Vault
+from septet import EntryError, Federation, QueryError, TierError, Vault
 from septet.adapters.llama_index import SeptetRetriever, SeptetVectorStore
 
 MODES_WITHOUT = ("semantic_hybrid", "svm", "logistic_regression", "linear_regression")
@@ -278,6 +278,8 @@ def test_a_federation_writes_to_the_tier_that_was_named():
         own.add(id="o", title="A blue ball", vector=[0, 0, 1], model="llama-index")
         found = store.query(VectorStoreQuery(query_embedding=[0, 0, 1], similarity_top_k=2))
         assert set(found.ids) == {"o", "sea"}
+        with pytest.raises(TierError):
+            SeptetVectorStore(both).clear()
         store.clear()
         assert (len(own), len(team)) == (1, 0)
 

@@ -67,7 +67,7 @@ class SeptetVectorStore(VectorStore):
         model: the name of the vectors, see `embedder_of`.
         kind: only entries of this kind are written, searched and deleted: several stores can share a vault. None
             writes the kind ``entry`` and searches whatever `Vault.search` does.
-        tier: the tier of a federation that is written to.
+        tier: the tier of a federation that is written to; deleting by a filter wants it named (`TierError`).
 
     Raises:
         StoreError: ``vault`` is nothing to search, or the file cannot be used.

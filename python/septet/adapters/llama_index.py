@@ -87,7 +87,7 @@ class SeptetVectorStore(BasePydanticVectorStore):
         model: the name of the vectors that the index makes; another for each embedding model.
         kind: only entries of this kind are written, found and deleted: several indexes can share a vault. None writes
             the kind ``entry``, and finds whatever `Vault.search` does: entries that are no nodes come as text nodes.
-        tier: the tier of a federation that is written to.
+        tier: the tier of a federation that is written to; deleting by a filter wants it named (`TierError`).
 
     Raises:
         StoreError: ``vault`` is nothing to search, or the file cannot be used.
