@@ -212,7 +212,8 @@ def test_fifty_calls_at_once_are_all_answered(vault):
     assert vault.count() == 27
 
 
-def test_a_call_that_is_cancelled_before_it_begins_is_dropped(vault):
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_call_that_is_cancelled_before_it_begins_is_dropped(vault, mode):
     async def talk(client, served):
         release = threading.Event()
         busy = asyncio.ensure_future(served.memory.on_thread(lambda _: release.wait(30)))
@@ -228,7 +229,7 @@ def test_a_call_that_is_cancelled_before_it_begins_is_dropped(vault):
         await busy
         return await client.call_tool("status", {})
 
-    assert asked(vault, talk, max_workers=1).structured_content["entries"] == 2
+    assert asked(vault, talk, max_workers=1, mode=mode).structured_content["entries"] == 2
 
 
 def test_a_client_of_the_older_handshake_is_served_too(vault):
