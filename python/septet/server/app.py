@@ -27,6 +27,7 @@ from septet.server.replies import encoded, failed, reply
 from septet.server.routing import Found, Refused, Route, Routes
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
+from septet.server.tools import Tools
 from septet.service.faults import Fault, fault_of
 from septet.service.operations import Operation
 from septet.service.served import Served
@@ -84,6 +85,7 @@ class App:
             Route("GET", "/readyz", self._readyz),
             Route("GET", "/metrics", self._metrics_page),
             Route("GET", "/openapi.json", self._openapi),
+            Route("POST", "/v1/tools/call", Tools(served, settings).call),
             Route("POST", "/v1/bulk", self._streams.bulk),
             Route("GET", "/v1/export", self._streams.export),
             Route(*TIER.route, TIER),

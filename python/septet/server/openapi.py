@@ -30,33 +30,42 @@ ERRORS = {
     503: "The server is busy or stopping, or another program holds the file: ask again later.",
     504: "There was no answer within the deadline.",
 }
-ERROR: Schema = {
-    "type": "object",
-    "title": "Error",
-    "required": ["error"],
-    "additionalProperties": False,
-    "properties": {
-        "error": {
-            "type": "object",
-            "title": "ErrorDetail",
-            "required": ["code", "message", "details"],
-            "additionalProperties": False,
-            "properties": {
-                "code": {"type": "string", "description": "What to test for."},
-                "message": {"type": "string", "description": "What was found, what was wanted, what to do."},
-                "details": {"type": "object", "additionalProperties": True},
-            },
-        }
-    },
-}
-HEALTH: Schema = {
-    "type": "object",
-    "title": "Health",
-    "required": ["status"],
-    "properties": {
-        "status": {"type": "string", "enum": ["ok", "degraded", "failed", "stopping"]},
-        "notes": {"type": "array", "items": {"type": "string"}, "description": "Codes."},
-    },
+
+
+def _object(required: str, **properties: Any) -> Schema:
+    return {
+        "type": "object",
+        "required": required.split(),
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": _REF.format(model=name)}
+
+
+_TEXT: Schema = {"type": "string"}
+_ANY: Schema = {"type": "object", "additionalProperties": True}
+_REPLIED: dict[str, Schema] = {"success": {"type": "boolean"}, "is_error": {"type": "boolean"}}
+#: What is no request or answer of an operation.
+OWN: dict[str, Schema] = {
+    "Error": _object("error", error=_ref("ErrorDetail")),
+    "ErrorDetail": _object(
+        "code message details",
+        code={"type": "string", "description": "What to test for."},
+        message={"type": "string", "description": "What was found, what was wanted, what to do."},
+        details=_ANY,
+    ),
+    "Health": _object(
+        "status",
+        status={"type": "string", "enum": ["ok", "degraded", "failed", "stopping"]},
+        notes={"type": "array", "items": _TEXT, "description": "Codes."},
+    ),
+    "ToolCall": _object("name", name=_TEXT, arguments=_ANY),
+    "ToolAnswer": _object("success is_error result text", **_REPLIED, result=_ANY, text=_TEXT),
+    # An error of the tool comes in the form of its answers too; one of the request, such as a wrong token, as anywhere.
+    "ToolFault": _object("error", **_REPLIED, result=_TEXT, error=_ref("ErrorDetail")),
 }
 
 
@@ -83,7 +92,7 @@ def document(*, token: bool) -> Schema:
             "description": "A memory that is searched by text, vectors and facts, with one explained score.",
         },
         "paths": paths,
-        "components": {"schemas": {**schemas, "Error": ERROR, "Health": HEALTH}},
+        "components": {"schemas": _reached(paths, {**schemas, **OWN})},
     }
     if token:
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -130,7 +139,7 @@ def _without_id(request: Schema, schemas: dict[str, Schema]) -> Schema:
     properties = {name: field for name, field in request["properties"].items() if name != "id"}
     required = [name for name in request.get("required", ()) if name != "id"]
     schemas[title] = {**request, "title": title, "properties": properties, "required": required}
-    return {"$ref": _REF.format(model=title)}
+    return _ref(title)
 
 
 def _parameter(name: str, place: str, field: Schema, required: bool) -> Schema:
@@ -149,15 +158,15 @@ def _json(schema: Schema) -> Schema:
 
 
 def _errors() -> Schema:
-    content = _json({"$ref": _REF.format(model="Error")})
+    content = _json(_ref("Error"))
     return {str(status): {"description": said, "content": content} for status, said in ERRORS.items()}
 
 
 def _others() -> Iterable[tuple[str, str, Schema]]:
     """Yield what is no operation: path, verb, description."""
-    health = _json({"$ref": _REF.format(model="Health")})
-    text = {"text/plain": {"schema": {"type": "string"}}}
-    lines = {"application/x-ndjson": {"schema": {"type": "string"}}}
+    health = _json(_ref("Health"))
+    text = {"text/plain": {"schema": _TEXT}}
+    lines = {"application/x-ndjson": {"schema": _TEXT}}
     good = {"200": {"description": "Yes.", "content": health}}
     not_ready = {"503": {"description": "No.", "content": health}}
     yield _other("/healthz", "get", "healthz", "Say that the server lives.", {**_errors(), **good})
@@ -168,8 +177,41 @@ def _others() -> Iterable[tuple[str, str, Schema]]:
     bulk = _other("/v1/bulk", "post", "bulk", "Store, change and delete, an object a line.", {**_errors(), **answers})
     bulk[2]["requestBody"] = {"required": True, "content": lines}
     yield bulk
+    yield _tools()
     everything = {"200": {"description": "Everything, an object a line.", "content": lines}}
     yield _other("/v1/export", "get", "export", "Export what is held.", {**_errors(), **everything})
+
+
+def _tools() -> tuple[str, str, Schema]:
+    errors = {status: {**one, "content": _json(_ref("ToolFault"))} for status, one in _errors().items()}
+    good = {
+        "200": {
+            "description": "What the tool returns, and the same in few words.",
+            "content": _json(_ref("ToolAnswer")),
+        }
+    }
+    found = _other("/v1/tools/call", "post", "call_tool", "Call a tool of agents by name.", {**errors, **good})
+    found[2]["requestBody"] = {"required": True, "content": _json(_ref("ToolCall"))}
+    return found
+
+
+def _reached(paths: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:
+    """Return the schemas that something leads to; fields of an address, for one, are parameters and no schema."""
+    found: dict[str, Schema] = {}
+    waiting = _named_in(paths)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = schemas[name]
+            waiting += _named_in(schemas[name])
+    return dict(sorted(found.items()))
+
+
+def _named_in(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        here = [value["$ref"].rpartition("/")[2]] if isinstance(value.get("$ref"), str) else []
+        return here + [name for one in value.values() for name in _named_in(one)]
+    return [name for one in value for name in _named_in(one)] if isinstance(value, list) else []
 
 
 def _other(path: str, verb: str, name: str, summary: str, responses: Schema) -> tuple[str, str, Schema]:

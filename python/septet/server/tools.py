@@ -1,0 +1,69 @@
+"""Tools: the tools of agents, called by name over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field
+from starlette.responses import Response
+from starlette.types import Receive
+
+from septet.server.bodies import Gone, whole
+from septet.server.exchange import Exchange
+from septet.server.patience import in_time
+from septet.server.replies import reply
+from septet.server.routing import Refused
+from septet.server.settings import Settings
+from septet.service.faults import fault_of
+from septet.service.requests import Request
+from septet.service.served import Served
+from septet.service.tools import call_tool
+
+__all__ = ["ToolCall", "Tools"]
+
+
+class ToolCall(Request):
+    """A tool, and its arguments."""
+
+    name: Annotated[str, Field(description="As MCP lists it: search, load, remember, …")]
+    arguments: Annotated[
+        dict[str, Any], Field(default_factory=dict, validation_alias=AliasChoices("arguments", "args"))
+    ]
+
+
+class Tools:
+    """Answers calls of tools as the documented dashboard reads them: ``success``, ``is_error``, ``result``."""
+
+    def __init__(self, served: Served, settings: Settings) -> None:
+        self._served, self._settings = served, settings
+
+    async def call(self, scope: Any, receive: Receive, exchange: Exchange) -> Response:
+        """Return the answer of a tool; one that fails says so in the same form, with the status of its error.
+
+        Raises:
+            Refused: the body cannot be read.
+            pydantic.ValidationError: it is no call of a tool.
+        """
+        asked = ToolCall.model_validate_json(await whole(scope, receive, self._settings) or b"{}", strict=True)
+        exchange.query = _query(asked.arguments)
+        try:
+            work = call_tool(self._served, asked.name, asked.arguments)
+            answer = await in_time(work, receive, self._settings.deadline_s)
+        except (Refused, Gone):
+            raise
+        except Exception as error:
+            fault = fault_of(error)
+            if fault.code == "internal_error":
+                logging.getLogger("septet.server").error("the tool %s failed", asked.name, exc_info=error)
+            failed = {"success": False, "is_error": True, "result": fault.message, **fault.to_dict()}
+            return reply(failed, fault.status)
+        timing = exchange.server_timing()
+        said = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
+        return reply(said, 200, {"Server-Timing": timing} if timing else None)
+
+
+def _query(arguments: Mapping[str, Any]) -> str | None:
+    query = arguments.get("query")
+    return query if isinstance(query, str) else None
