@@ -21,6 +21,7 @@ from septet.server.guard import Guard
 from septet.server.health import Health
 from septet.server.metrics import Metrics
 from septet.server.more_operations import HTTP_OPERATIONS
+from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
 from septet.server.page_files import page_files
 from septet.server.replies import encoded, failed, reply
@@ -77,6 +78,7 @@ class App:
         served.watch_searches(queries=settings.log_queries)
         self._streams = Streams(served, settings)
         self._logger = logging.getLogger("septet.server")
+        self._mcp = MountedMcp(served)
         self._document = b""
         self._stopping = False
         self.running = 0
@@ -89,12 +91,14 @@ class App:
             Route("POST", "/v1/bulk", self._streams.bulk),
             Route("GET", "/v1/export", self._streams.export),
             Route(*TIER.route, TIER),
+            *(Route(verb, "/mcp", self._mcp.answer) for verb in ("GET", "POST", "DELETE")),
         ]
         self._routes = Routes([*own, *(Route(*one.route, one) for one in HTTP_OPERATIONS.values())])
 
     def begin_stop(self) -> None:
         """Answer no further requests; those that run go on."""
         self._stopping = True
+        self._mcp.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -107,11 +111,12 @@ class App:
         self.running += 1
         try:
             response = await self._answer(scope, receive, exchange)
+            self.running -= exchange.listens
             await response(scope, receive, _headed(send, exchange))
         except Gone:
             pass
         finally:
-            self.running -= 1
+            self.running -= not exchange.listens
             self._metrics.on_request(exchange)
             if self._log is not None:
                 self._log.tell(exchange)

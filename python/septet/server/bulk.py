@@ -17,8 +17,8 @@ from septet.server.settings import Settings
 from septet.server.spool import Spool
 from septet.service.faults import Fault, fault_of
 from septet.service.operations import Operation
-from septet.service.requests import Request, given
-from septet.service.running import Memory
+from septet.service.requests import Request
+from septet.service.running import Memory, named
 from septet.service.served import Served
 
 __all__ = ["Bulk"]
@@ -76,6 +76,7 @@ class Bulk:
     async def _take(self, number: int, line: bytes) -> None:
         try:
             operation, request = _read(line)
+            fields = named(self._served.blocking, request)
         except Exception as error:  # noqa: BLE001 - told as a fault
             await self._store()
             self._fail(number, fault_of(error) if not isinstance(error, Refused) else error.fault)
@@ -84,12 +85,9 @@ class Bulk:
             await self._store()
             await self._call(number, operation, request)
             return
-        fields = given(request)
         shared = {name: fields.pop(name) for name in _TOGETHER if name in fields}
         if fields.get("span") is not None:
             fields["span"] = fields["span"].model_dump()
-        if shared.get("tier", "") is None:
-            del shared["tier"]
         if shared != self._shared or len(self._adds) >= MOST_TOGETHER:
             await self._store()
         self._shared = shared

@@ -27,9 +27,10 @@ class Exchange:
         sent: bytes of the body of the answer.
         query: what was searched for; None if nothing was.
         searches: the searches that it made.
+        listens: the client waits for messages that may never come, which is no work.
     """
 
-    __slots__ = ("client", "method", "path", "query", "route", "searches", "sent", "started", "status")
+    __slots__ = ("client", "listens", "method", "path", "query", "route", "searches", "sent", "started", "status")
 
     def __init__(self, scope: Any) -> None:
         self.started = perf_counter()
@@ -41,6 +42,7 @@ class Exchange:
         self.sent = 0
         self.query: str | None = None
         self.searches: list[SearchEvent] = []
+        self.listens = False
 
     @property
     def took_ms(self) -> float:

@@ -11,7 +11,7 @@ from septet.errors import EntryNotFound
 from septet.service import answers
 from septet.service.operations import OPERATIONS, Operation
 from septet.service.requests import MOST_RESULTS, Id, Request, Tier
-from septet.service.running import Serving
+from septet.service.running import Serving, named
 
 __all__ = ["HTTP_OPERATIONS"]
 
@@ -49,8 +49,7 @@ def _listed(at: Serving, asked: Any) -> dict[str, Any]:
 
 
 def _deleted(at: Serving, asked: Any) -> dict[str, Any]:
-    more = {} if asked.tier is None else {"tier": asked.tier}
-    count = at.blocking.delete(asked.id, **more)
+    count = at.blocking.delete(asked.id, **named(at.blocking, asked, "id"))
     if not count:
         raise EntryNotFound(f"there is no entry {asked.id!r}")
     return {"count": count}

@@ -84,7 +84,6 @@ class Server(uvicorn.Server):
         """Have the server end: it refuses further requests, and gives those that run their time."""
         if self._stop_at is None:
             self._stop_at = time.monotonic() + self._grace_s
-            self._app.begin_stop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal; at the second one at once."""
@@ -111,6 +110,7 @@ class Server(uvicorn.Server):
         ended = await super().on_tick(counter)
         if self._stop_at is None:
             return ended
+        self._app.begin_stop()
         return ended or self._app.running == 0 or time.monotonic() >= self._stop_at
 
 
