@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import contextmanager
 from threading import Event, Thread
+from urllib.parse import urlsplit
+
+import httpx
 
 from septet.server.app import make_app
 from septet.server.running import Server, bound
 from septet.server.settings import Settings
 from septet.service.served import Served
 
-__all__ = ["serving"]
+__all__ = ["Url", "ask", "raw", "serving"]
+
+#: Asks servers. It is made once, as that takes a while, and keeps no connection to a server that has stopped.
+ask = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False, timeout=60)
+
+
+class Url(str):
+    """The URL of a server, which ends in a slash; ``app`` and ``server`` are what runs there."""
+
+    app = server = None
 
 
 @contextmanager
-def serving(memory, *, writable=True, max_workers=None, **settings):
-    """Serve a vault or a federation at a free port of 127.0.0.1 until the block ends; give its URL, which ends in /."""
+def serving(memory, *, writable=True, max_workers=None, log=None, grace_s=10.0, **settings):
+    """Serve a vault or a federation at a free port of 127.0.0.1 until the block ends; give its `Url`."""
     told, ready = [], Event()
     served = Served(memory, writable=writable, max_workers=max_workers)
-    app = make_app(served, Settings(**settings))
-    server = Server(app, bound("127.0.0.1", 0), lambda url: (told.append(url), ready.set()))
+    app = make_app(served, Settings(**settings), log)
+    server = Server(app, bound("127.0.0.1", 0), lambda url: (told.append(url), ready.set()), grace_s=grace_s)
     thread = Thread(target=server.serve_until_stopped)
     thread.start()
     try:
         assert ready.wait(20), "the server does not start"
-        yield told[0]
+        url = Url(told[0])
+        url.app, url.server = app, server
+        yield url
     finally:
         server.stop()
-        thread.join(20)
+        thread.join(30)
         assert not thread.is_alive(), "the server does not stop"
+
+
+def raw(url, *pieces):
+    """Send bytes as they are over one connection, and return all that comes back until it is closed."""
+    at = urlsplit(url)
+    with socket.create_connection((at.hostname, at.port), 20) as sock:
+        for piece in pieces:
+            sock.sendall(piece)
+        return b"".join(iter(lambda: sock.recv(65_536), b""))

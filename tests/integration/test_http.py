@@ -1,12 +1,11 @@
 """The operations over HTTP, asked of a real server."""
 
-import httpx
 import pytest
 
 pytest.importorskip("uvicorn")
 
 from septet import Vault
-from serving import serving
+from serving import ask, serving
 
 #: Ids that others would take for parts of a path, of a query, or of an escape.
 ODD_IDS = [
@@ -40,7 +39,7 @@ def quoted(id):
 
 
 def test_a_search_answers_as_the_vault_does(url):
-    found = httpx.post(f"{url}v1/search", json={"query": "session cookies", "limit": 3})
+    found = ask.post(f"{url}v1/search", json={"query": "session cookies", "limit": 3})
     assert (found.status_code, found.headers["content-type"]) == (200, "application/json")
     assert found.json()["hits"][0]["entry"]["title"] == "Rotate session cookies"
 
@@ -49,10 +48,10 @@ def test_a_search_answers_as_the_vault_does(url):
 def test_an_entry_is_read_and_changed_by_any_id(url, id):
     # httpx takes dots out of a path, as the standard says; what is quoted stays.
     at = f"{url}v1/entries/{quoted(id)}"
-    assert httpx.get(at).json()["id"] == id
-    changed = httpx.patch(at, json={"context": f"seen {id}"})
+    assert ask.get(at).json()["id"] == id
+    changed = ask.patch(at, json={"context": f"seen {id}"})
     assert (changed.status_code, changed.json()["context"]) == (200, f"seen {id}")
-    assert httpx.get(at).json()["context"] == f"seen {id}"
+    assert ask.get(at).json()["context"] == f"seen {id}"
 
 
 @pytest.mark.parametrize(
@@ -71,5 +70,5 @@ def test_an_entry_is_read_and_changed_by_any_id(url, id):
     ],
 )
 def test_a_mistake_is_told_with_its_code(url, verb, path, body, status, code):
-    answer = httpx.request(verb, f"{url}{path}", content=body)
+    answer = ask.request(verb, f"{url}{path}", content=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)

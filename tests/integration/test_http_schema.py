@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 pytest.importorskip("uvicorn")
@@ -14,7 +13,7 @@ pytest.importorskip("uvicorn")
 from septet import Vault
 from septet.server.openapi import document
 from septet.service.operations import OPERATIONS
-from serving import serving
+from serving import ask, serving
 
 #: What schemathesis looks at; positive and negative requests, and those that follow from answers.
 CHECKS = (
@@ -53,7 +52,7 @@ def test_every_operation_is_in_the_document_with_its_errors():
 def test_a_client_that_a_public_tool_makes_of_the_document_searches(vault, tmp_path):
     pytest.importorskip("openapi_python_client")
     with serving(vault) as url:
-        (tmp_path / "openapi.json").write_bytes(httpx.get(f"{url}openapi.json").content)
+        (tmp_path / "openapi.json").write_bytes(ask.get(f"{url}openapi.json").content)
         command = [str(Path(sys.executable).with_name("openapi-python-client")), "generate"]
         made = [*command, "--path", "openapi.json", "--output-path", "made", "--meta", "none"]
         # What it does after it is done, such as formatting, is left out.

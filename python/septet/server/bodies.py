@@ -30,19 +30,15 @@ async def whole(scope: Any, receive: Receive, settings: Settings) -> bytes:
     """
     _check(scope, settings.max_body)
     with anyio.move_on_after(settings.body_s):
-        body, more = await _piece(receive)
-        if not more:
-            if len(body) > settings.max_body:
-                raise _too_large(settings.max_body)
-            return body
-        pieces, size = [body], len(body)
+        pieces: list[bytes] = []
+        size, more = 0, True
         while more:
-            body, more = await _piece(receive)
-            pieces.append(body)
-            size += len(body)
+            piece, more = await _piece(receive)
+            pieces.append(piece)
+            size += len(piece)
             if size > settings.max_body:
                 raise _too_large(settings.max_body)
-        return b"".join(pieces)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
     raise _too_slow(settings.body_s)
 
 
