@@ -7,6 +7,8 @@ import sys
 
 __all__ = ["main"]
 
+#: What shells return for a command that Ctrl-C ended, as `septet.cli.exits` has it for commands.
+_INTERRUPTED = 130
 _NEEDED = frozenset({"rich", "typer"})
 #: Objects that are made between two looks for garbage: importing makes many, and none of them is garbage.
 _GARBAGE_AFTER = 100_000
@@ -21,12 +23,19 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from septet.cli.app import run
+        from septet.cli.stopping import heed_interrupts
+
+        heed_interrupts()
+        code = run()
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in _NEEDED:
             raise
         print("the command line needs the extra: pip install 'septet[cli]'", file=sys.stderr)
         sys.exit(2)
-    _end(run())
+    except KeyboardInterrupt:
+        # While modules were loaded, before a command could say more.
+        os._exit(_INTERRUPTED)
+    _end(code)
 
 
 def _end(code: int) -> None:

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from septet.cli import commands
 from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE
+from septet.cli.stopping import stoppable
 from septet.cli.terminal import guarded, say
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
 
@@ -61,6 +62,11 @@ class _Commands(TyperGroup):
             alone.command(cmd_name)(commands.function(cmd_name))
             self._made[cmd_name] = typer.main.get_command(alone)
         return self._made.get(cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interrupt ends it where it did not say itself what that means."""
+        with stoppable(lambda: "interrupted"):
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands by their headings, each with the first sentence of its help."""

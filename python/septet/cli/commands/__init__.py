@@ -33,6 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Files of a vault": {
         "stats": "reading.stats",
         "import": "importing.import_",
+        "optimize": "optimizing.optimize",
         "backup": "copying.backup",
         "restore": "copying.restore",
         "redact": "redacting.redact",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from septet.cli.exits import PROVIDER
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing
 from septet.cli.progress import progress
+from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EmbeddingConfigError
 
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from septet.cli.checkup import Check
     from septet.cli.screen import Screen
     from septet.embedding.report import EmbedReport
+    from septet.vault import Vault
 
-__all__ = ["doctor", "embed", "end_embedding", "models"]
+__all__ = ["doctor", "embed", "embedding_stoppable", "end_embedding", "models"]
 
 ProviderOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="local, openai, voyage, gemini, ollama, openai-compatible or auto.")
@@ -59,13 +62,31 @@ def embed(
             "no embedding provider is configured: name one with --provider (`septet models` shows what there is), "
             f"or write an embedding block into {default_files()[0]}"
         )
-    with existing(vault, read_only=False, **settings.embedder) as opened, progress("embedding") as step:
+    with (
+        existing(vault, read_only=False, **settings.embedder) as opened,
+        embedding_stoppable(opened),
+        progress("embedding") as step,
+    ):
         report = opened.embed(progress=step, batch=batch)
     if as_json:
         print_json(report.to_dict())
     else:
         say(_told(report))
     end_embedding(report)
+
+
+def embedding_stoppable(opened: Vault) -> AbstractContextManager[None]:
+    """Let an interrupt end embedding, and say how many entries have a vector."""
+
+    def told() -> str:
+        found = [
+            f"{one.entries:,} of {one.entries + one.missing:,} entries have a vector of {one.model}"
+            for one in opened.spaces()
+            if not one.given
+        ]
+        return f"{'; '.join(found) or 'no entry has a vector yet'}; `septet embed` goes on"
+
+    return stoppable(told)
 
 
 def end_embedding(report: EmbedReport) -> None:

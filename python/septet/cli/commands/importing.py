@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.exits import INTERRUPTED
 from septet.cli.options import VaultPath
 from septet.cli.places import writable
 from septet.cli.progress import progress
+from septet.cli.stopping import stoppable
 from septet.cli.terminal import say
 from septet.errors import EntryError
 
@@ -45,8 +45,9 @@ def import_(
 
     if source != "-" and not Path(source).exists():
         raise EntryError(f"{source} cannot be read: there is no such file")
-    stored = 0
+    stored = before = 0
     with writable(vault) as opened, progress("importing") as step:
+        before = len(opened)
 
         def told(done: int, total: int | None) -> None:
             nonlocal stored
@@ -54,12 +55,11 @@ def import_(
             if step is not None:
                 step(done, total)
 
-        try:
+        # What was committed last may not have been reported.
+        with stoppable(lambda: f"{max(stored, len(opened) - before):,} stored; import again to go on"):
             options: dict[str, Any] = {"format": format, "rest": rest, "on_error": on_error}
             given = sys.stdin.buffer if source == "-" else source
             done = opened.import_(given, map=_map(map or []), split="auto" if split else None, progress=told, **options)
-        except KeyboardInterrupt:
-            _stopped(stored)
     _say(done, opened.path)
 
 
@@ -71,11 +71,6 @@ def _map(pairs: list[str]) -> dict[str, str | None]:
             raise EntryError(f"--map is {pair!r}: wanted NAME=FIELD, such as text=description, or NAME= to drop it")
         found[name] = target or None
     return found
-
-
-def _stopped(stored: int) -> NoReturn:
-    say(f"stopped: {stored:,} stored; import again to go on")
-    raise typer.Exit(INTERRUPTED) from None
 
 
 def _say(done: Imported, path: str) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.commands.embedding import end_embedding
-from septet.cli.exits import INTERRUPTED, NOTHING
+from septet.cli.commands.embedding import embedding_stoppable, end_embedding
+from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
 from septet.cli.places import existing, writable
 from septet.cli.progress import progress
+from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -98,14 +99,11 @@ def sync(
         options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
             raise EntryError(f"{opened.path} follows no folder: `septet sync DIR` begins to")
-        with progress("syncing") as step:
-            try:
-                report = opened.sync(
-                    root, paths=only, force=force, timeout_s=timeout_s, progress=step,
-                    **{key: value for key, value in options.items() if value is not None},
-                )  # fmt: skip
-            except KeyboardInterrupt:
-                _stopped()
+        with stoppable(lambda: _stored(opened)), progress("syncing") as step:
+            report = opened.sync(
+                root, paths=only, force=force, timeout_s=timeout_s, progress=step,
+                **{key: value for key, value in options.items() if value is not None},
+            )  # fmt: skip
         vectors = _embedded(opened) if made else None
     if as_json:
         print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
@@ -172,13 +170,16 @@ def _chunking(opened: Vault, root: Path | None, given: dict[str, Any]) -> Chunki
 
 def _embedded(opened: Vault) -> EmbedReport:
 
-    with progress("embedding") as step:
+    with embedding_stoppable(opened), progress("embedding") as step:
         return opened.embed(progress=step)
 
 
-def _stopped() -> NoReturn:
-    say("stopped: what was read is stored; sync again to go on")
-    raise typer.Exit(INTERRUPTED) from None
+def _stored(opened: Vault) -> str:
+    from septet.files.report import counted
+
+    roots = opened.roots()
+    files, chunks = sum(one.files for one in roots), sum(one.chunks for one in roots)
+    return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to go on"
 
 
 def _say_left_out(report: SyncReport) -> None:
