@@ -38,6 +38,7 @@ SECTIONS = {
     "shapes": 1,
     "steps": 1,
     "aio": None,
+    "adapters": 1,
     "process": 1,
     "cli": 1,
     "loading": 1,

@@ -25,6 +25,7 @@ from commands import FOREIGN
 from septet import AsyncVault, SeptetError, Vault
 from septet.cli.exits import NOTHING, USAGE
 from septet.cli.stdlib_docs import collect
+from septet.service.served import Served
 from serving import serving
 
 QUESTIONS = (Path(__file__).parent / "data" / "fifty_questions.txt").read_text(encoding="utf-8").splitlines()
@@ -186,6 +187,44 @@ class Http(Face):
         self._client.close()
 
 
+class HttpTool(Http):
+    """The call of a tool, as of MCP, over HTTP."""
+
+    def search(self, query, **options):
+        asked = {"name": "search", "arguments": {"query": query, **options}}
+        return of_json(self._answer(self._client.post("/v1/tools/call", json=asked))["result"])
+
+
+class Mcp(Face):
+    """The SDK's own client, in this process."""
+
+    def all(self, queries):
+        return self._told(queries, limit=LIMIT)
+
+    def search(self, query, **options):
+        return self._told([query], **options)[0]
+
+    def _told(self, queries, **options):
+        mcp = pytest.importorskip("mcp")
+        from septet.mcp.protocol import make_server
+
+        async def every():
+            served = Served(self.asked.vault)
+            try:
+                async with mcp.Client(make_server(served)) as client:
+                    return [await client.call_tool("search", {"query": query, **options}) for query in queries]
+            finally:
+                await served.aclose()
+
+        return [self._answer(result) for result in asyncio.run(every())]
+
+    def _answer(self, result):
+        if result.is_error:
+            code, message = re.fullmatch(r"error (\w+): (.*)", result.content[0].text, re.DOTALL).groups()
+            raise Told({"code": code, "message": message})
+        return of_json(result.structured_content)
+
+
 class LangChainRetriever(Face):
     def __init__(self, asked):
         pytest.importorskip("langchain_core")
@@ -246,6 +285,8 @@ FACES = (
     Awaited,
     CommandLine,
     Http,
+    HttpTool,
+    Mcp,
     LangChainRetriever,
     LangChainStore,
     LlamaIndexRetriever,

@@ -7,7 +7,7 @@ import pytest
 
 from septet import AsyncVault, Entry, QueryError, StoreError, Vault
 from septet.adapters.contents import both, content_of, fields_of_text, where_of_metadata
-from septet.adapters.memory import PAGE, Memory
+from septet.adapters.memory import Memory
 
 MISSING = """
 import sys
@@ -80,18 +80,27 @@ def test_filters_on_metadata_are_filters_on_attrs():
     assert both({"a": 1}, {"a": 2}) == {"$and": [{"a": 1}, {"a": 2}]}
 
 
-def test_a_memory_pages_through_all_entries_and_closes_only_what_it_opened(tmp_path):
+def test_a_memory_closes_only_what_it_opened(tmp_path):
     memory = Memory(tmp_path / "v.db")
-    memory.blocking.add_many([{"id": f"{n:04}", "title": "t", "kind": f"k{n % 150}"} for n in range(PAGE + 5)])
-    assert [entry.id for entry in memory.entries(None, order_by="id")] == [f"{n:04}" for n in range(PAGE + 5)]
-    assert len(memory.entries(None, limit=PAGE + 2)) == PAGE + 2
-    assert [entry.id for entry in memory.entries({"id": "0007"}, limit=9)] == ["0007"]
-    assert len(memory.values_of("kind")) == 150
+    memory.blocking.add_many([{"title": f"t{n}", "kind": f"k{n % 150}", "valid_until": n + 1.0} for n in range(300)])
+    assert len(memory.kinds()) == 150
+    assert memory.kinds(as_of=298.5) == ["k148", "k149"]
     memory.close()
     with Vault(tmp_path / "v.db") as vault:
         given = Memory(AsyncVault.of(vault))
         given.close()
         assert given.blocking is vault
-        assert len(vault) == PAGE + 5
+        assert len(vault) == 300
+    for wrong in (object(), 7, {"search": None}):
+        with pytest.raises(StoreError, match="wanted a Vault"):
+            Memory(wrong)
+
+
+def test_what_can_only_be_awaited_is_refused():
+    class Awaited:
+        async def search(self): ...
+
+        load = add_many = delete = search
+
     with pytest.raises(StoreError, match="wanted a Vault"):
-        Memory(object())
+        Memory(Awaited())

@@ -210,7 +210,7 @@ class SeptetStore(BaseStore):
             results: Results = self.vault.search(op.query, **named)
             found = [(hit.entry, hit.score) for hit in results if hit.entry is not None]
         else:
-            listed = self._memory.entries(where, order_by=("updated_at", "desc"), limit=op.offset + op.limit, as_of=now)
+            listed = self.vault.entries(where, order_by=("updated_at", "desc"), limit=op.offset + op.limit, as_of=now)
             found = [(entry, None) for entry in listed[op.offset :]]
         if op.refresh_ttl:
             self._refresh([entry for entry, _ in found])
@@ -218,7 +218,7 @@ class SeptetStore(BaseStore):
 
     def _kinds(self, prefix: Sequence[str], as_of: float | None) -> list[str]:
         """Return the kinds of all namespaces that begin so, and have an item that is valid then."""
-        found = ((kind, namespace_of(kind)) for kind in self._memory.values_of("kind", as_of=as_of))
+        found = ((kind, namespace_of(kind)) for kind in self._memory.kinds(as_of=as_of))
         return [kind for kind, namespace in found if namespace is not None and matches(namespace, "prefix", prefix)]
 
     def _refresh(self, entries: Sequence[Entry]) -> None:

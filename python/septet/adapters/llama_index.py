@@ -200,7 +200,7 @@ class SeptetVectorStore(BasePydanticVectorStore):
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes with one of some ids that pass a filter, the oldest first; all of them without either."""
         where = both(self._of_kind(), _named("id", node_ids), where_of(filters))
-        return [_node(entry) for entry in self._memory.entries(where)]
+        return [_node(entry) for entry in self.client.entries(where, limit=None)]
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from inspect import iscoroutinefunction
 from threading import Lock
 from typing import Any, TypeVar
 
 from septet.aio import AsyncFederation, AsyncVault
 from septet.arguments import shown
-from septet.entry import Entry
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.vault import Vault
@@ -18,9 +18,6 @@ from septet.vault import Vault
 __all__ = ["Memory", "needs"]
 
 Result = TypeVar("Result")
-
-#: Entries of one call: a server gives no more.
-PAGE = 1_000
 
 
 class Memory:
@@ -42,7 +39,8 @@ class Memory:
             given = self._own = Vault(given)
         elif isinstance(given, (AsyncVault, AsyncFederation)):
             self._awaited, given = given, given.blocking
-        if not all(hasattr(given, name) for name in ("search", "load", "add_many", "delete")):
+        methods = [getattr(given, name, None) for name in ("search", "load", "add_many", "delete")]
+        if not all(map(callable, methods)) or any(map(iscoroutinefunction, methods)):
             raise StoreError(f"vault is {shown(given)}: wanted a Vault, a Federation, a Client or the path of a vault")
         #: What has the methods of `Vault`.
         self.blocking = given
@@ -65,22 +63,16 @@ class Memory:
         done: Result = await awaited.on_thread(lambda _: work(*args, **named))
         return done
 
-    def entries(self, where: Mapping[str, Any] | None, *, limit: int | None = None, **named: Any) -> list[Entry]:
-        """Return the entries that pass a filter, all or so many, page by page; arguments as for `Vault.entries`."""
-        found: list[Entry] = []
-        after = None
-        while limit is None or len(found) < limit:
-            size = PAGE if limit is None else min(PAGE, limit - len(found))
-            page = self.blocking.entries(where, limit=size, after=after, **named)
-            found += page
-            after = page.next
-            if after is None:
-                break
-        return found
+    def kinds(self, *, as_of: float | None = None) -> list[str]:
+        """Return the kinds of all entries, or of those that are valid at a time.
 
-    def values_of(self, field: str, *, as_of: float | None = None) -> list[str]:
-        """Return all values that entries have of a field."""
-        return [str(value) for value in self.blocking.facets(field, limit=None, as_of=as_of)]
+        Raises:
+            StoreError: a server holds more kinds than it names.
+        """
+        found = self.blocking.facets("kind", limit=None, as_of=as_of)
+        if found.distinct > len(found):
+            raise StoreError(f"the server names {len(found):,} of {found.distinct:,} kinds: work beside its vault")
+        return [str(kind) for kind in found]
 
     def close(self) -> None:
         """Close the vault, if a path was given; what was given open stays open."""
