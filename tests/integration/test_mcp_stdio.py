@@ -167,6 +167,18 @@ def test_a_client_that_goes_in_the_middle_ends_the_server_and_loses_nothing(path
         assert vault.count() == 2
 
 
+def test_what_was_asked_before_the_end_of_the_input_is_answered(path, environment):
+    with Raw(environment, "--vault", str(path)) as server:
+        server.begin()
+        for at in range(1, 6):
+            server.call(at, "remember", text=f"Fact number {at}")
+        code, out, err = server.ended()
+        answers = {message["id"]: message for message in map(json.loads, out.splitlines())}
+        assert sorted(answers) == [1, 2, 3, 4, 5]
+        assert all("structuredContent" in message["result"] for message in answers.values())
+        assert (code, err) == (0, "")
+
+
 def test_a_call_that_is_cancelled_gets_no_answer_and_the_next_one_does(path, environment):
     with Raw(environment, "--vault", str(path)) as server:
         server.begin()

@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from anyio import BrokenResourceError, ClosedResourceError
@@ -18,6 +18,9 @@ from septet.mcp.protocol import make_server
 from septet.threads import call_on_thread
 
 if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+    from mcp.shared.message import SessionMessage
+
     from septet.service.served import Served
 
 __all__ = ["serve_stdio"]
@@ -27,14 +30,17 @@ MOST_LINE = 64 * 2**20
 #: So many messages wait for the server; then the client waits.
 MOST_WAITING = 64
 CHUNK = 2**16
-#: After a signal the process ends within so many seconds, even if the client reads nothing any more.
+#: After a signal, or the end of the input, the server ends within so many seconds, even if the client reads nothing.
 END_S = 10.0
+#: Of the loop: so many are enough for what was read to be begun, and for what was answered to be sent.
+TURNS = 100
 
 
 def serve_stdio(served: Served, *, documented_names: bool = False) -> None:
     """Serve a memory until the client closes the input, or a signal asks for the end.
 
-    Calls that run then are waited for, calls that wait are dropped. Nothing but the protocol is written to standard
+    At the end of the input, all calls before it are answered first; after a signal, calls that run are waited for, and
+    those that wait are dropped. Nothing but the protocol is written to standard
     output: what is printed meanwhile goes to standard error.
 
     Args:
@@ -79,13 +85,86 @@ async def _serve(served: Served, documented_names: bool) -> None:
         await serving
 
 
-async def _until_end(server: Any) -> None:
-    async with stdio_server(stdin=cast("Any", _lines(os.dup(sys.stdin.fileno())))) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+async def _until_end(server: Server[Any]) -> None:
+    open_ = _Open(server)
+    async with stdio_server(stdin=cast("Any", _lines(os.dup(sys.stdin.fileno()), open_))) as (incoming, outgoing):
+        await server.run(incoming, _Outgoing(outgoing, open_), server.create_initialization_options())
 
 
-async def _lines(file: int) -> AsyncIterator[str]:
-    """Yield the lines of a file, which a thread reads: one that waits for a line does not keep the process alive."""
+class _Open:
+    """The calls of a server that are not answered yet, and answers that are not sent."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        entry = server.get_request_handler("tools/call")
+        assert entry is not None
+        self._call = entry.handler
+        self._count = 0
+        self._none = asyncio.Event()
+        self._none.set()
+        server.add_request_handler("tools/call", entry.params_type, self._counted)
+
+    async def _counted(self, *asked: Any) -> Any:
+        with self.one():
+            return await self._call(*asked)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count one more inside the block."""
+        self._count += 1
+        self._none.clear()
+        try:
+            yield
+        finally:
+            self._count -= 1
+            if not self._count:
+                self._none.set()
+
+    async def closed(self) -> None:
+        """Wait until there is none any more, `END_S` at most."""
+
+        async def none() -> None:
+            # A message goes through some tasks before its call begins, and an answer before it is sent.
+            await _turns()
+            while self._count:
+                await self._none.wait()
+                await _turns()
+
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(none(), END_S)
+
+
+class _Outgoing:
+    """A stream of messages to the client that counts those that it is sending."""
+
+    def __init__(self, stream: Any, open_: _Open) -> None:
+        self._stream, self._open = stream, open_
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message."""
+        with self._open.one():
+            await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Outgoing:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+async def _turns() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+async def _lines(file: int, open_: _Open) -> AsyncIterator[str]:
+    """Yield the lines of a file, which a thread reads: one that waits for a line does not keep the process alive.
+
+    The end comes when all calls before it are answered, so that commands can be piped in.
+    """
     loop = asyncio.get_running_loop()
     waiting: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
 
@@ -107,3 +186,4 @@ async def _lines(file: int) -> AsyncIterator[str]:
     call_on_thread(read, "septet-mcp-input")
     while (line := await waiting.get()) is not None:
         yield line.decode("utf-8", "replace")
+    await open_.closed()
