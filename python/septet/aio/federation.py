@@ -124,6 +124,7 @@ class AsyncFederation(Mirror[Federation], of=Federation):
     stats = mirrored(Federation.stats)
     vectors = mirrored(Federation.vectors)
     get_many = mirrored(Federation.get_many)
+    ids_beginning = mirrored(Federation.ids_beginning)
     entries = mirrored(Federation.entries)
     count = mirrored(Federation.count)
     facets = mirrored(Federation.facets)

@@ -138,6 +138,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
     load = mirrored(Vault.load)
     vectors = mirrored(Vault.vectors)
     get_many = mirrored(Vault.get_many)
+    ids_beginning = mirrored(Vault.ids_beginning)
     entries = mirrored(Vault.entries)
     count = mirrored(Vault.count)
     facets = mirrored(Vault.facets)

@@ -18,17 +18,21 @@ from septet.query.options import OPTIONS
 __all__ = [
     "LEFT_OUT",
     "AsJson",
+    "ConfigFile",
     "Embedding",
     "Id",
     "Mode",
     "Query",
+    "TierName",
     "VaultPath",
+    "Where",
+    "filter_of",
     "search_options",
     "takes_search_options",
 ]
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.")]
 
 VaultPath = Annotated[
     Path | None,
@@ -36,7 +40,14 @@ VaultPath = Annotated[
         "--vault", envvar="SEPTET_VAULT", metavar="FILE", help="The vault; default ~/.local/share/septet/vault.db."
     ),
 ]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Use the tiers that it names, not one vault; or SEPTET_CONFIG."),
+]
+TierName = Annotated[str | None, typer.Option("--tier", metavar="NAME", help="Only this one of the tiers of --config.")]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Where = Annotated[str | None, typer.Option("--where", metavar="JSON", help="Those that pass a filter.")]
 Embedding = Annotated[
     str | None,
     typer.Option(
@@ -116,7 +127,7 @@ def search_options(given: Mapping[str, Any]) -> Any:
     """
     options = dict(given)
     if options.get("where") is not None:
-        options["where"] = _where(options["where"])
+        options["where"] = filter_of(options["where"])
     if "mode" in options:
         options["mode"] = options["mode"].value
     return options
@@ -131,7 +142,12 @@ def _parameter(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=default, annotation=Annotated[declared, option])
 
 
-def _where(text: str) -> dict[str, Any]:
+def filter_of(text: str) -> dict[str, Any]:
+    """Return the filter that ``--where`` gives.
+
+    Raises:
+        QueryError: it is no JSON object.
+    """
     try:
         parsed = json.loads(text)
     except ValueError as fault:

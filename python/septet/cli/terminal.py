@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["flat", "guarded", "harmless", "print_json", "say", "say_notes", "unguarded"]
+__all__ = ["escaped", "flat", "guarded", "harmless", "print_json", "print_json_line", "say", "say_notes", "unguarded"]
 
 #: C0 but tab and line feed, DEL, C1, and the marks that embed, override or isolate a direction of writing.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -49,6 +49,21 @@ class _Guarded:
             self.write(line)
 
 
+class _Escaped(_Guarded):
+    """A text stream for JSON: what steers a terminal becomes an escape, so that nothing of the data is lost."""
+
+    def write(self, text: str) -> int:
+        """Write JSON; return its length."""
+        self.unguarded.write(_escaped(text))
+        return len(text)
+
+
+def escaped(stream: TextIO) -> TextIO:
+    """Return a stream for JSON in the place of a guarded one."""
+    found: Any = _Escaped(unguarded(stream))
+    return found  # type: ignore[no-any-return]
+
+
 @contextmanager
 def guarded() -> Iterator[None]:
     """Guard standard output and standard error: also what argument parsers, warnings and tracebacks write."""
@@ -71,9 +86,18 @@ def print_json(data: object, default: Callable[[Any], Any] | None = None) -> Non
     Args:
         default: turns what is no JSON into something that is.
     """
-    text = json.dumps(data, ensure_ascii=False, indent=2, default=default)
+    print(_escaped(json.dumps(data, ensure_ascii=False, indent=2, default=default)))
+
+
+def print_json_line(data: object) -> None:
+    """Print JSON on one line, likewise, at once: another program may wait for it."""
+    print(_escaped(json.dumps(data, ensure_ascii=False)))
+    sys.stdout.flush()
+
+
+def _escaped(text: str) -> str:
     # Outside of its strings, JSON has no such characters.
-    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def say(message: str) -> None:

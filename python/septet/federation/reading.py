@@ -78,6 +78,24 @@ class ReadableTiers(ListedTiers):
         found = {entry.id: entry for entry in self.load(wanted, tier=tier)}
         return [found.get(i) for i in wanted]
 
+    def ids_beginning(self, text: str, *, limit: int = 20, tier: str | None = None) -> list[str]:
+        """Return the ids that begin with a text, in order, of all tiers.
+
+        Args:
+            text: how they begin; capitals count.
+            limit: at most so many, 1 or more.
+            tier: only this tier; None for all.
+
+        Raises:
+            EntryError: an argument cannot be understood.
+            TierError: there is no such tier.
+            SeptetError: every tier failed; the first error.
+        """
+        if tier is not None:
+            return self._named(tier).ids_beginning(text, limit=limit)
+        found = {id for _, ids in self._each(lambda vault: vault.ids_beginning(text, limit=limit)) for id in ids}
+        return sorted(found)[:limit]
+
     def vectors(self, ids: Iterable[str], model: str | None = None, *, tier: str | None = None) -> NDArray[np.float32]:
         """Return the vectors of entries, a row for each id, from the highest tier that has the entry.
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from septet.arguments import utf8
+from septet.arguments import utf8, whole
 from septet.entry import Entry
+from septet.errors import EntryError
 from septet.storage.store import Store
 from septet.storage.tables import entries, feedback, links
 from septet.storage.tables import vectors as stored_vectors
@@ -57,6 +58,21 @@ class Readable:
         wanted = ids_of([ids] if isinstance(ids, str) else ids)
         found = {entry.id: entry for entry in self.load(wanted)}
         return [found.get(i) for i in wanted]
+
+    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
+        """Return the ids that begin with a text, in order: what a shortened id may mean.
+
+        Args:
+            text: how they begin; capitals count.
+            limit: at most so many, 1 or more.
+
+        Raises:
+            EntryError: an argument cannot be understood.
+            StoreError: the vault cannot be read.
+        """
+        wanted, most = utf8(text, "text"), whole(limit, "limit", EntryError, 1)
+        with self._store.reading() as read:
+            return entries.ids_beginning(read, wanted, most)
 
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry.

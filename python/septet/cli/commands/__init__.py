@@ -15,6 +15,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Ask": {
         "search": "searching.search",
         "explain": "searching.explain",
+        "similar": "searching.similar",
+        "recall": "searching.recall",
         "feedback": "searching.feedback",
         "retrieve": "retrieving.retrieve",
         "plan": "retrieving.plan",
@@ -22,7 +24,18 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Read and write entries": {
         "get": "reading.get",
+        "list": "reading.list_",
+        "facets": "reading.facets",
         "add": "writing.add",
+        "remember": "writing.remember",
+        "edit": "editing.edit",
+        "update": "writing.update",
+        "delete": "writing.delete",
+        "forget": "writing.forget",
+        "link": "writing.link",
+        "unlink": "writing.unlink",
+        "links": "reading.links",
+        "history": "reading.history",
     },
     "Folders": {
         "sync": "syncing.sync",
@@ -30,9 +43,11 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "status": "watching.status",
         "forget-root": "syncing.forget_root",
     },
-    "Files of a vault": {
+    "Vaults": {
         "stats": "reading.stats",
+        "tiers": "tiers.tiers",
         "import": "importing.import_",
+        "export": "copying.export",
         "optimize": "optimizing.optimize",
         "backup": "copying.backup",
         "restore": "copying.restore",

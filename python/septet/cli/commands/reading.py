@@ -1,55 +1,286 @@
-"""The commands that read what a vault holds: get, stats."""
+"""The commands that read what a vault holds: get, list, history, links, facets, stats, tiers."""
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
-from typing import Annotated
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from septet.cli.commands.syncing import print_roots
 from septet.cli.exits import NOTHING
-from septet.cli.options import AsJson, VaultPath
-from septet.cli.places import existing
-from septet.cli.terminal import print_json, say, say_notes
+from septet.cli.formats import FormatOption, Found, format_of, show
+from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
+from septet.cli.options import AsJson, ConfigFile, Id, TierName, VaultPath, Where, filter_of
+from septet.cli.terminal import say, say_notes
+from septet.errors import QueryError
 
-__all__ = ["get", "stats"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from septet.entry import Entry, Version
+    from septet.stats import Stats
+
+__all__ = ["facets", "get", "history", "links", "list_", "stats"]
+
+#: What `csv` and `md` show of an entry.
+COLUMNS = ("id", "title", "kind", "type", "domain", "severity", "trust", "tags", "context", "description", "source",
+           "created_at", "updated_at", "valid_from", "valid_until", "citation")  # fmt: skip
+#: What the table of a list shows.
+LISTED = ("id", "kind", "type", "domain", "updated", "title")
+_LINES = re.compile(r"(.+?):(\d+)(?::(\d+))?", re.DOTALL)
+
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="TIME", help="Only what was valid then: 2026-11-23.")]
 
 
 def get(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of entries.")],
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID[:FROM[:COUNT]]...", help="Whole or shortened ids; COUNT lines of the text, from FROM."
+        ),
+    ],
+    format: FormatOption = None,
     as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
     vault: VaultPath = None,
 ) -> None:
-    """Print whole entries by id."""
-    from septet.cli import render
+    """Print whole entries by id, or some lines of their texts."""
+    wanted = format_of(format, as_json)
+    found: list[Entry] = []
+    missing: list[str] = []
+    with memory(vault, config) as opened:
+        which = in_tier(opened, tier)
+        there = whole_ids(opened, ids, **which)
+        for given in ids:
+            # An id may have colons of its own: what exists as a whole is no range of lines.
+            id, lines = there[given], _LINES.fullmatch(given)
+            if id is None and lines is not None:
+                id = whole_ids(opened, [lines[1]], **which)[lines[1]]
+            entry = None if id is None else opened.get(id, **which)
+            if entry is None:
+                missing.append(given)
+            elif there[given] is None and lines is not None:
+                found.append(_cut(entry, int(lines[2]), None if lines[3] is None else int(lines[3])))
+            else:
+                found.append(entry)
+    _show_entries(found, wanted)
+    if missing:
+        say(f"no entry {', '.join(map(repr, sorted(set(missing))))} in {place_of(opened)}")
+        raise typer.Exit(NOTHING)
 
-    with existing(vault) as opened:
-        found = opened.load(ids)
-    if as_json:
-        print_json([entry.to_dict() for entry in found])
-    else:
-        out = render.console(sys.stdout)
+
+def list_(
+    where: Where = None,
+    order_by: Annotated[
+        list[str] | None,
+        typer.Option("--order-by", metavar="FIELD[:desc]", help="Default created_at; repeat for more."),
+    ] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many; 0 for all.")] = 100,
+    after: Annotated[str | None, typer.Option("--after", metavar="TEXT", help="Go on behind a page before.")] = None,
+    as_of: AsOf = None,
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+) -> None:
+    """List entries by filter, in any order, page by page."""
+    wanted = format_of(format, as_json)
+    order: Any = [tuple(text.rsplit(":", 1)) if text.endswith((":desc", ":asc")) else text for text in order_by or []]
+    with memory(vault, config) as opened:
+        page = opened.entries(
+            None if where is None else filter_of(where), order_by=order or "created_at", limit=limit or None,
+            after=after, as_of=_time(as_of), **in_tier(opened, tier),
+        )  # fmt: skip
+    _show_entries(page.entries, wanted, whole=page.to_dict(), listed=True)
+    if page.next is not None:
+        say(f"more follow: --after '{page.next}'")
+    if not page:
+        say("nothing found")
+        raise typer.Exit(NOTHING)
+
+
+def history(
+    id: Id,
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+) -> None:
+    """Print the earlier versions of an entry, the last one first."""
+    wanted = format_of(format, as_json)
+    with memory(vault, config) as opened:
+        which = in_tier(opened, tier)
+        whole = whole_id(opened, id, **which)
+        versions = opened.history(whole, **which)
+    records = [
+        {"entry": one.entry.to_dict(), "replaced_at": one.replaced_at, "call": one.call, "changed": list(one.changed)}
+        for one in versions
+    ]
+    rows = [_versioned(one) for one in versions]
+    columns = ("replaced", "call", "changed", "title")
+    show(
+        Found(whole={"versions": records}, records=records if wanted == "jsonl" else rows, columns=columns), wanted,
+    )  # fmt: skip
+    if not versions:
+        say(f"{whole} has no earlier versions")
+
+
+def links(
+    id: Id,
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+) -> None:
+    """Print the links from and to an entry."""
+    wanted = format_of(format, as_json)
+    with memory(vault, config) as opened:
+        which = in_tier(opened, tier)
+        whole = whole_id(opened, id, **which)
+        found = opened.links(whole, **which)
+        ends = [link.target if link.source == whole else link.source for link in found]
+        titles = {entry.id: entry.title for entry in opened.load(ends, **which)}
+    records = [{"source": one.source, "target": one.target, "type": one.type, "note": one.note} for one in found]
+    rows = [
+        {**record, "direction": "to" if one.source == whole else "from", "id": end, "title": titles.get(end, "")}
+        for record, one, end in zip(records, found, ends, strict=True)
+    ]
+    columns = ("direction", "id", "type", "title", "note")
+    show(Found(whole={"links": records}, records=records if wanted == "jsonl" else rows, columns=columns, ids=ends),
+         wanted)  # fmt: skip
+    if not found:
+        say(f"{whole} has no links")
+
+
+def facets(
+    field: Annotated[str, typer.Argument(metavar="FIELD", help="tags, domain, type, kind, source, attrs.NAME, …")],
+    where: Where = None,
+    by: Annotated[Any, typer.Option("--by", metavar="day|month|year", parser=str, help="Gather times.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many values; 0 for all.")] = 100,
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+) -> None:
+    """Count entries by the values of a field, the most frequent first."""
+    wanted = format_of(format, as_json)
+    with memory(vault, config) as opened:
+        filters = None if where is None else filter_of(where)
+        found = opened.facets(field, filters, by=by, limit=limit or None, **in_tier(opened, tier))
+    records = [{"value": value, "count": count} for value, count in found.items()]
+    show(Found(whole=found.to_dict(), records=records, columns=("count", "value")), wanted)
+    if not records:
+        say("nothing found")
+        raise typer.Exit(NOTHING)
+
+
+def stats(
+    format: FormatOption = None,
+    as_json: AsJson = False,
+    tier: TierName = None,
+    config: ConfigFile = None,
+    vault: VaultPath = None,
+) -> None:
+    """Count what a vault holds, and name the folders that it follows."""
+    from septet.cli import render
+    from septet.cli.commands.syncing import print_roots
+
+    wanted = format_of(format, as_json)
+    with memory(vault, config) as opened:
+        which = in_tier(opened, tier)
+        found, roots = opened.stats(**which), opened.roots(**which) if hasattr(opened, "path") else []
+    whole = found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
+
+    def shown(out: Console) -> None:
+        render.stats(out, found)
+        print_roots(roots)
+
+    rows = _counted(found)
+    show(Found(whole=whole, records=[whole] if wanted == "jsonl" else rows, columns=("what", "name", "count"),
+               show=shown), wanted)  # fmt: skip
+    say_notes(tuple(found.notes))
+
+
+def _show_entries(found: Sequence[Entry], format: Any, *, whole: Any = None, listed: bool = False) -> None:
+    from septet.cli import render
+    from septet.cli.formats import table
+    from septet.cli.front_matter import as_text
+
+    records = [entry.to_dict() for entry in found]
+
+    def shown(out: Console) -> None:
+        if listed:
+            table(out, [_row(entry) for entry in found], LISTED) if found else None
+            return
         for number, entry in enumerate(found):
             if number:
                 out.print()
             render.entry(out, entry)
-    missing = sorted(set(ids) - {entry.id for entry in found})
-    if missing:
-        say(f"no entry {', '.join(repr(id) for id in missing)} in {opened.path}")
-        raise typer.Exit(NOTHING)
+
+    rows = [{**record, "citation": entry.citation} for record, entry in zip(records, found, strict=True)]
+    show(
+        Found(
+            whole=records if whole is None else whole,
+            records=records if format == "jsonl" else rows,
+            columns=COLUMNS if format != "md" else (*LISTED[:-2], "title"),
+            documents=[] if listed or format != "md" else [as_text(entry) for entry in found],
+            ids=[entry.id for entry in found],
+            show=shown,
+        ),
+        format,
+    )
 
 
-def stats(as_json: AsJson = False, vault: VaultPath = None) -> None:
-    """Count what a vault holds, and name the folders that it follows."""
-    from septet.cli import render
+def _row(entry: Entry) -> tuple[str, ...]:
+    return entry.id, entry.kind, entry.type, entry.domain, _day(entry.updated_at), entry.title
 
-    with existing(vault) as opened:
-        found, roots = opened.stats(), opened.roots()
-    if as_json:
-        print_json(found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {}))
-    else:
-        render.stats(render.console(sys.stdout), found)
-        print_roots(roots)
-        say_notes(tuple(found.notes))
+
+def _day(epoch: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(epoch))
+    except (OverflowError, ValueError, OSError):
+        return f"{epoch:g}"
+
+
+def _cut(entry: Entry, first: int, count: int | None) -> Entry:
+    """Return an entry with some lines of its description, counted from 1.
+
+    Raises:
+        QueryError: it has no such line.
+    """
+    lines = entry.description.split("\n")
+    if not 1 <= first <= len(lines):
+        raise QueryError(f"{entry.id} has the lines 1 to {len(lines)}: there is no line {first}")
+    return replace(entry, description="\n".join(lines[first - 1 :][:count]))
+
+
+def _versioned(one: Version) -> dict[str, Any]:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.replaced_at))
+    return {"replaced": when, "call": one.call, "changed": list(one.changed), "title": one.entry.title}
+
+
+def _counted(found: Stats) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [
+        {"what": "entries", "count": found.entries}, {"what": "links", "count": found.links},
+        {"what": "bytes", "count": found.size_bytes}, {"what": "generation", "count": found.generation},
+    ]  # fmt: skip
+    for what, counts in (("kind", found.kinds), ("feedback", found.feedback)):
+        rows += [{"what": what, "name": name, "count": count} for name, count in counts.items()]
+    rows += [{"what": "vectors", "name": one.model, "count": one.entries} for one in found.spaces]
+    return [{"name": "", **row} for row in rows]
+
+
+def _time(text: str | None) -> Any:
+    if text is None:
+        return None
+    from septet.times import Times
+
+    return Times().epoch(text, "--as-of")

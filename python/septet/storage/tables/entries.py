@@ -196,6 +196,13 @@ def find(read: Reading | Writing, ids: Sequence[str]) -> dict[str, Candidate]:
     return {c.id: c for c in map(Candidate._make, rows)}
 
 
+def ids_beginning(read: Reading, text: str, limit: int) -> list[str]:
+    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    sql = "SELECT id FROM entries WHERE id >= ? AND id < ? AND live ORDER BY id LIMIT ?"
+    # No text has a character behind the last one.
+    return [found for (found,) in read.sql.execute(sql, (text, f"{text}\U0010ffff", limit))]
+
+
 def rows_of(read: Reading | Writing, ids: Sequence[str], kind: str | None = None) -> list[int]:
     """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
     source, parameter = listed(ids)

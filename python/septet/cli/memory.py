@@ -1,0 +1,125 @@
+"""What a command reads or writes: a vault, or the tiers of a configuration; and the entry that a shortened id means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from septet.cli.places import existing, writable
+from septet.errors import EntryError, EntryNotFound, TierError
+
+__all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "memory", "place_of", "whole_id", "whole_ids"]
+
+#: The variables that name the file of a vault, and that of a configuration with tiers.
+_VAULT_VARIABLE, CONFIG_VARIABLE = "SEPTET_VAULT", "SEPTET_CONFIG"
+#: So many characters of an id say which one is meant, if no other begins so.
+LEAST_ID = 4
+#: So many ids are listed that a shortened one may mean.
+_CANDIDATES = 10
+
+
+@contextmanager
+def memory(
+    vault: Path | None,
+    config: Path | None,
+    *,
+    write: bool = False,
+    create: bool = False,
+    embeds: bool = False,
+    embedding: str | None = None,
+    close_wait_s: float | None = None,
+) -> Iterator[Any]:
+    """Open a `Vault`; where ``--config``, or without a vault ``SEPTET_CONFIG``, names a configuration, a `Federation`.
+
+    Args:
+        write: for writing.
+        create: make the vault if it does not exist.
+        embeds: with the embedder that ``embedding`` names, or that is configured.
+        close_wait_s: how long closing waits for vectors; None as long as usual.
+
+    Raises:
+        TierError: both a vault and a configuration are named; or the configuration is malformed.
+        SeptetError: a vault cannot be opened.
+    """
+    given = str(config) if config is not None else os.environ.get(CONFIG_VARIABLE, "").strip()
+    if config is not None and vault is not None and str(vault) != os.environ.get(_VAULT_VARIABLE):
+        raise TierError("--vault and --config: wanted either a vault or a configuration, not both")
+    made: dict[str, Any] = {}
+    if embeds:
+        from septet.cli import settings
+
+        made = settings.find(embedding).embedder
+    if made and close_wait_s is not None:
+        from septet.embedding.options import EmbeddingOptions
+
+        made["embedding_options"] = EmbeddingOptions(close_wait_s=close_wait_s)
+    if not given or (config is None and vault is not None):
+        if create:
+            with writable(vault, **made) as opened:
+                yield opened
+        else:
+            with existing(vault, read_only=not write, **made) as opened:
+                yield opened
+        return
+    from septet.service.opening import opened as tiers_of
+
+    # What is named on the command line comes before what the file says; what is configured elsewhere does not.
+    which: dict[str, Any] = {"embedder" if embedding is not None or not embeds else "default_embedder": made}
+    with tiers_of(None, given, read_only=not write, **which) as served:
+        yield served.blocking
+
+
+def in_tier(opened: Any, tier: str | None) -> dict[str, Any]:
+    """Return the arguments that make a call mean one tier.
+
+    Raises:
+        TierError: there are no tiers.
+    """
+    if tier is None:
+        return {}
+    if not hasattr(opened, "tiers"):
+        raise TierError("--tier names a tier of a configuration: give one with --config")
+    return {"tier": tier}
+
+
+def whole_ids(opened: Any, given: Sequence[str], **tier: Any) -> dict[str, str | None]:
+    """Return the ids that are meant by whole or shortened ones; None where no entry has it.
+
+    An id that exists means itself. Others mean the one entry whose id begins so, from `LEAST_ID` characters on.
+
+    Raises:
+        EntryError: several ids begin so; the message lists them.
+    """
+    there = {entry.id for entry in opened.load(given, **tier)}
+    return {id: id if id in there else _completed(opened, id, tier) for id in given}
+
+
+def whole_id(opened: Any, given: str, **tier: Any) -> str:
+    """Return the id that is meant by a whole or shortened one.
+
+    Raises:
+        EntryNotFound: no entry has it.
+        EntryError: several ids begin so.
+    """
+    found = whole_ids(opened, [given], **tier)[given]
+    if found is None:
+        raise EntryNotFound(f"no entry {given!r} in {place_of(opened)}")
+    return found
+
+
+def place_of(opened: Any) -> str:
+    """Return where a vault is, or which tiers were asked."""
+    return str(opened.path) if hasattr(opened, "path") else f"the tiers {', '.join(opened.tiers())}"
+
+
+def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
+    if len(text) < LEAST_ID:
+        return None
+    found = opened.ids_beginning(text, limit=_CANDIDATES + 1, **tier)
+    if len(found) < 2:
+        return found[0] if found else None
+    more = ", and others" if len(found) > _CANDIDATES else ""
+    raise EntryError(f"{text!r} may be {', '.join(map(repr, found[:_CANDIDATES]))}{more}: give more of it")
