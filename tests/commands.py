@@ -26,11 +26,12 @@ class Commands:
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(home)
 
-    def __call__(self, *args):
+    def __call__(self, *args, stdin=""):
         """Run a command; return its exit code and what it wrote to standard output and standard error."""
+        given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()), encoding="utf-8")
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
         with self._patch.context() as patch:
-            for name, value in {"argv": ["septet", *args], "stdout": out, "stderr": err}.items():
+            for name, value in {"argv": ["septet", *args], "stdin": given, "stdout": out, "stderr": err}.items():
                 patch.setattr(sys, name, value)
             # The command line lets itself be ended by it; the tests do not.
             patch.setattr(signal, "signal", lambda *_: None)

@@ -17,7 +17,7 @@ from septet.cli.terminal import flat, harmless, print_json, print_json_line, ung
 from septet.errors import QueryError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from septet.cli.screen import Screen
 
 __all__ = ["Format", "FormatOption", "Found", "format_of", "show", "table"]
 
@@ -65,7 +65,7 @@ class Found:
     whole: Any
     records: Sequence[Mapping[str, Any]]
     columns: Sequence[str] = ()
-    show: Callable[[Console], None] | None = None
+    show: Callable[[Screen], None] | None = None
     documents: Sequence[str] = ()
     ids: Sequence[str] | None = None
 
@@ -109,42 +109,50 @@ def show(found: Found, format: Format) -> None:
         _show_markdown(found)
 
 
-def table(out: Console, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
-    """Print rows in columns as wide as they need, in cells of the terminal.
+def table(out: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in columns, measured in cells of the terminal; on a narrow one a line for each value.
 
-    The last column takes what is left of the line. Where that is not enough, the widest of the others are cut.
+    Where the line is too short, the last column gives way first, then whichever is widest.
     """
-    from rich.cells import cell_len, set_cell_size
+    from septet.cli.screen import cells, fitted
 
-    lines = [[flat(cell) for cell in row] for row in ([list(heads)] if heads else []) + [list(row) for row in rows]]
-    if not lines:
-        return
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    lines = [[flat(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(map(cells, column)) for column in zip(*lines, strict=True)]
     room = out.width - 2 * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > _LEAST_CELL:
-        # A text at the end gives way first, then whatever is widest.
+    if sum(min(width, _LEAST_CELL) for width in widths) > room:
+        _show_values(out, lines)
+        return
+    while sum(widths) > room:
         widest = len(widths) - 1 if widths[-1] > 2 * _LEAST_CELL else widths.index(max(widths))
         widths[widest] -= 1
     for number, line in enumerate(lines):
-        cells = [_cut(cell, width) for cell, width in zip(line, widths, strict=True)]
-        said = "  ".join(set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        out.print(said, style="dim" if heads and not number else "")
+        said = [fitted(cell, width, ascii_only=out.ascii_only) for cell, width in zip(line, widths, strict=True)]
+        padded = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(said, widths, strict=True))
+        out.print(padded.rstrip(), "" if number else "dim")
 
 
-def _cut(cell: str, width: int) -> str:
-    from rich.cells import cell_len, set_cell_size
+def _show_values(out: Screen, lines: Sequence[Sequence[str]]) -> None:
+    """Print a line for each value, and a blank one between rows; what has no value is left out."""
+    from septet.cli.screen import Line
 
-    return cell if cell_len(cell) <= width else set_cell_size(cell, width - 1).rstrip() + "…"
+    heads, *rows = lines
+    widest = max(map(len, heads))
+    for number, row in enumerate(rows):
+        if number:
+            out.print()
+        for head, cell in zip(heads, row, strict=True):
+            if cell:
+                out.print(Line(f"{head.ljust(widest)}  ", "dim").append(cell))
 
 
 def _show_table(found: Found) -> None:
-    from septet.cli.render import console
+    from septet.cli.screen import console
 
     out = console(sys.stdout)
     if found.show is not None:
         found.show(out)
     elif found.records:
-        table(out, [[_text(record.get(name)) for name in found.columns] for record in found.records], found.columns)
+        table(out, found.columns, [[_text(record.get(name)) for name in found.columns] for record in found.records])
 
 
 def _show_csv(found: Found) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from septet.cli.screen import WIDTH, Line, Screen, console
+from septet.cli.screen import WIDTH, Line, Screen, cells, console, fitted
 from septet.cli.terminal import flat
 
 if TYPE_CHECKING:
@@ -59,11 +59,9 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
 
 
 def one_line(text: str, width: int, *, ascii_only: bool = False) -> str:
-    """Return the first paragraph of a text on one line, cut to a width."""
+    """Return the first paragraph of a text on one line, cut to so many cells."""
     line = flat(text.strip().partition("\n\n")[0])
-    if len(line) <= width:
-        return line
-    return line[: max(0, width - 3)].rstrip() + "..." if ascii_only else line[: max(0, width - 1)].rstrip() + "…"
+    return fitted(line, width, ascii_only=ascii_only)
 
 
 def bar(value: float, width: int, *, ascii_only: bool = False) -> str:
@@ -84,7 +82,7 @@ def hits(out: Screen, results: Results, *, ids: bool = False, detail: bool = Fal
         detail: print weight × signal of each signal below each hit.
     """
     columns = _columns(results, out)
-    padded = min(TITLE_WIDTH, max((len(hit.title) for hit in results), default=0))
+    padded = min(TITLE_WIDTH, max((cells(flat(hit.title)) for hit in results), default=0))
     _print_heading(out, columns)
     for hit in results:
         _print_titled(out, _barred(out, hit, columns), hit, padded, ids)
@@ -209,15 +207,15 @@ def _print_titled(out: Screen, line: Line, hit: Hit, padded: int, ids: bool) -> 
             for part in said.wrapped(min(out.width, WIDTH) - 7):
                 out.print(Line("       ").append(part))
             return
-        if described := _described(hit, WIDTH - 9 - len(flat(hit.id)), plain):
+        if described := _described(hit, WIDTH - 9 - cells(flat(hit.id)), plain):
             second.append("  " + described, "dim")
         out.print(second)
         return
     title = one_line(hit.title, max(20, left), ascii_only=plain)
     line.append(title, "bold")
-    room = left - max(padded, len(title)) - 2
+    room = left - max(padded, cells(title)) - 2
     if room >= 12:
-        line.append(" " * (padded - len(title)) + "  " + _described(hit, room, plain), "dim")
+        line.append(" " * (padded - cells(title)) + "  " + _described(hit, room, plain), "dim")
     out.print(line.stripped())
 
 

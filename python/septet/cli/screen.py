@@ -13,7 +13,7 @@ from unicodedata import category, east_asian_width
 
 from septet.cli.terminal import harmless, unguarded
 
-__all__ = ["WIDTH", "Line", "Screen", "cells", "console", "has_colors", "is_dumb"]
+__all__ = ["WIDTH", "Line", "Screen", "cells", "console", "fitted", "has_colors", "is_dumb"]
 
 #: How wide lines are made, in cells; a terminal may be narrower.
 WIDTH = 100
@@ -31,6 +31,17 @@ def cells(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(map(_cells_of, text))
+
+
+def fitted(text: str, width: int, *, ascii_only: bool = False) -> str:
+    """Return a text that takes so many cells at most; dots stand for what is cut off its end."""
+    if cells(text) <= width:
+        return text
+    dots = "..." if ascii_only else "…"
+    room, end = width - len(dots), 0
+    while end < len(text) and (room := room - cells(text[end])) >= 0:
+        end += 1
+    return text[:end].rstrip() + dots
 
 
 def _cells_of(letter: str) -> int:

@@ -54,6 +54,9 @@ class Member(Protocol):
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """See `Vault.load`."""
 
+    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
+        """See `Vault.ids_beginning`."""
+
     def links(self, id: str) -> list[Link]:
         """See `Vault.links`."""
 

@@ -15,6 +15,7 @@ __all__ = [
     "HistoryAnswer",
     "HitAnswer",
     "IdAnswer",
+    "IdsAnswer",
     "LinksAnswer",
     "LoadedAnswer",
     "NoteAnswer",
@@ -276,6 +277,12 @@ class CountAnswer(TypedDict):
     """How many entries it concerns."""
 
     count: int
+
+
+class IdsAnswer(TypedDict):
+    """Ids of entries."""
+
+    ids: list[str]
 
 
 class OkAnswer(TypedDict):

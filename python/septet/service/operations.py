@@ -144,6 +144,14 @@ OPERATIONS: Mapping[str, Operation] = {
             run=running.entries,
         ),
         Operation(
+            name="ids_beginning",
+            summary="Return the ids that begin with a text: what a shortened id may mean.",
+            route=("POST", "/v1/ids"),
+            request=requests.IdsBeginningRequest,
+            answer=answers.IdsAnswer,
+            run=running.ids_beginning,
+        ),
+        Operation(
             name="count",
             summary="Count the entries that pass a filter.",
             route=("POST", "/v1/count"),

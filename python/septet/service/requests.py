@@ -28,6 +28,7 @@ __all__ = [
     "ForgetRequest",
     "HealthRequest",
     "IdRequest",
+    "IdsBeginningRequest",
     "LearnedRequest",
     "LinkRequest",
     "LoadRequest",
@@ -157,6 +158,14 @@ class IdRequest(Request):
 class TierRequest(Request):
     """One tier of a federation, or all."""
 
+    tier: Tier = None
+
+
+class IdsBeginningRequest(Request):
+    """How ids begin."""
+
+    text: Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")]
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 20
     tier: Tier = None
 
 

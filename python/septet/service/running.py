@@ -144,6 +144,11 @@ def entries(at: Serving, asked: Any) -> dict[str, Any]:
     return at.blocking.entries(**named(at.blocking, asked)).to_dict()
 
 
+def ids_beginning(at: Serving, asked: Any) -> dict[str, Any]:
+    """See `Vault.ids_beginning`."""
+    return {"ids": at.blocking.ids_beginning(**_named(at.blocking, asked))}
+
+
 def count(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.count`."""
     return {"count": at.blocking.count(**named(at.blocking, asked))}

@@ -18,8 +18,7 @@ from septet.cli.terminal import say, say_notes
 from septet.errors import QueryError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from septet.cli.screen import Screen
     from septet.entry import Entry, Version
     from septet.stats import Stats
 
@@ -199,7 +198,7 @@ def stats(
         found, roots = opened.stats(**which), opened.roots(**which) if hasattr(opened, "path") else []
     whole = found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
 
-    def shown(out: Console) -> None:
+    def shown(out: Screen) -> None:
         render.stats(out, found)
         print_roots(roots)
 
@@ -216,9 +215,9 @@ def _show_entries(found: Sequence[Entry], format: Any, *, whole: Any = None, lis
 
     records = [entry.to_dict() for entry in found]
 
-    def shown(out: Console) -> None:
+    def shown(out: Screen) -> None:
         if listed:
-            table(out, [_row(entry) for entry in found], LISTED) if found else None
+            table(out, LISTED, [_row(entry) for entry in found]) if found else None
             return
         for number, entry in enumerate(found):
             if number:
