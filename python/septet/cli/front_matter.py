@@ -24,7 +24,7 @@ _MISSING: Mapping[str, Any] = {
 
 def as_text(entry: Entry) -> str:
     """Return an entry as text; `fields_in` of it are its fields."""
-    lines = [FENCE, f"# {entry.id}".replace("\n", " ").replace("\r", " ")]
+    lines = [FENCE, f"# {entry.id}"]
     for name in _MISSING:
         value = getattr(entry, name)
         if name == "attrs":

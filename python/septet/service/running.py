@@ -146,7 +146,7 @@ def entries(at: Serving, asked: Any) -> dict[str, Any]:
 
 def ids_beginning(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.ids_beginning`."""
-    return {"ids": at.blocking.ids_beginning(**_named(at.blocking, asked))}
+    return {"ids": at.blocking.ids_beginning(**named(at.blocking, asked))}
 
 
 def count(at: Serving, asked: Any) -> dict[str, Any]:
