@@ -14,7 +14,8 @@ from septet.errors import EntryError, EntryNotFound, TierError
 __all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "memory", "place_of", "whole_id", "whole_ids"]
 
 #: The variables that name the file of a vault, and that of a configuration with tiers.
-_VAULT_VARIABLE, CONFIG_VARIABLE = "SEPTET_VAULT", "SEPTET_CONFIG"
+_VAULT_VARIABLE = "SEPTET_VAULT"
+CONFIG_VARIABLE = "SEPTET_CONFIG"
 #: So many characters of an id say which one is meant, if no other begins so.
 LEAST_ID = 4
 #: So many ids are listed that a shortened one may mean.
