@@ -44,7 +44,7 @@ def _of_passage(hit: Hit, chars: int) -> Iterable[Piece]:
 
     # `escape` sees each text between marks: every other one is a match. Only the signs for what was left out are not.
     whole = hit.excerpt(chars, marks=("", ""), escape=keep)
-    before, _, after = whole.partition("".join(texts))
+    before, _, after = whole.partition("".join(texts)) if whole else ("", "", "")
     yield before, False
     yield from ((text, bool(place % 2)) for place, text in enumerate(texts))
     yield after, False

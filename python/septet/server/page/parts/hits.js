@@ -17,7 +17,7 @@ export function hitItem(hit, { rank, weights, most, why }) {
     "li.hit", { "data-id": hit.id },
     h("span.rank.number", { "aria-hidden": "true" }, rank),
     h("div.what", {},
-      h("h3", {}, h("a", { href: why, "data-hit": "", "aria-label": `${rank}. ${about.title || hit.id}: why is it here?` }, title.length ? title : hit.id)),
+      h("h2", {}, h("a", { href: why, "data-hit": "", "aria-label": `${rank}. ${about.title || hit.id}: why is it here?` }, title.length ? title : hit.id)),
       h("p.id.mono.soft", {}, hit.id),
       passage.length > 0 && h("p.passage", {}, passage),
       chips(hit, about),

@@ -13,9 +13,12 @@ const NEAR = 1e-9;
 export function baseOf(answer, own) {
   const { hits, weights: counted } = answer;
   const names = Object.keys(own);
-  const nowhere = (name) => hits.every(({ signals }) => signals[name] === null || signals[name] === undefined);
+  const unknown = ({ signals }, name) => signals[name] === null || signals[name] === undefined;
+  const nowhere = (name) => hits.every((hit) => unknown(hit, name));
   const absent = new Set(names.filter((name) => (own[name] > 0 ? counted[name] === 0 : hits.length > 0 && nowhere(name))));
-  const shares = absent.size > 0 || Math.abs(sum(names.map((name) => counted[name])) - 1) < NEAR;
+  // Profiles that count what is unknown as 0 tell of nothing unknown, and leave the weights as they are.
+  const scaled = names.some((name) => Math.abs(counted[name] - own[name]) > NEAR);
+  const shares = absent.size > 0 || scaled || hits.some((hit) => names.some((name) => unknown(hit, name)));
   return { hits, own, counted, absent, shares, times: timesOf(own, counted, absent) };
 }
 

@@ -13,7 +13,8 @@ export const key = "s";
 const TYPING_MS = 140;
 const PASSAGE = 240;
 const FACETS = ["kind", "domain", "type"];
-const FACET_VALUES = 6;
+const FACET_VALUES = 8;
+const FACETS_MS = 250;
 
 /** Make the view. */
 export function create(context) {
@@ -24,11 +25,12 @@ export function create(context) {
   const list = h("ol.hits", { "aria-label": "Hits" });
   const pages = h("nav.pages", { "aria-label": "Pages" });
   const aside = h("aside.beside", { "aria-label": "How it was ranked" });
-  const results = h("div.results", {}, h("div.found", {}, summary, facets, notes, list, pages), aside);
+  const results = h("div.results", {}, h("div.found", {}, summary, notes, list, pages), aside);
   const element = h("section.search-view", { "aria-labelledby": "search-title" },
     h("h1.unseen", { id: "search-title" }, "Search"), form.element, results);
   let running = null;
   let waiting = 0;
+  let counting = 0;
   let last = "";
 
   function show(params) {
@@ -49,13 +51,14 @@ export function create(context) {
   function entered() {
     const params = form.read();
     clearTimeout(waiting);
-    if (JSON.stringify(params) === last && list.childElementCount) step(list, "[data-hit]", 1);
+    if (JSON.stringify(searchParams(params)) === last && list.querySelector(".hit")) step(list, "[data-hit]", 1);
     else ask(params);
   }
 
   async function ask(params) {
     running?.abort();
     running = null;
+    clearTimeout(counting);
     last = JSON.stringify(searchParams(params));
     form.blame();
     if (!params.q?.trim()) return welcome();
@@ -64,10 +67,11 @@ export function create(context) {
     results.setAttribute("aria-busy", "true");
     try {
       const request = { ...requestOf(params), passages: PASSAGE };
-      if (params.leg !== "vector") request.facets = FACETS;
       let stages = [];
       const answer = await context.api.call("search", request, { signal: own.signal, timed: (told) => (stages = told) });
-      if (own === running) present(params, answer, stages);
+      if (own !== running) return;
+      present(params, answer, stages);
+      if (params.leg !== "vector") counting = setTimeout(() => count(params, own.signal), FACETS_MS);
     } catch (error) {
       if (error.name === "AbortError" || own !== running) return;
       clear();
@@ -78,6 +82,17 @@ export function create(context) {
         results.classList.remove("busy");
         results.removeAttribute("aria-busy");
       }
+    }
+  }
+
+  /** Count all that match by field, when nobody types: that takes longer than the search. */
+  async function count(params, signal) {
+    try {
+      const request = { ...requestOf(params), limit: 1, offset: 0, mode: "scan", facets: FACETS };
+      const { facets: counted } = await context.api.call("search", request, { signal });
+      if (!signal.aborted) showFacets(params, counted ?? {});
+    } catch {
+      // The hits are there without them.
     }
   }
 
@@ -107,11 +122,11 @@ export function create(context) {
       return hitItem(hit, { rank: offset + n + 1, weights, most, why });
     }));
     if (!hits.length) fill(list, nothing(params));
-    showFacets(params, answer.facets ?? {});
     showPages(params, answer);
     const timings = h("div", {});
+    if (!hits.length) fill(facets);
     fill(aside, h("section", {}, h("h2", {}, "Signals × weights"), h("p.small.soft", {}, `profile ${answer.profile}`), legend(weights)),
-      h("section", {}, h("h2", {}, "Time"), timings), answer.tiers.length > 1 && tierReports(answer.tiers));
+      h("section", {}, h("h2", {}, "Time"), timings), answer.tiers.length > 1 && tierReports(answer.tiers), facets);
     showTimings(timings, stages, answer.took_ms);
     context.announce(hits.length ? `${hits.length} hits. The best: ${(hits[0].entry ?? hits[0]).title}` : "No hits");
   }
@@ -124,16 +139,13 @@ export function create(context) {
   function showFacets(params, counted) {
     const rows = Object.entries(counted).filter(([, { values }]) => values.length > 1 || params.kind || params.domain || params.type);
     fill(facets, rows.map(([field, { values, distinct }]) =>
-      h("div.row.facet", { role: "group", "aria-label": `Only one ${field}` }, h("span.label", {}, field),
-        values.slice(0, FACET_VALUES).map(({ value, count }) => {
+      h("section", { role: "group", "aria-label": `Only one ${field}` },
+        h("h2", {}, `By ${field}`),
+        h("div.row.facet", {}, values.slice(0, FACET_VALUES).map(({ value, count }) => {
           const on = params[field] === value;
-          const click = () => {
-            const changed = { ...params, [field]: on ? "" : value, offset: "" };
-            context.go(name, changed);
-          };
+          const click = () => context.go(name, { ...params, [field]: on ? "" : value, offset: "" });
           return h("button.chip", { type: "button", "aria-pressed": String(on), on: { click } }, value, h("span.number", {}, count.toLocaleString("en")));
-        }),
-        distinct > FACET_VALUES && h("span.small.soft", {}, `and ${distinct - FACET_VALUES} more`))));
+        }), distinct > FACET_VALUES && h("span.small.soft", {}, `and ${distinct - FACET_VALUES} more`)))));
   }
 
   function showPages(params, { hits, offset = 0, total }) {
@@ -160,7 +172,13 @@ export function create(context) {
     if (step(list, "[data-hit]", by)) event.preventDefault();
   }
 
-  return { element, show, onKey, hide: () => running?.abort() };
+  function hide() {
+    running?.abort();
+    clearTimeout(waiting);
+    clearTimeout(counting);
+  }
+
+  return { element, show, onKey, hide };
 }
 
 function tierReports(tiers) {
