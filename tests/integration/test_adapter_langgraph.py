@@ -206,6 +206,20 @@ def test_a_vault_for_reading_is_read_and_not_refreshed(tmp_path, clock):
         assert len(store.search(("a",), query="tea")) == 1
 
 
+def test_a_federation_is_swept_but_for_tiers_that_are_for_reading(tmp_path, clock):
+    for name in ("own", "team"):
+        first = SeptetStore(tmp_path / name, clock=clock)
+        first.put((name,), "k", {}, ttl=0)
+        first.close()
+    with (
+        Vault(tmp_path / "own") as own,
+        Vault(tmp_path / "team", read_only=True) as team,
+        Federation({"own": own, "team": team}) as both,
+    ):
+        assert SeptetStore(both).sweep_ttl() == 1
+        assert (len(own), len(team)) == (0, 1)
+
+
 def test_a_batch_reads_before_it_writes_and_of_two_writes_the_last_counts(store):
     ops = [
         PutOp(("users", "ada"), "tea", {"text": "one"}),

@@ -26,7 +26,7 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
 )
 
-from septet import EntryError, Federation, QueryError, TierError, Vault
+from septet import CallableEmbedder, EntryError, Federation, QueryError, TierError, Vault
 from septet.adapters.llama_index import SeptetRetriever, SeptetVectorStore
 
 MODES_WITHOUT = ("semantic_hybrid", "svm", "logistic_regression", "linear_regression")
@@ -296,6 +296,18 @@ def test_a_retriever_says_what_the_search_said(vault):
     assert asyncio.run(retriever.aretrieve("session"))[0].score == found.score
     with_vector = QueryBundle("limits", embedding=[1, 0])
     assert SeptetRetriever(vault, model="m").retrieve(with_vector)[0].node.node_id == "b"
+
+
+def test_a_vault_that_embeds_by_itself_answers_queries_that_the_index_does_not_embed():
+    axes = Axes()
+    embedder = CallableEmbedder(lambda texts: [axes._get_text_embedding(text) for text in texts], model="axes")
+    with Vault(":memory:", embedder=embedder) as vault:
+        store = SeptetVectorStore(vault, is_embedding_query=False)
+        store.add([node("r", "red, red"), node("b", "blue, blue")])
+        vault.wait_embedded(30)
+        index = VectorStoreIndex.from_vector_store(store, embed_model=axes)
+        found = index.as_retriever(similarity_top_k=2).retrieve("all that is reddish")
+        assert [scored.node.node_id for scored in found] == ["r", "b"]
 
 
 def test_an_index_with_a_mock_embedding_of_the_package_works(vault):

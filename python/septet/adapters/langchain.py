@@ -224,7 +224,9 @@ class SeptetVectorStore(VectorStore):
             SeptetError: as `Vault.search` and the embedding do.
         """
         if self._embedder is not None and "query_vector" not in options and options.get("legs") != "text":
-            options = {"model": self._model, **options, "query_vector": self._embedder.embed([query], "query")[0]}
+            options["query_vector"] = self._embedder.embed([query], "query")[0]
+        if self._model is not None and "query_vector" in options:
+            options = {"model": self._model, **options}
         if self._kind is not None:
             options = {"kinds": self._kind, **options}
         if (filter := options.pop("filter", None)) is not None:
@@ -263,8 +265,7 @@ class SeptetVectorStore(VectorStore):
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
         """Return the documents whose vectors are nearest, best first; ``kwargs`` as for `find`."""
-        named = {"query_vector": embedding, "model": self._model, "legs": "vector"}
-        return self.similarity_search("", k, **{**named, **kwargs})
+        return self.similarity_search("", k, **{"query_vector": embedding, "legs": "vector", **kwargs})
 
     async def asimilarity_search_by_vector(self, embedding: list[float], k: int = 4, **kwargs: Any) -> list[Document]:
         """Do as `similarity_search_by_vector`, on a thread."""

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
@@ -39,7 +40,7 @@ from septet.adapters.namespaces import id_of, kind_of, listed_namespaces, matche
 from septet.arguments import shown
 from septet.drafts import checked_attrs
 from septet.entry import Entry
-from septet.errors import QueryError, ReadOnly
+from septet.errors import EntryNotFound, QueryError, ReadOnly
 from septet.federation import Federation
 from septet.results import Results
 
@@ -156,10 +157,14 @@ class SeptetStore(BaseStore):
         """Delete the items that have expired, and return how many."""
         self._swept = now = self._clock()
         gone = {"kind": {"$in": self._kinds((), None)}, "valid_until": {"$lte": now}}
-        into = self.vault.tiers() if isinstance(self.vault, Federation) else None
-        if into is None:
+        if not isinstance(self.vault, Federation):
             return int(self.vault.delete(where=gone))
-        return sum(self.vault.delete(where=gone, tier=tier) for tier in into)
+        count = 0
+        for tier in self.vault.tiers():
+            # A tier for reading is swept by those who write it.
+            with suppress(ReadOnly):
+                count += self.vault.delete(where=gone, tier=tier)
+        return count
 
     # -- doing ---------------------------------------------------------------------------------------------------------
 
@@ -226,11 +231,10 @@ class SeptetStore(BaseStore):
         for entry in entries:
             if (minutes := entry.attrs.get("ttl")) is None:
                 continue
-            try:
+            # One that was deleted meanwhile is gone.
+            with suppress(ReadOnly, EntryNotFound):
                 until = self._clock() + minutes * 60
                 self.vault.update(entry.id, valid_until=until, updated_at=entry.updated_at)
-            except ReadOnly:
-                return
 
     def _puts(self, asked: Sequence[Op]) -> list[_Put]:
         """Return what is to be written; of one item that is put twice, the last."""

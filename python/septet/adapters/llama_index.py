@@ -88,6 +88,8 @@ class SeptetVectorStore(BasePydanticVectorStore):
         kind: only entries of this kind are written, found and deleted: several indexes can share a vault. None writes
             the kind ``entry``, and finds whatever `Vault.search` does: entries that are no nodes come as text nodes.
         tier: the tier of a federation that is written to; deleting by a filter wants it named (`TierError`).
+        is_embedding_query: whether an index embeds its queries; False for a vault with an embedder of its own, which
+            queries of the mode ``default`` then ask for words and vectors.
 
     Raises:
         StoreError: ``vault`` is nothing to search, or the file cannot be used.
@@ -106,8 +108,9 @@ class SeptetVectorStore(BasePydanticVectorStore):
         model: str = "llama-index",
         kind: str | None = None,
         tier: str | None = None,
+        is_embedding_query: bool = True,
     ) -> None:
-        super().__init__(model=model, kind=kind)  # type: ignore[call-arg]
+        super().__init__(model=model, kind=kind, is_embedding_query=is_embedding_query)  # type: ignore[call-arg]
         self._memory = Memory(vault, tier)
 
     @classmethod
