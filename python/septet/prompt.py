@@ -153,7 +153,7 @@ def listing_of(passages: Sequence[Shown], *, head: str = "") -> str:
 
     Args:
         passages: what is shown.
-        head: a line before all of it.
+        head: a line before all of it; where passages are excerpts, it says so.
     """
     lines = [one.text.splitlines() for one in passages]
     key = _key(None, [one.hit for one in passages], lines)
@@ -165,7 +165,8 @@ def listing_of(passages: Sequence[Shown], *, head: str = "") -> str:
             f"<retrieved-{key}>\n"
         )
         for one, text in zip(passages, lines):
-            parts.append(f"{line_of({**_provenance(one.hit), **one.more})}\n")
+            told = {name: value for name, value in _provenance(one.hit).items() if name != "excerpt"}
+            parts.append(f"{line_of({**told, **one.more})}\n")
             parts += [f"{MARK}{line}".rstrip() + "\n" for line in text]
         parts.append(f"</retrieved-{key}>\n")
     return "".join(parts)

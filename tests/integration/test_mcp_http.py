@@ -5,15 +5,18 @@ import socket
 from contextlib import asynccontextmanager, nullcontext
 
 import httpx
+import httpx2
 import mcp
 import pytest
 import uvicorn
+from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from septet import Vault
 from septet.mcp.asgi import MOST_BODY, mcp_app
 from septet.service.served import Served
+from serving import serving
 
 
 @asynccontextmanager
@@ -81,3 +84,21 @@ def test_what_is_no_message_or_too_large_is_refused(vault):
     statuses = asyncio.run(main())
     assert statuses[2] == 413
     assert all(400 <= status < 500 for status in statuses)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_http_server_has_it_behind_its_token(vault, mode):
+    token = "t" * 32
+
+    async def main(url):
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as sender,
+            mcp.Client(streamable_http_client(url, http_client=sender), mode=mode) as client,
+        ):
+            return (await client.call_tool("search", {"query": "retry"})).structured_content
+
+    with serving(vault, token=token) as url:
+        assert httpx.post(f"{url}mcp", json={}).status_code == 401
+        assert httpx.post(f"{url}mcp", json={}, headers={"Host": "evil.example"}).status_code == 403
+        found = asyncio.run(main(f"{url}mcp"))
+    assert [hit["id"] for hit in found["hits"]] == ["r1"]
