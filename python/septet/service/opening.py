@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from septet.arguments import shown
 from septet.documents import Unreadable, read_bytes
-from septet.errors import SeptetError, TierError
+from septet.errors import ReadOnly, SeptetError, TierError
 from septet.federation import Federation
 from septet.service.configuration import IN_MEMORY, Configuration, TierTable, configuration
+from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
 from septet.vault import Vault
@@ -112,7 +113,7 @@ def _tiers(stack: ExitStack, found: Configuration, read_only: bool, embedder: Ma
 def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping[str, Any]) -> Any:
     if table.path is not None:
         return _local(stack, Path(table.path), read_only, embedder)
-    return _remote(stack, table)
+    return _remote(stack, table, read_only)
 
 
 def _local(stack: ExitStack, path: Path, read_only: bool, arguments: Mapping[str, Any]) -> Vault:
@@ -123,13 +124,27 @@ def _local(stack: ExitStack, path: Path, read_only: bool, arguments: Mapping[str
     return stack.enter_context(Vault(path, read_only=read_only, **arguments))
 
 
-def _remote(stack: ExitStack, table: TierTable) -> Any:
+def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Any:
     try:
         client = import_module("septet.client")
     except ImportError as fault:
         raise TierError(f"a tier with a url needs the client, which cannot be loaded: {fault}") from None
+    kind = _reading(client.Client) if read_only else client.Client
     more = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
-    return stack.enter_context(client.Client(table.url, token=_token(table), **more))
+    return stack.enter_context(kind(table.url, token=_token(table), **more))
+
+
+def _reading(client: Any) -> Any:
+    """Return a class of clients that ask a server for reading only, whatever it would allow."""
+
+    def refusing(name: str) -> Callable[..., NoReturn]:
+        def refuse(*_: object, **__: object) -> NoReturn:
+            raise ReadOnly(f"{name}: this tier is served for reading only")
+
+        return refuse
+
+    writing = {name for name, one in OPERATIONS.items() if one.effect != "reads"} | {"add_many", "link_many"}
+    return type(client.__name__, (client,), {name: refusing(name) for name in writing})
 
 
 def _token(table: TierTable) -> str | None:
