@@ -69,6 +69,7 @@ class App:
 
     Attributes:
         running: requests that are worked on, or wait.
+        stopping: no further requests are answered.
     """
 
     def __init__(self, served: Served, settings: Settings, log: AccessLog | None) -> None:
@@ -80,7 +81,7 @@ class App:
         self._logger = logging.getLogger("septet.server")
         self._mcp = MountedMcp(served)
         self._document = b""
-        self._stopping = False
+        self.stopping = False
         self.running = 0
         own = [
             Route("GET", "/healthz", self._healthz),
@@ -97,7 +98,7 @@ class App:
 
     def begin_stop(self) -> None:
         """Answer no further requests; those that run go on."""
-        self._stopping = True
+        self.stopping = True
         self._mcp.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,7 +152,7 @@ class App:
         return await handler(scope, receive, exchange)
 
     def _admit(self) -> None:
-        if self._stopping:
+        if self.stopping:
             raise Refused(Fault("stopping", "the server is stopping", 503), {**AGAIN, "Connection": "close"})
         if self.running > self._settings.most_requests:
             said = f"{self._settings.most_requests} requests are worked on or wait: ask again later"
@@ -161,7 +162,7 @@ class App:
         return reply({"status": "ok"})
 
     async def _readyz(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:
-        found = {"status": "stopping", "notes": []} if self._stopping else await self._health.ready()
+        found = {"status": "stopping", "notes": []} if self.stopping else await self._health.ready()
         return reply(found, 503 if found["status"] in ("stopping", "failed") else 200)
 
     async def _metrics_page(self, scope: Any, receive: Receive, exchange: Exchange) -> ASGIApp:

@@ -7,12 +7,12 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from septet.errors import StoreError
 
@@ -37,10 +37,13 @@ def bound(host: str, port: int) -> socket.socket:
     """
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(info[4][:2], family=info[0], backlog=128)
+        listening = socket.create_server(info[4][:2], family=info[0], backlog=128)
     except (OSError, UnicodeError, OverflowError) as fault:
         said = getattr(fault, "strerror", None) or fault
         raise StoreError(f"cannot listen at {host}:{port}: {said}") from None
+    # An answer is written in two pieces: the second must not wait until the client says that it has the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 class Server(uvicorn.Server):
@@ -54,11 +57,11 @@ class Server(uvicorn.Server):
     def __init__(
         self, app: App, listening: socket.socket, started: Callable[[str], object], *, grace_s: float = 10.0
     ) -> None:
-        protocol = _bounded("httptools" if find_spec("httptools") else "h11")
         super().__init__(
             uvicorn.Config(
                 app,
-                http=protocol,
+                http=_Bounded,
+                loop="asyncio",
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -114,50 +117,45 @@ class Server(uvicorn.Server):
         return ended or self._app.running == 0 or time.monotonic() >= self._stop_at
 
 
-def _bounded(name: str) -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol with bounds on clients that send, or take, next to nothing."""
-    base: Any
-    if name == "httptools":
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as base
-    else:
-        from uvicorn.protocols.http.h11_impl import H11Protocol as base
+class _Bounded(H11Protocol):
+    """The protocol of uvicorn with bounds on clients that send, or take, next to nothing."""
 
-    class Bounded(base):  # type: ignore[misc]
-        _head: asyncio.TimerHandle | None = None
-        _take: asyncio.TimerHandle | None = None
+    _head: asyncio.TimerHandle | None = None
+    _take: asyncio.TimerHandle | None = None
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the head of a request."""
+        super().connection_made(transport)
+        self._head = self.loop.call_later(HEAD_S, self.transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; the head of a request may not come for ever."""
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._clear("_head")
+        elif self._head is None and (before is None or before.response_complete):
+            # The head of the next request has begun.
             self._head = self.loop.call_later(HEAD_S, self.transport.close)
 
-        def data_received(self, data: bytes) -> None:
-            before = self.cycle
-            super().data_received(data)
-            if self.cycle is not before:
-                self._clear("_head")
-            elif self._head is None and (before is None or before.response_complete):
-                # The head of the next request has begun.
-                self._head = self.loop.call_later(HEAD_S, self.transport.close)
+    def pause_writing(self) -> None:
+        """Begin to wait for a client that does not take its answer."""
+        super().pause_writing()
+        self._take = self.loop.call_later(TAKE_S, self.transport.abort)
 
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._take = self.loop.call_later(TAKE_S, self.transport.abort)
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
+        self._clear("_take")
 
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self._clear("_take")
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._clear("_head")
+        self._clear("_take")
+        super().connection_lost(exc)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._clear("_head")
-            self._clear("_take")
-            # A request that runs is told, however the connection ended.
-            with suppress(Exception):
-                super().connection_lost(exc)
-
-        def _clear(self, name: str) -> None:
-            timer = getattr(self, name)
-            if timer is not None:
-                timer.cancel()
-                setattr(self, name, None)
-
-    return Bounded
+    def _clear(self, name: str) -> None:
+        timer = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)

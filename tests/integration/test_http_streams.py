@@ -1,0 +1,189 @@
+"""Lines of JSON over HTTP: many entries in, with an answer for each line, and everything out."""
+
+import json
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from septet import Federation, Vault
+from serving import ask, serving
+
+
+@pytest.fixture
+def vault(tmp_path):
+    with Vault(tmp_path / "v.db") as vault:
+        yield vault
+
+
+def sent(url, lines):
+    """Send lines, each a dict or text, and return the answers by the number of the line."""
+    body = "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
+    answer = ask.post(f"{url}v1/bulk", content=body.encode())
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+    told = [json.loads(line) for line in answer.text.splitlines()]
+    assert [one["line"] for one in told] == sorted({one["line"] for one in told})
+    return {one.pop("line"): one for one in told}
+
+
+def test_each_line_is_done_and_answered_and_a_wrong_one_stops_no_other(vault):
+    with serving(vault) as url:
+        told = sent(
+            url,
+            [
+                {"id": "a/b", "title": "One", "tags": ["x"]},
+                {"title": 5},
+                "no json",
+                "",
+                {"op": "update", "id": "a/b", "context": "changed"},
+                {"op": "link", "source": "a/b", "target": "c"},
+                {"id": "c", "title": "Three", "vector": [1.0, 0.0], "model": "m"},
+                {"op": "link", "source": "a/b", "target": "c"},
+                {"op": "nonsense"},
+                {
+                    "id": "d",
+                    "title": "Four",
+                    "attrs": {"n": 1},
+                    "span": {"path": "f.md", "first_line": 1, "last_line": 2},
+                },
+                {"op": "delete", "id": "c"},
+                {"op": "delete", "id": "c"},
+                {"op": "remember", "text": "Deploy on Tuesdays", "id": "m"},
+                {"op": "feedback", "query": "one", "id": "a/b", "action": "accepted"},
+                ["a list"],
+                {"id": "e", "title": "Five", "tier": "agent"},
+            ],
+        )
+    codes = {number: one["error"]["code"] for number, one in told.items() if "error" in one}
+    assert codes == {
+        **dict.fromkeys((2, 3, 9, 15), "invalid_request"),
+        6: "entry_not_found",
+        12: "entry_not_found",
+        16: "tier_error",
+    }
+    done = {number: one for number, one in told.items() if number not in codes}
+    assert done.pop(8) == done.pop(14) == {"changed": True}
+    assert done.pop(11) == {"count": 1}
+    assert done == {1: {"id": "a/b"}, 5: {"id": "a/b"}, 7: {"id": "c"}, 10: {"id": "d"}, 13: {"id": "m"}}
+    assert {entry.id for entry in vault} == {"a/b", "d", "m"}
+    assert (vault.get("a/b").context, vault.get("d").span.path) == ("changed", "f.md")
+
+
+def test_an_entry_that_only_the_vault_refuses_takes_none_of_its_neighbours_along(vault):
+    with serving(vault) as url:
+        told = sent(url, [{"id": "a", "title": "One"}, {"id": "b", "title": " "}, {"id": "c", "title": "Three"}])
+    assert told[1] == {"id": "a"} and told[3] == {"id": "c"}
+    assert told[2]["error"]["code"] == "entry_error"
+    assert {entry.id for entry in vault} == {"a", "c"}
+
+
+def test_a_line_that_is_too_long_is_told_and_skipped_and_the_body_may_be_as_long_as_it_likes(vault):
+    with serving(vault, max_body=2_000) as url:
+        lines = [{"id": f"e{number}", "title": f"Entry {number}", "description": "x" * 500} for number in range(400)]
+        told = sent(url, [*lines, {"id": "long", "title": "y" * 10_000}, {"id": "last", "title": "Last"}])
+    assert len(told) == 402
+    assert told[401]["error"]["code"] == "too_large"
+    assert told[402] == {"id": "last"}
+    assert vault.count() == 401
+
+
+def test_answers_come_while_lines_are_still_sent(vault):
+    with serving(vault) as url:
+        at = urlsplit(url)
+        with socket.create_connection((at.hostname, at.port), 20) as sock:
+            sock.sendall(b"POST /v1/bulk HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            for number in (1, 2, 3):
+                line = b'{"id":"e%d","title":"x"}\n' % number
+                sock.sendall(b"%x\r\n%b\r\n" % (len(line), line))
+                said = b""
+                while b'{"line":%d,"id":"e%d"}' % (number, number) not in said:
+                    piece = sock.recv(65_536)
+                    assert piece
+                    said += piece
+            sock.sendall(b"0\r\n\r\n")
+
+
+def test_a_body_that_pauses_for_too_long_is_ended_with_a_line_that_says_so(vault):
+    with serving(vault, body_s=0.2) as url:
+        at = urlsplit(url)
+        with socket.create_connection((at.hostname, at.port), 20) as sock:
+            line = b'{"id":"a","title":"x"}\n'
+            sock.sendall(b"POST /v1/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999\r\n\r\n" + line)
+            said = b""
+            while b'"code":"too_slow"' not in said:
+                piece = sock.recv(65_536)
+                assert piece
+                said += piece
+    assert "a" in vault
+
+
+def test_answers_that_nobody_reads_yet_wait_beside_the_memory(vault):
+    # All lines are sent before the first answer is read, and these are more than sockets hold.
+    with serving(vault) as url:
+        told = sent(url, ["x" * 200] * 60_000)
+    assert len(told) == 60_000
+
+
+def test_an_export_is_what_the_vault_writes_and_goes_back_in(vault, tmp_path):
+    vault.add_many(
+        [{"id": f"e{number} ü", "title": f"Entry {number}", "vector": [1.0, number]} for number in range(300)]
+    )
+    vault.link("e1 ü", "e2 ü")
+    vault.feedback("x", "e1 ü", "accepted")
+    vault.export(tmp_path / "wanted.jsonl")
+    with serving(vault) as url:
+        answer = ask.get(f"{url}v1/export")
+    assert answer.text == (tmp_path / "wanted.jsonl").read_text()
+    (tmp_path / "back.jsonl").write_text(answer.text)
+    with Vault(tmp_path / "back.db") as back:
+        assert back.import_(tmp_path / "back.jsonl").entries == 300
+        assert back.links("e1 ü") == vault.links("e1 ü")
+
+
+def test_an_export_that_fails_is_no_whole_one(vault, monkeypatch):
+    vault.add_many([{"id": f"e{number}", "title": "x" * 1_000} for number in range(300)])
+
+    def fail(target):
+        for number in range(200):
+            target.write(json.dumps({"record": "entry", "id": f"e{number}", "title": "x" * 1_000}) + "\n")
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(vault, "export", fail)
+    with serving(vault) as url:
+        with pytest.raises(Exception, match=r"peer closed connection|incomplete"):
+            ask.get(f"{url}v1/export")
+        assert ask.get(f"{url}healthz").status_code == 200
+
+
+def test_a_federation_is_exported_entry_by_entry(tmp_path):
+    with (
+        Vault(tmp_path / "a.db") as agent,
+        Vault(tmp_path / "t.db") as team,
+        Federation({"agent": agent, "team": team}) as both,
+    ):
+        agent.add(id="a", title="One")
+        team.add(id="a", title="Hidden by the agent's")
+        team.add_many([{"id": f"t{number:04}", "title": "Two"} for number in range(600)])
+        with serving(both) as url:
+            told = [json.loads(line) for line in ask.get(f"{url}v1/export").text.splitlines()]
+            assert {one["id"]: one["title"] for one in told}["a"] == "One"
+            assert len(told) == 601
+            assert sent(url, [{"id": "n", "title": "New", "tier": "team"}]) == {1: {"id": "n"}}
+            assert "n" in team and "n" not in agent
+            listed = ask.get(f"{url}v1/entries", params={"limit": 2, "order_by": "id"}).json()
+            assert [entry["id"] for entry in listed["entries"]] == ["a", "n"]
+            after = ask.get(f"{url}v1/entries", params={"limit": 1, "order_by": "id", "after": listed["next"]}).json()
+            assert [entry["id"] for entry in after["entries"]] == ["t0000"]
+
+
+def test_entries_are_listed_and_deleted_one_by_one(vault):
+    vault.add_many([{"id": f"e{number}", "title": "x", "tags": ["odd"] if number % 2 else []} for number in range(4)])
+    with serving(vault) as url:
+        listed = ask.get(f"{url}v1/entries", params={"tag": "odd", "order_by": "id", "direction": "desc"}).json()
+        assert [entry["id"] for entry in listed["entries"]] == ["e3", "e1"]
+        assert ask.delete(f"{url}v1/entries/e1").json() == {"count": 1}
+        assert ask.delete(f"{url}v1/entries/e1").json()["error"]["code"] == "entry_not_found"
+        for wrong in ("limit=0", "limit=x", "nothing=1", "limit=1&limit=2", "a=%ff"):
+            assert ask.get(f"{url}v1/entries?{wrong}").status_code in (400, 422)
