@@ -4,7 +4,7 @@ import { fill, h, ownId } from "./dom.js";
 import { FILTERS } from "./request.js";
 
 const CHOICES = {
-  leg: [["", "words and vectors"], ["text", "words only"], ["vector", "vectors only"]],
+  leg: [["", "hybrid"], ["text", "words only"], ["vector", "vectors only"]],
   mode: [["", "full"], ["scan", "scan"]],
   limit: [["", "default"], ["10", "10"], ["20", "20"], ["50", "50"], ["100", "100"]],
   severity: [["", "any"], ["critical", "critical"], ["warning", "warning"], ["suggestion", "suggestion"]],

@@ -14,11 +14,12 @@ export function baseOf(answer, own) {
   const { hits, weights: counted } = answer;
   const names = Object.keys(own);
   const unknown = ({ signals }, name) => signals[name] === null || signals[name] === undefined;
-  const nowhere = (name) => hits.every((hit) => unknown(hit, name));
-  const absent = new Set(names.filter((name) => (own[name] > 0 ? counted[name] === 0 : hits.length > 0 && nowhere(name))));
+  const compared = hits.filter(({ breakdown }) => names.some((name) => name in breakdown));
+  const nowhere = (name) => compared.every((hit) => unknown(hit, name));
+  const absent = new Set(names.filter((name) => (own[name] > 0 ? counted[name] === 0 : compared.length > 0 && nowhere(name))));
   // Profiles that count what is unknown as 0 tell of nothing unknown, and leave the weights as they are.
   const scaled = names.some((name) => Math.abs(counted[name] - own[name]) > NEAR);
-  const shares = absent.size > 0 || scaled || hits.some((hit) => names.some((name) => unknown(hit, name)));
+  const shares = absent.size > 0 || scaled || compared.some((hit) => names.some((name) => unknown(hit, name)));
   return { hits, own, counted, absent, shares, times: timesOf(own, counted, absent) };
 }
 
@@ -58,6 +59,8 @@ export function reranked(base, weights) {
 }
 
 function scored(hit, weights, floor) {
+  // A memory of a fixed score was compared with nothing.
+  if (!Object.keys(hit.breakdown).some((name) => name in weights)) return { ...hit, before: hit.score };
   const breakdown = {};
   let score = 0;
   for (const [name, weight] of Object.entries(weights)) {
