@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         vault as vault,
     )
     from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
+    from septet.client import AsyncSeptet as AsyncSeptet, Client as Client
     from septet.embedding.automatic import Activity as Activity
     from septet.embedding.cache import EmbeddingCache as EmbeddingCache
     from septet.embedding.choose import embedder_from as embedder_from
@@ -220,6 +221,7 @@ else:
     #: not use.
     _NAMES = {
         "aio": "AsyncFederation AsyncVault",
+        "client": "AsyncSeptet Client",
         "embedding.automatic": "Activity",
         "embedding.cache": "EmbeddingCache",
         "embedding.choose": "embedder_from",

@@ -299,6 +299,15 @@ OPERATIONS: Mapping[str, Operation] = {
             effect="adds",
         ),
         Operation(
+            name="link_many",
+            summary="Link many entries, all or none.",
+            route=("POST", "/v1/link_many"),
+            request=requests.LinkManyRequest,
+            answer=answers.CountAnswer,
+            run=running.link_many,
+            effect="adds",
+        ),
+        Operation(
             name="unlink",
             summary="Remove a link.",
             route=("POST", "/v1/unlink"),

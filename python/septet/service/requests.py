@@ -30,6 +30,7 @@ __all__ = [
     "IdRequest",
     "IdsBeginningRequest",
     "LearnedRequest",
+    "LinkManyRequest",
     "LinkRequest",
     "LoadRequest",
     "NeighbourhoodRequest",
@@ -364,6 +365,20 @@ class LinkRequest(Request):
     target: Id
     type: str = "related"
     note: str = ""
+    tier: Tier = None
+
+
+class _Link(Request):
+    source: Id
+    target: Id
+    type: str = "related"
+    note: str = ""
+
+
+class LinkManyRequest(Request):
+    """Links to store, all or none."""
+
+    links: Annotated[list[_Link], Field(max_length=MOST_ITEMS)]
     tier: Tier = None
 
 

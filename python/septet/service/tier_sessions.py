@@ -93,6 +93,7 @@ class TierSessions:
                 "generation": session.generation,
                 "standing": list(session.standing()),
                 "session": self._keep(session),
+                "embeds": vault._embeds(),
             }
             if asked.get("recall") is True:
                 answer["recalled"] = recalled(session)

@@ -1,0 +1,6 @@
+"""A vault that a server holds: `Client`, and `AsyncSeptet` for asyncio, with the methods and results of `Vault`."""
+
+from septet.client.asynchronous import AsyncSeptet
+from septet.client.blocking import Client
+
+__all__ = ["AsyncSeptet", "Client"]

@@ -1,0 +1,248 @@
+"""AsyncSeptet: a vault that a server holds, for asyncio; no thread waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from septet._core import Lock
+from septet.aio.feeding import add_many_from
+from septet.arguments import called
+from septet.client.blocking import MAX_BYTES, TIMEOUT_S, limits
+from septet.client.calls import Calls
+from septet.client.steps import Steps, awaited
+from septet.client.transport import (
+    RETRIES,
+    Ask,
+    Body,
+    Outgoing,
+    Settings,
+    decoded,
+    failed,
+    late,
+    may_retry,
+    outgoing,
+    settings_of,
+)
+from septet.entry import Entry
+from septet.errors import Closed, EntryError
+from septet.ranking.pool import Candidate
+from septet.storage.forks import renew_in_children
+from septet.vault.alike import KEEP, SIMILARITY
+
+if TYPE_CHECKING:
+    import httpx
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+    from septet.fields import EntryItem, FrameLike, OnSimilar, Split
+    from septet.vault.writing import Progress
+
+__all__ = ["AsyncSeptet"]
+
+_R = TypeVar("_R")
+
+
+class AsyncSeptet:
+    """A vault that a server holds, for asyncio: the methods of `Client` with the same arguments, awaited.
+
+    Event loops of several threads may share it; each has connections of its own. A call that is cancelled is given up:
+    the server drops what it has not begun.
+
+    Args:
+        url: as for `Client`, as are the others.
+        token: what the server wants to be shown.
+        timeout_s: how long a call may take.
+        max_bytes: of an answer.
+        tier: of a server that holds several tiers, the one that is written.
+        transport: an `httpx.AsyncBaseTransport` that sends the requests; None for the network.
+
+    Raises:
+        StoreError: an argument is none of these.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        max_bytes: int = MAX_BYTES,
+        tier: str | None = None,
+        transport: Any = None,
+    ) -> None:
+        self._settings: Settings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
+        self._calls = Calls(self._settings)
+        self._closed = False
+        self.after_fork()
+        renew_in_children(self)
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a token."""
+        return self._settings.url
+
+    def __repr__(self) -> str:
+        return f"AsyncSeptet({self._settings.url!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections of this loop; using it afterwards raises `Closed`. Closing twice is fine."""
+        self._closed = True
+        with self._lock.hold():
+            pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.aclose()
+
+    def after_fork(self) -> None:
+        """Begin with other connections in a forked child: the parent goes on with its own."""
+        self._lock = Lock()
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient]
+        self._pools = weakref.WeakKeyDictionary()
+
+    # -- methods -------------------------------------------------------------------------------------------------------
+
+    search = awaited(Calls.search)
+    search_many = awaited(Calls.search_many)
+    recall = awaited(Calls.recall)
+    explain = awaited(Calls.explain)
+    similar = awaited(Calls.similar)
+    weights = awaited(Calls.weights)
+    retrieve = awaited(Calls.retrieve)
+    load = awaited(Calls.load)
+    get = awaited(Calls.get)
+    get_many = awaited(Calls.get_many)
+    entries = awaited(Calls.entries)
+    count = awaited(Calls.count)
+    facets = awaited(Calls.facets)
+    history = awaited(Calls.history)
+    links = awaited(Calls.links)
+    stats = awaited(Calls.stats)
+    status = awaited(Calls.status)
+
+    add = awaited(Calls.add)
+
+    async def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]]
+        | AsyncIterable[Entry | EntryItem | Mapping[str, object]]
+        | FrameLike,
+        *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
+    ) -> list[str]:
+        """Store many entries; see `Client.add_many`. The items may come from an async iterable too.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
+            EntryError: ``progress`` is no plain function, or ``vectors`` stand beside an async iterable.
+            Unreachable: the server did not answer; calls before that one are stored.
+        """
+        near: Any = {"on_similar": on_similar, "similarity": similarity}
+        if isinstance(items, AsyncIterable):
+            called(progress, "progress", EntryError)
+            if vectors is not None or model is not None:
+                raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+            return await add_many_from(items, self._add_many, progress, split=split, **near)
+        given: Any = {"vectors": vectors, "model": model, "split": split, "progress": progress}
+        return await self._add_many(items, **given, **near)
+
+    _add_many = awaited(Calls.add_many)
+    update = awaited(Calls.update)
+    update_many = awaited(Calls.update_many)
+    delete = awaited(Calls.delete)
+    forget = awaited(Calls.forget)
+    remember = awaited(Calls.remember)
+    supersede = awaited(Calls.supersede)
+    reinstate = awaited(Calls.reinstate)
+    link = awaited(Calls.link)
+    link_many = awaited(Calls.link_many)
+    unlink = awaited(Calls.unlink)
+    feedback = awaited(Calls.feedback)
+
+    async def __aiter__(self) -> AsyncIterator[Entry]:
+        row, last = 0, None
+        named = {} if self._settings.tier is None else {"tier": self._settings.tier}
+        while True:
+            answer = (await self._sent(Ask("tier", {"method": "part", "row": row, "last": last, **named})))["answer"]
+            found, last = [Candidate(*one) for one in answer["entries"]], answer["last"]
+            if not found:
+                return
+            row = found[-1].row
+            for one in found:
+                yield one.to_entry()
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    async def _take(self, steps: Steps[_R]) -> _R:
+        """Take the steps of a method, and return what it returns."""
+        try:
+            ask = next(steps)
+            while True:
+                try:
+                    answer = await self._sent(ask)
+                except BaseException as fault:  # noqa: BLE001 - raised where it was asked
+                    ask = steps.throw(fault)
+                else:
+                    ask = steps.send(answer)
+        except StopIteration as end:
+            result: _R = end.value
+            return result
+
+    async def _sent(self, ask: Ask) -> Any:
+        """Return the answer to a call; see `Client`."""
+        import httpx
+
+        sent = outgoing(ask, self._settings)
+        clock = asyncio.get_running_loop().time
+        ends_at, pauses = clock() + sent.within_s, iter(RETRIES)
+        while True:
+            try:
+                status, body = await asyncio.wait_for(self._received(sent), max(ends_at - clock(), 0.0))
+                return decoded(status, body, sent, self._settings, lines=ask.operation == "bulk")
+            except (httpx.RequestError, httpx.InvalidURL) as error:
+                fault, again = failed(error, sent, self._settings), may_retry(error, sent)
+            except asyncio.TimeoutError:
+                fault, again = late(self._settings.url, sent.within_s), False
+            pause = next(pauses, None) if again else None
+            if pause is None or clock() + pause >= ends_at:
+                raise fault from None
+            await asyncio.sleep(pause)
+
+    async def _received(self, sent: Outgoing) -> tuple[int, bytes]:
+        async with self._connections().stream(
+            sent.method, sent.url, content=sent.content, headers=dict(sent.headers), timeout=sent.within_s
+        ) as response:
+            body = Body(response, sent, self._settings, float("inf"))
+            async for piece in response.aiter_raw():
+                body.add(piece)
+            return body.status, body.whole()
+
+    def _connections(self) -> httpx.AsyncClient:
+        if self._closed:
+            raise Closed(f"{self!r} was closed: make another one")
+        # A connection belongs to the loop that opened it.
+        loop = asyncio.get_running_loop()
+        with self._lock.hold():
+            pool = self._pools.get(loop)
+            if pool is None:
+                import httpx
+
+                pool = self._pools[loop] = httpx.AsyncClient(
+                    transport=self._settings.transport, trust_env=False, limits=limits(), follow_redirects=False
+                )
+            return pool

@@ -1,0 +1,158 @@
+"""A remote vault as a member of a federation: its sessions, and reads that a federation makes of each tier."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from septet.client.steps import Steps
+from septet.client.transport import Ask, Settings
+from septet.entry import Entry
+from septet.errors import SeptetError, StoreBusy, Unreachable
+from septet.ranking.pool import Candidate
+from septet.tiers.remote.packing import unpacked
+from septet.tiers.remote.tier import RemoteTier
+from septet.vault.batch import ids_of
+from septet.vault.vectors import asked_model, fullest, rows_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from septet.listing.asked import AskedListing
+    from septet.listing.shadows import Shadowing
+    from septet.snapshot.arrays import Mask
+    from septet.tiers.remote.listings import Mirror
+    from septet.vault.vectors import Layout
+
+__all__ = ["RemoteMember"]
+
+_Answer = TypeVar("_Answer")
+_R = TypeVar("_R")
+
+#: So many ids one call names.
+MOST_AT_ONCE = 5_000
+#: A listing that was written while it was asked is asked again, so often.
+MOST_ATTEMPTS = 5
+
+
+class RemoteMember(ABC):
+    """What a federation asks of a remote vault (see `septet.federation.member.Member`)."""
+
+    _settings: Settings
+    _mirror: Mirror | None = None
+    #: Whether the server embeds queries, as it said last; until it has, it may.
+    _said_embeds: bool = True
+
+    @abstractmethod
+    def _take(self, steps: Steps[_R]) -> _R: ...
+
+    def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:
+        """Return the vectors of entries, a row for each id; see `Vault.vectors`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        wanted, name = ids_of([ids] if isinstance(ids, str) else ids), asked_model(model)
+        layout = fullest([self._layouts()], name, self._settings.url)
+        return rows_of(wanted, layout, self._vectors_of(wanted, layout))
+
+    # -- for a federation ----------------------------------------------------------------------------------------------
+
+    def _as_tier(self, name: str, priority: float) -> RemoteTier:
+        return RemoteTier(name, priority, self._tier_answer)
+
+    def _clock(self) -> float:
+        return time.time()
+
+    def _embeds(self) -> bool:
+        return self._said_embeds
+
+    def _embeds_now(self) -> bool:
+        try:
+            about = self._asked("about")
+        except SeptetError:
+            return False
+        self._said_embeds = bool(about["embeds"])
+        return bool(about["embeds_now"])
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        return cast("Mapping[str, int]", self._asked("feedback_counts"))
+
+    def _held(self, ids: Sequence[str]) -> frozenset[str]:
+        return frozenset(one for part in _parted(ids) for one in self._asked("held", ids=part))
+
+    def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
+        return {one for part in _parted(ids) for one in self._asked("holds", ids=part, kind=kind)}
+
+    def _parts(self) -> Iterator[list[Entry]]:
+        row, last = 0, None
+        while True:
+            answer = self._asked("part", row=row, last=last)
+            found, last = [Candidate(*one) for one in answer["entries"]], answer["last"]
+            if not found:
+                return
+            row = found[-1].row
+            yield [one.to_entry() for one in found]
+
+    def _layouts(self) -> Mapping[Layout, int]:
+        return {(model, dimensions): count for model, dimensions, count in self._asked("layouts")}
+
+    def _vectors_of(self, ids: Sequence[str], layout: Layout) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for part in _parted(ids):
+            answer = self._asked("vectors_of", ids=part, model=layout[0], dimensions=layout[1])
+            found.update((one, unpacked(text)) for one, text in answer.items())
+        return found
+
+    def _listed(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        from septet.tiers.remote.listings import answer_of, asked_data, hidden_data
+
+        call = {"asked": asked_data(asked), "state": None, "hidden": None}
+        if hidden is None:
+            return answer_of(self._asked("listed", **call), asked), None
+        for _ in range(MOST_ATTEMPTS):
+            mirror = self._mirrored()
+            said = {**call, "state": mirror.state, "hidden": hidden_data(hidden(mirror))}
+            answer = self._tier_answer({"method": "listed", **said}, None)
+            if "again" not in answer:
+                return answer_of(answer["answer"], asked), mirror
+        raise StoreBusy(f"{self._settings.url} was written again and again while it was read: try again")
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _mirrored(self) -> Mirror:
+        from septet.tiers.remote.listings import Mirror
+
+        known = self._mirror
+        answer = self._asked("mirror", known=None if known is None else known.state)
+        if known is None or "ids" in answer:
+            known = self._mirror = Mirror.of(answer)
+        return known
+
+    def _asked(self, method: str, **named: Any) -> Any:
+        answer = self._tier_answer({"method": method, **named}, None)
+        if "answer" not in answer:
+            raise Unreachable(f"{self._settings.url}: the server's answer cannot be understood")
+        return answer["answer"]
+
+    def _tier_answer(self, call: Mapping[str, Any], within_s: float | None) -> Mapping[str, Any]:
+        if self._settings.tier is not None:
+            call = {**call, "tier": self._settings.tier}
+        answer = self._take(_one(Ask("tier", call, within_s)))
+        if call["method"] == "open":
+            self._said_embeds = answer.get("embeds") is True
+        return cast("Mapping[str, Any]", answer)
+
+
+def _one(ask: Ask) -> Steps[Any]:
+    return (yield ask)
+
+
+def _parted(ids: Sequence[str]) -> list[list[str]]:
+    given = list(dict.fromkeys(ids))
+    return [given[start : start + MOST_AT_ONCE] for start in range(0, len(given), MOST_AT_ONCE)]

@@ -1,0 +1,61 @@
+"""Arguments as JSON, as a server takes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Set
+from datetime import datetime
+from typing import Any
+
+from septet.arguments import as_epoch, shown
+from septet.errors import EntryError, QueryError
+from septet.fields import Span
+
+__all__ = ["encoded", "plain"]
+
+
+def plain(value: Any, name: str, error: type[Exception]) -> Any:
+    """Return an argument as JSON has it: times as epoch seconds, arrays, sets and tuples as lists.
+
+    Raises:
+        error: a time without a zone.
+    """
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if isinstance(value, datetime):
+        return as_epoch(value, name, error)
+    if isinstance(value, Span):
+        return {"path": value.path, "first_line": value.first_line, "last_line": value.last_line}
+    if isinstance(value, Mapping):
+        return {key: plain(one, name, error) for key, one in value.items()}
+    if isinstance(value, (list, tuple, Set)):
+        return [plain(one, name, error) for one in value]
+    if hasattr(value, "tolist"):
+        # Arrays and numbers of numpy.
+        return value.tolist()
+    return value
+
+
+def encoded(request: Mapping[str, Any], *, reads: bool) -> bytes:
+    """Return a request as JSON.
+
+    Raises:
+        QueryError: an argument that JSON has not; `EntryError` in what is written.
+    """
+    error = QueryError if reads else EntryError
+    given = {name: plain(value, name, error) for name, value in request.items()}
+    try:
+        return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise error("a text has half of a character (a lone surrogate), which is no Unicode") from None
+    except (TypeError, ValueError, RecursionError):
+        wrong = next((name for name, value in given.items() if not _is_json(value)), "an argument")
+        raise error(f"{wrong} is {shown(request.get(wrong))}: wanted what JSON has, finite numbers alone") from None
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True

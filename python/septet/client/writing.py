@@ -1,0 +1,341 @@
+"""What a client writes: each method asks as that of `Vault`, and returns what that returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import called, listed, shown, utf8
+from septet.client.answers import entry_of
+from septet.client.faults import error_of
+from septet.client.steps import Steps
+from septet.client.transport import Ask, Settings
+from septet.client.wire import encoded
+from septet.entry import Entry
+from septet.errors import BatchError, EntryError, SeptetError
+from septet.storage.tables.links import checked
+from septet.vault.alike import KEEP, SIMILARITY
+from septet.vault.batch import MOST_IDS, fields_of, ids_to_delete, item_fields, items_of, stopped
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
+
+    from septet.fields import (
+        Action,
+        BulkChanges,
+        EntryChanges,
+        EntryItem,
+        EntryOverrides,
+        FrameLike,
+        MemoryFields,
+        OnSimilar,
+        Split,
+        Strings,
+        VectorLike,
+    )
+    from septet.storage.tables.links import Link
+    from septet.vault.writing import Progress
+
+__all__ = ["Writes"]
+
+#: So many entries, or bytes of them, one call stores.
+MOST_LINES, MOST_BYTES = 1_000, 4_000_000
+#: So many ids one call names.
+MOST_AT_ONCE = 1_000
+
+
+class Writes:
+    """The steps of methods that write, to a server with these settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def add(
+        self,
+        entry: Entry | None = None,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
+        **fields: Unpack[EntryOverrides],
+    ) -> Steps[str]:
+        """Store an entry and return its id; see `Vault.add`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer: it may be stored all the same.
+        """
+        given: dict[str, Any] = {"vector": vector, "model": model, "split": split}
+        named = {**_entry(entry), **fields, **_given(given), **_near(on_similar, similarity)}
+        return str((yield Ask("add", self._named(named)))["id"])
+
+    def add_many(
+        self,
+        items: Iterable[Entry | EntryItem | Mapping[str, object]] | FrameLike,
+        *,
+        vectors: ArrayLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        progress: Progress | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
+    ) -> Steps[list[str]]:
+        """Store many entries and return their ids, 1,000 entries or 4 MB a call; see `Vault.add_many`.
+
+        What stands behind a wrong item in the same call is stored; behind that call nothing is.
+
+        Raises:
+            BatchError: an item could not be stored, or ``items`` raised; ``written`` says how many are stored.
+            Unreachable: the server did not answer; calls before that one are stored.
+        """
+        called(progress, "progress", EntryError)
+        rows, total = _rows(items, vectors, model)
+        more = self._named({**_given({"split": split}), **_near(on_similar, similarity)})
+        ids: list[str] = []
+        lines: list[bytes] = []
+        size = 0
+        source = iter(rows)
+        while True:
+            try:
+                fields = next(source, None)
+                line = b"" if fields is None else encoded({**more, **fields}, reads=False) + b"\n"
+            except Exception as fault:
+                # The source may raise anything; the caller must learn how many are stored.
+                raise stopped(len(ids), len(ids) + len(lines), fault) from fault
+            if lines and (fields is None or len(lines) >= MOST_LINES or size + len(line) > MOST_BYTES):
+                answers = yield Ask("bulk", b"".join(lines))
+                ids += _stored(answers, len(ids), len(lines), self._settings.url)
+                lines, size = [], 0
+                if progress is not None:
+                    progress(len(ids), total)
+            if fields is None:
+                return ids
+            lines.append(line)
+            size += len(line)
+
+    def update(
+        self,
+        id: str,
+        *,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        split: Split | None = None,
+        merge_attrs: Mapping[str, object] | None = None,
+        **changes: Unpack[EntryChanges],
+    ) -> Steps[Entry]:
+        """Change some fields of an entry and return the changed entry; see `Vault.update`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        given = _given({"vector": vector, "model": model, "split": split, "merge_attrs": merge_attrs})
+        return entry_of((yield Ask("update", self._named({"id": id, **changes, **given}))))
+
+    def update_many(
+        self,
+        where: Mapping[str, object],
+        *,
+        merge_attrs: Mapping[str, object] | None = None,
+        dry_run: bool = False,
+        **changes: Unpack[BulkChanges],
+    ) -> Steps[int]:
+        """Change every entry that passes a filter; return how many passed; see `Vault.update_many`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        named = {"where": where, "dry_run": dry_run, **changes, **_given({"merge_attrs": merge_attrs})}
+        return int((yield Ask("update_many", self._named(named)))["count"])
+
+    def delete(
+        self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> Steps[int]:
+        """Delete entries by id or by filter; return how many existed; see `Vault.delete`. 1,000 ids are one call.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        return (yield from self._removed("delete", ids, where, dry_run))
+
+    def forget(
+        self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> Steps[int]:
+        """Delete memories by id or by filter; return how many existed; see `Vault.forget`. 1,000 ids are one call.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        return (yield from self._removed("forget", ids, where, dry_run))
+
+    def remember(
+        self,
+        text: str | None = None,
+        details: str = "",
+        topics: Strings = (),
+        *,
+        context: str | None = None,
+        summary: str | None = None,
+        id: str | None = None,
+        vector: VectorLike | None = None,
+        model: str | None = None,
+        on_similar: OnSimilar = KEEP,
+        similarity: float = SIMILARITY,
+        **fields: Unpack[MemoryFields],
+    ) -> Steps[str]:
+        """Store a memory and return its id; see `Vault.remember`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        given = [one for one in (details, summary) if one is not None and not (isinstance(one, str) and one == "")]
+        if (text is None) == (context is None) or len(given) > 1:
+            raise EntryError("remember() takes text (or context, its other name) and details (or summary), each once")
+        said = {"text": context if text is None else text, "details": given[0] if given else "", "topics": topics}
+        more = _given({"id": id, "vector": vector, "model": model})
+        named = {**said, **fields, **more, **_near(on_similar, similarity)}
+        return str((yield Ask("remember", self._named(named)))["id"])
+
+    def supersede(self, old: str, new: str | Entry | EntryItem | Mapping[str, object], reason: str = "") -> Steps[str]:
+        """Put an entry in the place of another one; see `Vault.supersede`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        given = new if isinstance(new, str) else item_fields(new)
+        return str((yield Ask("supersede", self._named({"old": old, "new": given, "reason": reason})))["id"])
+
+    def reinstate(self, id: str) -> Steps[bool]:
+        """Undo `supersede`; return whether the entry was superseded; see `Vault.reinstate`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        return bool((yield Ask("reinstate", {"id": id}))["changed"])
+
+    def link(self, source: str, target: str, type: str = "related", *, note: str = "") -> Steps[None]:
+        """Link two entries; see `Vault.link`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        yield Ask("link", self._named({"source": source, "target": target, "type": type, "note": note}))
+
+    def link_many(
+        self, items: Iterable[Link | tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]
+    ) -> Steps[int]:
+        """Store many links; return how many; see `Vault.link_many`. 1,000 are one call, and one transaction.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
+        wanted = [checked(item)._asdict() for item in given]
+        for start in range(0, len(wanted), MOST_AT_ONCE):
+            yield Ask("link_many", self._named({"links": wanted[start : start + MOST_AT_ONCE]}))
+        return len(wanted)
+
+    def unlink(self, source: str, target: str) -> Steps[bool]:
+        """Remove a link; return whether it existed; see `Vault.unlink`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        ends = {"source": utf8(source, "source"), "target": utf8(target, "target")}
+        return bool((yield Ask("unlink", self._named(ends)))["changed"])
+
+    def feedback(self, query: str, id: str, action: Action) -> Steps[None]:
+        """Record what became of a result; see `Vault.feedback`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        yield Ask("feedback", self._named({"query": query, "id": id, "action": action}))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _named(self, request: dict[str, Any]) -> dict[str, Any]:
+        return request if self._settings.tier is None else {**request, "tier": self._settings.tier}
+
+    def _removed(
+        self, method: str, ids: tuple[str | Iterable[str], ...], where: Mapping[str, object] | None, dry_run: bool
+    ) -> Steps[int]:
+        if where is not None:
+            if ids:
+                raise EntryError(f"{method}() takes ids or where=, not both")
+            named = self._named({"where": where, "dry_run": dry_run})
+            return int((yield Ask(method, named))["count"])
+        wanted, gone = ids_to_delete(ids), 0
+        for start in range(0, len(wanted), MOST_AT_ONCE):
+            named = self._named({"ids": wanted[start : start + MOST_AT_ONCE], "dry_run": dry_run})
+            gone += int((yield Ask(method, named))["count"])
+        return gone
+
+
+def _given(named: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _near(on_similar: object, similarity: object) -> dict[str, Any]:
+    named = {"on_similar": (on_similar, KEEP), "similarity": (similarity, SIMILARITY)}
+    return {name: value for name, (value, default) in named.items() if value is not default}
+
+
+def _entry(entry: Entry | None) -> dict[str, Any]:
+    if entry is None:
+        return {}
+    if not isinstance(entry, Entry):
+        raise EntryError(f"add takes an Entry or keyword arguments, got {shown(entry)}: use add(**fields) for a dict")
+    return _given(fields_of(entry))
+
+
+def _rows(items: Any, vectors: Any, model: object) -> tuple[Iterable[dict[str, Any]], int | None]:
+    """Return the fields of each item, and how many there are, None if nobody knows."""
+    rows: Any = items if type(items) in (list, tuple) else None
+    if rows is None:
+        from septet.exchange.frames import frame_rows
+
+        rows = frame_rows(items)
+    if model is not None and vectors is None:
+        raise EntryError(f"model is {shown(model)} without vectors: it says who made vectors=")
+    if rows is None:
+        if vectors is not None:
+            raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
+        return map(_item, items_of(items)), None
+    if vectors is None:
+        return map(_item, rows), len(rows)
+    from septet.vault.blocks import checked_matrix
+
+    matrix = checked_matrix(vectors, len(rows))
+    return _with_vectors(rows, matrix, _given({"model": model})), len(rows)
+
+
+def _item(item: Any) -> dict[str, Any]:
+    return _given(item_fields(item))
+
+
+def _with_vectors(rows: Iterable[Any], matrix: Any, more: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for item, vector in zip(rows, matrix):
+        yield {**_item(item), "vector": vector, **more}
+
+
+def _stored(answers: Any, before: int, sent: int, where: str) -> list[str]:
+    """Return the ids of what one call stored.
+
+    Raises:
+        BatchError: an item could not be stored.
+    """
+    stored = [one["id"] for one in answers if "id" in one]
+    wrong = next((one for one in answers if "error" in one), None)
+    fault: SeptetError | None = None
+    if wrong is not None:
+        fault = error_of(422, wrong, where, reads=False)
+        at = int(wrong.get("line", 1)) - 1
+    elif len(stored) != sent:
+        fault, at = EntryError(f"{where} answered for {len(answers)} of {sent} entries"), len(stored)
+    if fault is not None:
+        written, index = before + len(stored), before + at
+        said = f"item {index} could not be stored: {fault}; {written} entries are stored"
+        raise BatchError(said, written=written, index=index) from fault
+    return stored
