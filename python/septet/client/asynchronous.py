@@ -228,8 +228,11 @@ class AsyncSeptet:
             sent.method, sent.url, content=sent.content, headers=dict(sent.headers), timeout=sent.within_s
         ) as response:
             body = Body(response, sent, self._settings, float("inf"))
-            async for piece in response.aiter_raw():
-                body.add(piece)
+            if response.is_stream_consumed:
+                body.add(response.content)
+            else:
+                async for piece in response.aiter_raw():
+                    body.add(piece)
             return body.status, body.whole()
 
     def _connections(self) -> httpx.AsyncClient:

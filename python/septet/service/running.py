@@ -230,7 +230,7 @@ def link(at: Serving, asked: Any) -> dict[str, Any]:
 def link_many(at: Serving, asked: Any) -> dict[str, Any]:
     """See `Vault.link_many`."""
     given = [(one.source, one.target, one.type, one.note) for one in asked.links]
-    return {"count": at.blocking.link_many(given, **_named(at.blocking, asked, "links"))}
+    return {"count": at.blocking.link_many(given, **named(at.blocking, asked, "links"))}
 
 
 def unlink(at: Serving, asked: Any) -> dict[str, Any]:
