@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from septet.entry import SNIPPET_CHARS, Entry, Span, Version
-from septet.explanation import Explanation, LegReport
+from septet.explanation import Explanation, LegReport, Remedy
 from septet.notes import Note
 from septet.pages import Facets, Page
 from septet.ranking.adaptive import Weights
@@ -160,7 +160,9 @@ def explanation_of(data: Mapping[str, Any]) -> Explanation:
     """Return the explanation that `Explanation.to_dict` described."""
     legs = tuple(LegReport(**leg) for leg in data["legs"])
     notes = tuple(map(note_of, data["notes"]))
-    return Explanation(**{**data, "estimated": tuple(data["estimated"]), "legs": legs, "notes": notes})
+    remedy = None if data.get("remedy") is None else Remedy(**data["remedy"])
+    more = {"estimated": tuple(data["estimated"]), "legs": legs, "notes": notes, "remedy": remedy}
+    return Explanation(**{**data, **more})
 
 
 def stats_of(data: Mapping[str, Any], path: str) -> Stats:

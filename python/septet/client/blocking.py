@@ -34,8 +34,10 @@ __all__ = ["MAX_BYTES", "TIMEOUT_S", "Client"]
 
 _R = TypeVar("_R")
 
-#: How long a call takes, and how many bytes its answer has, at most, unless the caller says otherwise.
-TIMEOUT_S, MAX_BYTES = 30.0, 256_000_000
+#: How long a call takes at most, unless the caller says otherwise.
+TIMEOUT_S = 30.0
+#: How many bytes its answer has at most.
+MAX_BYTES = 256_000_000
 #: Idle connections are closed before the server does it: a call that writes is not sent twice.
 IDLE_S = 2.0
 MOST_CONNECTIONS = 64

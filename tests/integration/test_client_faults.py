@@ -1,0 +1,187 @@
+"""What a client says when the server is gone, strange, slow, or wants another token."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+
+import httpx
+import pytest
+
+pytest.importorskip("uvicorn")
+
+from remote import QUERIES, Faulty, answer, filled, told
+from septet import Client, Closed, StoreError, Unreachable, Vault
+from serving import serving
+
+TOKEN = "a-token-of-the-test"
+
+
+@pytest.fixture(scope="module")
+def filled_vault(tmp_path_factory):
+    with Vault(tmp_path_factory.mktemp("client") / "v.db", clock=lambda: 2e9) as vault:
+        yield filled(vault)
+
+
+@pytest.fixture(scope="module")
+def url(filled_vault):
+    with serving(filled_vault) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url):
+    with Client(url) as client:
+        yield client
+
+
+def test_a_token_goes_to_the_server_and_nowhere_else(filled_vault):
+    with serving(filled_vault, token=TOKEN) as url:
+        with Client(url, token=TOKEN) as client:
+            assert client.search("vault").ids
+            assert TOKEN not in f"{client!r} {vars(client)}"
+        for wrong in (None, "another-token-of-the-test"):
+            with Client(url, token=wrong) as client, pytest.raises(Unreachable, match="token") as refused:
+                client.search("vault")
+            assert refused.value.status == 401
+            assert "another-token" not in str(refused.value)
+    with Client(url, token=TOKEN) as client, pytest.raises(Unreachable) as gone:
+        client.search("vault")
+    text = f"{gone.value!r} {gone.value.__cause__!r}"
+    assert TOKEN not in text
+
+
+@pytest.mark.parametrize(
+    "url", ["", "ftp://x", "http://", "http://a:99999", "x", "http://u:secret@h/", "http://h/?q=1", None]
+)
+def test_an_address_that_is_none_is_told_at_once(url):
+    with pytest.raises(StoreError) as wrong:
+        Client(url)
+    assert "secret" not in str(wrong.value)
+
+
+def test_calls_that_read_are_sent_again_and_calls_that_write_are_not(url):
+    failures = []
+
+    def fails(request, asked):
+        failures.append(request.url.path)
+        raise httpx.ReadError("broken", request=request)
+
+    with Client(url, transport=Faulty(fails)) as client:
+        with pytest.raises(Unreachable, match="broke off"):
+            client.count()
+        with pytest.raises(Unreachable, match="broke off"):
+            client.add(title="x")
+    assert failures == ["/v1/count"] * 3 + ["/v1/entries"]
+
+
+def test_a_connection_that_fails_once_is_no_error(url):
+    left = [httpx.ConnectError, httpx.RemoteProtocolError]
+
+    def fails(request, asked):
+        if left:
+            raise left.pop()("broken", request=request)
+
+    with Client(url, transport=Faulty(fails)) as client:
+        assert client.count() > 0
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        (lambda: httpx.Response(302, headers={"location": "http://elsewhere/"}), "leads elsewhere"),
+        (lambda: httpx.Response(200, content=b"<html>"), "not as septet does"),
+        (lambda: httpx.Response(200, json=[1]), "not as septet does"),
+        (lambda: httpx.Response(502, content=b"bad gateway"), "answers 502"),
+        (
+            lambda: httpx.Response(500, json={"error": {"code": "internal_error", "message": "the server failed"}}),
+            "the server failed",
+        ),
+        (lambda: httpx.Response(200, headers={"content-encoding": "br"}, stream=httpx.ByteStream(b"x")), "packs"),
+        (lambda: httpx.Response(200, stream=httpx.ByteStream(b"x" * 2_000)), "more than 1,000 bytes"),
+    ],
+)
+def test_an_answer_that_is_none_is_told(url, response, said):
+    with (
+        Client(url, transport=Faulty(lambda request, asked: response()), max_bytes=1_000) as client,
+        pytest.raises(Unreachable, match=said),
+    ):
+        client.count()
+
+
+def test_an_answer_that_breaks_off_or_never_ends_is_told():
+    import socket
+    from threading import Thread
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    answers = [b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{", b"HTTP/1.1 200 OK\r\nconten"] * 3 + [b""]
+    held = []
+
+    def serve():
+        for said in answers:
+            one, _ = listening.accept()
+            one.recv(65_536)
+            one.sendall(said)
+            if said:
+                one.close()
+            else:
+                held.append(one)
+
+    thread = Thread(target=serve)
+    thread.start()
+    with Client(f"http://127.0.0.1:{port}") as client:
+        for _ in range(2):
+            with pytest.raises(Unreachable, match="broke off"):
+                client.count()
+    with (
+        Client(f"http://127.0.0.1:{port}", timeout_s=0.2) as client,
+        pytest.raises(Unreachable, match=r"within 0\.2 s"),
+    ):
+        client.count()
+    thread.join()
+    for one in (*held, listening):
+        one.close()
+
+
+def test_a_client_that_was_closed_says_so(url):
+    client = Client(url)
+    assert client.count() > 0
+    client.close()
+    client.close()
+    with pytest.raises(Closed):
+        client.count()
+
+
+def test_threads_share_a_client(filled_vault, client):
+    wanted = [told(filled_vault.search(query, limit=3)) for query in QUERIES]
+
+    def ask(number):
+        return told(client.search(QUERIES[number % len(QUERIES)], limit=3)) == wanted[number % len(QUERIES)]
+
+    with ThreadPoolExecutor(50) as threads:
+        assert all(threads.map(ask, range(100)))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_makes_connections_of_its_own(url):
+    with Client(url) as client:
+        wanted = client.count()
+        pid = os.fork()
+        if not pid:
+            try:
+                os._exit(0 if client.count() == wanted else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert client.count() == wanted
+
+
+def test_times_travel_as_numbers_and_texts_as_they_are(url):
+    transport = Faulty(lambda request, asked: answer({"count": 0}))
+    with Client(url, transport=transport) as client:
+        client.count(
+            {"valid_until": {"$in": (datetime(2026, 1, 1, tzinfo=timezone.utc), None)}, "attrs.x": {"$in": {"ü"}}}
+        )
+    assert transport.seen[0][1] == {"where": {"valid_until": {"$in": [1767225600.0, None]}, "attrs.x": {"$in": ["ü"]}}}
+    assert json.loads(transport.seen[0][0].content) == transport.seen[0][1]
