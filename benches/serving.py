@@ -26,9 +26,9 @@ from vaults import prepared, questions, warm
 TITLE = "HTTP"
 ABOUT = (
     "`septet serve` on loopback, searches by text with limit 10, whole entries in the answer, also of who asks in "
-    "process (`to_dict()`). Without a pause each asks again when it is answered: eight threads in one process take turns "
-    "of 5 ms at the interpreter, so their median says little, and the throughput what a search costs. At a rate each "
-    "asks at fixed times, whoever answers; what HTTP adds is the difference of the medians there."
+    "process (`to_dict()`). Without a pause each asks again when it is answered: eight threads of one process take "
+    "turns of 5 ms at the interpreter, so their median says little, and the throughput what a search costs. At a rate "
+    "each asks at fixed times, whoever answers; what HTTP adds is the difference of the medians there."
 )
 ENTRIES, SEARCHES = 100_000, 4_000
 CONNECTIONS = 8

@@ -245,7 +245,7 @@ def test_it_stops_when_what_runs_is_done_and_says_so_meanwhile(vault):
     with serving(vault) as url, searching(url) as runs:
         until(lambda: url.app.running == 1)
         url.server.stop()
-        until(lambda: ask.get(f"{url}readyz").status_code == 503)
+        until(lambda: url.app.stopping)
         assert ask.get(f"{url}readyz").json() == {"status": "stopping", "notes": []}
         answer = ask.get(f"{url}v1/stats")
         assert (answer.status_code, code_of(answer)) == (503, "stopping")
