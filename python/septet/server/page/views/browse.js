@@ -1,0 +1,230 @@
+// Browse: entries by kind, domain, tag and age; and one entry with all that is known of it.
+
+import { fill, h, ownId } from "../parts/dom.js";
+import { ageBars, bucketOf, spanOf, whenNamed } from "../parts/ages.js";
+import { askChanges, askForget, restore, undoBar } from "../parts/changing.js";
+import { entryHead, entryParts } from "../parts/entry.js";
+import { dated, factChips } from "../parts/facts.js";
+import { fault, step } from "../parts/hits.js";
+
+export const name = "browse";
+export const title = "Browse";
+export const key = "b";
+
+const FIELDS = { kind: "kind", domain: "domain", type: "type", tag: "tags" };
+const ORDERS = { "": "newest first", "created_at asc": "oldest first", "updated_at desc": "last changed first", "title asc": "by title", "id asc": "by id" };
+const VALUES = 10;
+const PAGE = 25;
+const TYPING_MS = 200;
+
+/** Make the view. */
+export function create(context) {
+  const undo = undoBar(context);
+  const dialog = h("dialog.changing", {});
+  const content = h("div.browsed", {});
+  const element = h("section.browse-view", {}, undo.element, content, dialog);
+  let asked = 0;
+  let shown = {};
+  const address = (params) => context.addressOf(name, params);
+  const inTier = (tier) => (operation, request) => context.api.call(operation, tier ? { ...request, tier } : request);
+
+  const box = h("input", { id: ownId("contains"), type: "search", name: "contains", "data-box": "", autocomplete: "off", placeholder: "Words in the title", maxlength: "200" });
+  const order = h("select", { id: ownId("order"), name: "order" }, Object.entries(ORDERS).map(([value, text]) => h("option", { value }, text)));
+  const tier = h("select", { id: ownId("tier"), name: "tier" });
+  const tierField = h("div.field", { hidden: true }, h("label", { for: tier.id }, "Tier"), tier);
+  const chosen = h("div.row.chosen", {});
+  const facets = h("aside.facet-lists", { "aria-label": "Narrow down" });
+  const ages = h("section", { "aria-label": "By age" });
+  const summary = h("p.summary.soft", { role: "status" });
+  const rows = h("ol.entries", { "aria-label": "Entries" });
+  const pages = h("nav.pages", { "aria-label": "Pages" });
+  const listing = h("div.listing", {},
+    h("h1", {}, "Browse"),
+    h("div.ways", { role: "search" }, h("div.field.grow", {}, h("label", { for: box.id }, "Title contains"), box),
+      h("div.field", {}, h("label", { for: order.id }, "Order"), order), tierField),
+    h("div.columns", {}, facets, h("div.stack", {}, chosen, ages, summary, rows, pages)));
+  let waiting = 0;
+  box.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => narrow({ contains: box.value.trim() }, true), TYPING_MS);
+  });
+  order.addEventListener("change", () => narrow({ order: order.value }));
+  tier.addEventListener("change", () => narrow({ tier: tier.value }));
+
+  function show(params) {
+    shown = params;
+    asked += 1;
+    return params.id === undefined ? list(params, asked) : one(params, asked);
+  }
+
+  /** Change what is listed; the first page of it. */
+  function narrow(changes, typing = false) {
+    const params = { ...shown, ...changes, after: "", id: undefined };
+    context.go(name, params, { replace: typing });
+    if (typing) show(Object.fromEntries(Object.entries(params).filter(([, value]) => value)));
+  }
+
+  async function list(params, own) {
+    if (box !== document.activeElement) box.value = params.contains ?? "";
+    order.value = params.order ?? "";
+    if (content.firstChild !== listing) fill(content, listing);
+    listing.classList.add("busy");
+    try {
+      await context.ready;
+      const tiers = Object.keys(context.status.tiers ?? {});
+      tierField.hidden = tiers.length < 2;
+      fill(tier, h("option", { value: "" }, "all"), tiers.map((value) => h("option", { value }, value)));
+      tier.value = params.tier ?? "";
+      const call = inTier(params.tier);
+      const [page, ...every] = await Promise.all([
+        call("entries", { where: whereOf(params), order_by: orderOf(params), limit: PAGE, ...(params.after ? { after: params.after } : {}) }),
+        call("count", { where: whereOf(params) }),
+        ageCounts(call, params),
+        ...Object.keys(FIELDS).map((field) => call("facets", { field: FIELDS[field], where: whereOf(params, field), limit: VALUES })),
+      ]);
+      if (own === asked) present(params, page, every);
+    } catch (error) {
+      if (own !== asked) return;
+      for (const part of [rows, ages, facets, pages, chosen]) fill(part);
+      fill(summary, fault(error));
+    } finally {
+      if (own === asked) listing.classList.remove("busy");
+    }
+  }
+
+  async function ageCounts(call, params) {
+    const where = whereOf(params, "when");
+    const all = await call("facets", { field: "created_at", by: "month", where, limit: 500 });
+    const by = bucketOf(params.when ?? "", all.distinct);
+    if (by === "month" && (params.when ?? "").length !== 4) return all;
+    // The bars go one step deeper than what is chosen: the months of a year, the days of a month.
+    const around = params.when ? { ...params, when: params.when.slice(0, by === "day" ? 7 : 4) } : {};
+    return call("facets", { field: "created_at", by, where: params.when ? whereOf(around) : where, limit: 500 });
+  }
+
+  function present(params, page, [{ count }, byAge, ...byField]) {
+    const more = (changes) => address({ ...params, after: "", ...changes });
+    fill(facets, Object.keys(FIELDS).map((field, n) => facetList(field, byField[n], params, more)));
+    fill(chosen, [...Object.keys(FIELDS), "when", "contains"].filter((field) => params[field]).map((field) =>
+      h("a.chip.on", { href: more({ [field]: "" }), "aria-label": `Without ${field} ${params[field]}` }, `${field}: ${field === "when" ? whenNamed(params.when) : params[field]} `, h("span", { "aria-hidden": "true" }, "✕"))));
+    fill(ages, byAge.values.length > 0 && ageBars(byAge.values, params.when ?? "", (when) => narrow({ when })));
+    fill(summary, count === 0 ? "Nothing fits." : `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}${params.after ? ", further on" : ""}`);
+    fill(rows, page.entries.map((entry) => entryRow(entry, address({ ...params, after: params.after ?? "", id: entry.id }))));
+    if (count === 0) fill(rows, h("li.empty", {}, h("p", {}, h("a", { href: address({}) }, "Show all entries"))));
+    fill(pages, params.after && h("a.button", { href: more({}) }, "← First page"),
+      page.next && h("a.button", { href: address({ ...params, after: page.next }), rel: "next" }, "More →"));
+    context.announce(`${count} entries`);
+  }
+
+  async function one(params, own) {
+    const { id, ...rest } = params;
+    const home = h("p", {}, h("a", { href: address(rest) }, "← All entries"));
+    try {
+      await context.ready;
+      const tiers = await holding(id, params.tier);
+      if (own !== asked) return;
+      if (!tiers.length) return fill(content, home, h("div.empty", {}, h("h1", {}, "There is no such entry"), h("p.mono", {}, id)));
+      const call = inTier(params.tier ?? (tiers[0] || undefined));
+      const entry = await call("get", { id });
+      if (own !== asked) return;
+      const to = (other) => address({ ...rest, id: other });
+      const actions = context.status.writable ? [
+        h("button", { type: "button", on: { click: () => edit(entry, call, params) } }, "Edit"),
+        h("button.danger", { type: "button", on: { click: () => forget(entry, call, params, tiers.length - 1) } }, "Forget"),
+      ] : null;
+      const head = entryHead(entry, tiers.filter(Boolean), actions);
+      fill(content, home, head, h("div.entry-parts", {}, entryParts(entry, call, to)));
+      head.querySelector("h1").focus({ preventScroll: true });
+      window.scrollTo(0, 0);
+    } catch (error) {
+      if (own === asked) fill(content, home, h("h1", {}, "Entry"), fault(error));
+    }
+  }
+
+  /** Return the tiers that have an entry, the highest first; of one vault an empty name. */
+  async function holding(id, only) {
+    const known = context.status.tiers ?? {};
+    const tiers = Object.keys(known).sort((a, b) => known[b] - known[a]);
+    const all = only ? [only, ...tiers.filter((one) => one !== only)] : tiers.length ? tiers : [""];
+    const found = await Promise.all(all.map((one) => inTier(one)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false)));
+    if (!found.some(Boolean)) await inTier(only)("load", { ids: [id] });
+    return all.filter((_, n) => found[n]);
+  }
+
+  async function edit(entry, call, params) {
+    const change = await askChanges(dialog, entry, async (change) => {
+      const now = await call("get", { id: entry.id });
+      if (now.updated_at !== entry.updated_at || now.title !== entry.title) {
+        throw new Error("It was changed meanwhile: close this, look at it again, and change it then.");
+      }
+      await call("update", { id: entry.id, ...change.after });
+      return change;
+    });
+    if (!change) return;
+    undo.tell(`Saved ${Object.keys(change.after).join(", ")}.`, async () => {
+      await call("update", { id: entry.id, ...change.before });
+      if (shown.id === entry.id) show(shown);
+      return "Put back as it was. A vector that a program stored for the text before is not back.";
+    });
+    show(params);
+  }
+
+  async function forget(entry, call, params, copies) {
+    let links, versions;
+    try {
+      [{ links }, { versions }] = await Promise.all([call("links", { id: entry.id }), call("history", { id: entry.id })]);
+    } catch (error) {
+      return undo.tell(`${error.message}`, null);
+    }
+    if (!(await askForget(dialog, { entry, links: links.length, versions: versions.length, copies }))) return;
+    try {
+      await call("delete", { ids: [entry.id] });
+    } catch (error) {
+      return undo.tell(`Not forgotten: ${error.message}`, null);
+    }
+    undo.tell(`Forgotten: ${entry.title || entry.id}.`, async () => {
+      const said = await restore(call, entry, links);
+      context.go(name, params);
+      return said;
+    });
+    const { id, ...rest } = params;
+    context.go(name, rest);
+  }
+
+  function onKey(event) {
+    const typing = event.target === box;
+    const way = event.key === "ArrowDown" || (event.key === "j" && !typing) ? 1 : !typing && (event.key === "ArrowUp" || event.key === "k") ? -1 : 0;
+    if (way && content.firstChild === listing && !event.target.closest?.("select") && step(rows, "[data-entry]", way)) event.preventDefault();
+  }
+
+  return { element, show, onKey };
+}
+
+/** Return the filter of parameters, without that of one field. */
+function whereOf(params, without) {
+  const own = Object.keys(FIELDS).filter((field) => params[field] && field !== without);
+  const where = Object.fromEntries(own.map((field) => [FIELDS[field], params[field]]));
+  if (params.contains) where.title = { $contains: params.contains };
+  if (params.when && without !== "when") where.created_at = spanOf(params.when);
+  return where;
+}
+
+function orderOf({ order }) {
+  return (order || "created_at desc").split(" ");
+}
+
+function facetList(field, { values, distinct }, params, more) {
+  if (!values.length) return null;
+  return h("section", {}, h("h2", {}, field === "tag" ? "Tag" : field[0].toUpperCase() + field.slice(1)),
+    h("ul", {}, values.map(({ value, count }) => {
+      const on = params[field] === value;
+      return h("li", {}, h("a", { href: more({ [field]: on ? "" : value }), "aria-current": on && "true" }, h("span", {}, value), h("span.number", {}, count.toLocaleString("en"))));
+    })),
+    distinct > values.length && h("p.small.soft", {}, `and ${(distinct - values.length).toLocaleString("en")} more`));
+}
+
+function entryRow(entry, href) {
+  return h("li", { "data-id": entry.id },
+    h("div.what", {}, h("a", { href, "data-entry": "" }, entry.title || entry.id), entry.description && h("p.line.soft", {}, entry.description), h("p.row.chips", {}, factChips(entry))),
+    h("p.small.soft.number", {}, dated(entry.created_at).slice(0, 10)));
+}
