@@ -64,7 +64,7 @@ def test_a_server_that_wants_a_token_asks_for_it_once(open_page, token_url):
     assert page.locator("#token[open]").count() == 0
 
 
-@pytest.mark.parametrize("view", ["#search?q=retry"])
+@pytest.mark.parametrize("view", ["#search?q=retry", "#browse", "#browse?id=entry-03", "#health"])
 def test_a_server_that_stopped_is_told_and_nothing_breaks(open_page, seed, tmp_path, view):
     with served(copied(seed, tmp_path)) as (url, process):
         page = open_page(url)

@@ -5,9 +5,11 @@ import { fill, h } from "./parts/dom.js";
 import * as search from "./views/search.js";
 import * as why from "./views/why.js";
 import * as compare from "./views/compare.js";
+import * as browse from "./views/browse.js";
+import * as health from "./views/health.js";
 
 // A view exports name, title, key and create(context) -> {element, show(params), hide?(), onKey?(event)}.
-const VIEWS = [search, why, compare];
+const VIEWS = [search, why, compare, browse, health];
 
 const THEMES = ["system", "light", "dark"];
 const KEYS = [
@@ -64,8 +66,10 @@ function route() {
     window.scrollTo(0, 0);
   }
   for (const tab of tabs.children) {
-    if (tab.dataset.view === view.name) tab.setAttribute("aria-current", "page");
-    else tab.removeAttribute("aria-current");
+    if (tab.dataset.view === view.name) {
+      tab.setAttribute("aria-current", "page");
+      tab.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    } else tab.removeAttribute("aria-current");
   }
   remember(view.name, location.hash || `#${view.name}`);
   entitle(view.name, params);

@@ -3,6 +3,8 @@
 import { h } from "./dom.js";
 
 const MOST_WORDS = 600;
+/** With less in common than this, two texts are shown one after the other. */
+const LEAST_SHARE = 0.4;
 
 /** Return a text with the words that went as <del> and those that came as <ins>. */
 export function wordDiff(before, after) {
@@ -25,6 +27,8 @@ export function wordDiff(before, after) {
     else if (j >= now.length || (i < old.length && rest[i + 1][j] >= rest[i][j + 1])) put("went", old[i]), (i += 1);
     else put("came", now[j]), (j += 1);
   }
+  const kept = runs.filter(({ kind }) => kind === "same").reduce((all, { text }) => all + text.trim().length, 0);
+  if (2 * kept < LEAST_SHARE * (before.length + after.length)) return wholly(before, after);
   return runs.map(({ kind, text }) => (kind === "same" ? text : h(kind === "went" ? "del" : "ins", {}, text)));
 }
 

@@ -6,7 +6,7 @@ import { linkGraph } from "./graph.js";
 import { dated, factChips } from "./facts.js";
 import { fault } from "./hits.js";
 
-const NODES = 30;
+const NODES = 24;
 const ALIKE = 8;
 /** From this similarity on two entries are near-duplicates, as for `add(on_similar=...)`. */
 const NEAR = 0.95;
@@ -15,14 +15,15 @@ const ATTRS = 40;
 /** Return the sections of an entry. `addressOf(id)` leads to another entry; `call` asks in the tier that is shown. */
 export function entryParts(entry, call, addressOf) {
   const texts = ["description", "context"].filter((field) => entry[field]);
+  const column = (...sections) => h("div.stack", {}, sections);
   return [
-    h("section.card.texts", { "aria-label": "Text" },
+    column(h("section.card.texts", { "aria-label": "Text" },
       texts.map((field) => [h("h2", {}, field === "description" ? "Description" : "Context"), h("p.text", {}, entry[field])]),
       !texts.length && h("p.soft", {}, "It has a title alone.")),
-    h("section.card", {}, h("h2", {}, "Facts"), facts(entry), attrs(entry.attrs ?? {})),
+      later("Like it", async () => alike(await call("similar", { id: entry.id, limit: ALIKE, mode: "scan" }), addressOf))),
+    column(h("section.card", {}, h("h2", {}, "Facts"), facts(entry), attrs(entry.attrs ?? {})),
+      later("History", async () => history(entry, (await call("history", { id: entry.id })).versions))),
     later("Links", async () => links(await call("neighbourhood", { id: entry.id, limit: NODES }), addressOf)),
-    later("Like it", async () => alike(await call("similar", { id: entry.id, limit: ALIKE, mode: "scan" }), addressOf)),
-    later("History", async () => history(entry, (await call("history", { id: entry.id })).versions)),
   ];
 }
 
@@ -65,7 +66,7 @@ function links(found, addressOf) {
   const named = new Map(found.nodes.map((node) => [node.id, node.title || node.id]));
   const own = found.links.filter(({ source, target }) => source === middle.id || target === middle.id);
   return [linkGraph(found, addressOf),
-    h("details", {}, h("summary", {}, `${own.length} direct links as a table`),
+    h("details", {}, h("summary", {}, `${own.length < middle.links ? `${own.length} of ${middle.links}` : own.length} direct links as a table`),
       h("div.scroll", {}, h("table", {},
         h("thead", {}, h("tr", {}, ["", "Entry", "Type", "Note"].map((head) => (head ? h("th", { scope: "col" }, head) : h("th", { scope: "col" }, h("span.unseen", {}, "Direction")))))),
         h("tbody", {}, own.map(({ source, target, type, note }) => {

@@ -71,10 +71,11 @@ function box(node, { x, y }, addressOf, links, middle) {
   const label = own ? `${name}, the entry itself` : `${name}, ${node.kind}, ${node.steps === 1 ? "linked" : "two steps away"} as ${[...new Set(ways)].join(", ")}`;
   const letters = [...name];
   const hidden = node.links - node.shown;
+  const most = hidden > 0 ? MOST_LETTERS - 4 : MOST_LETTERS;
   return svg(`a.node.steps-${node.steps}`, { href: addressOf(node.id), "aria-label": label, "aria-current": own && "true", "data-id": node.id },
     svg("title", {}, `${name} · ${node.kind} · ${node.domain}${hidden > 0 ? ` · ${hidden} links not shown` : ""}`),
     svg("rect", { x, y: y - 13, width: NODE, height: 26, rx: 8 }),
-    svg("text", { x: x + 10, y: y + 4 }, letters.length > MOST_LETTERS ? `${letters.slice(0, MOST_LETTERS - 1).join("")}…` : name),
+    svg("text", { x: x + 10, y: y + 4 }, letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name),
     hidden > 0 && svg("text.more", { x: x + NODE - 6, y: y + 4, "text-anchor": "end" }, `+${hidden}`));
 }
 

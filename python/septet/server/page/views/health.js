@@ -110,7 +110,7 @@ function slowList({ searches, watching, queries_kept: kept, seen }) {
   return [
     h("p.small.soft", {}, `The slowest of the last day; ${seen.toLocaleString("en")} searches so far.`, !kept && " Their words are kept only with --log-queries."),
     h("div.scroll", {}, h("table.slow", {},
-      h("thead", {}, h("tr", {}, head("ms", true), head("Stages"), head("Query"), head("Hits", true), head("At"))),
+      h("thead", {}, h("tr", {}, head("ms", true), head("Stages"), head("Query"), head("Hits", true), head("At", true))),
       h("tbody", {}, searches.slice(0, SLOW_SHOWN).map((one) => h("tr", {},
         h("td.number", {}, one.took_ms.toFixed(1)), h("td", {}, stages(one, most)),
         h("td", {}, one.query !== undefined ? one.query : h("span.soft", {}, `${one.query_chars} characters`), " ",
