@@ -86,7 +86,6 @@ def test_words_of_a_title_are_typed_and_keys_alone_open_an_entry(open_page, url)
     page.keyboard.press("Enter")
     page.wait_for_selector(".entry-head h1:has-text('Rotate session cookies (2)')")
     assert page.evaluate("document.activeElement.tagName") == "H1"
-    page.wait_for_selector(".chip.warning:has-text('near-duplicate'), .alike")
 
 
 def test_an_entry_shows_text_facts_links_history_and_what_is_like_it(open_page, url):
@@ -97,7 +96,8 @@ def test_an_entry_shows_text_facts_links_history_and_what_is_like_it(open_page, 
     assert page.locator(".graph .node").count() > 4
     assert page.locator(".alike li").count() == 8
     twin = opened(open_page, url, "twin")
-    assert twin.locator(".alike li:has-text('Rotate session cookies (2)')").count() == 1
+    near = twin.locator(".alike li:has-text('near-duplicate')").all_inner_texts()
+    assert ["Rotate session cookies (2)" in one for one in near] == [True]
 
 
 def test_the_graph_is_walked_by_keys(open_page, url):

@@ -48,7 +48,7 @@ def filled(path, *, entries=70):
     now[0] = NOW
     _linked(vault, entries)
     _hostile(vault)
-    vault.add(id="twin", title="Rotate session cookies (2)", description=TOPICS[2][2], domain="web", tags=["web"])
+    vault.add(**{**vault.get("entry-02").to_dict(), "id": "twin"})
     vault.update("entry-03", title="Write to a new file, then rename", tags=["files", "atomic"])
     now[0] += 60
     vault.update("entry-03", context="The rename is atomic within one file system.", attrs={"team": "edge"})
