@@ -62,5 +62,5 @@ def test_a_file_is_short_and_asks_nobody_else(path):
 def test_a_script_makes_no_markup_of_texts_and_imports_what_is_there(path):
     text = text_of(path)
     assert not MARKUP.search(text)
-    for name in re.findall(r"(?:from|import)\s*\(?\"([^\"]+)\"", text):
+    for name in re.findall(r"(?:^import\b[^;\"]*|\bimport\()\"([^\"]+)\"", text, re.MULTILINE):
         assert name.startswith(".") and (path.parent / name).resolve().is_file(), name
