@@ -16,6 +16,7 @@ from septet import (
     Entry,
     EntryError,
     EntryNotFound,
+    Member,
     ProfileError,
     QueryError,
     ReadOnly,
@@ -80,6 +81,7 @@ def test_entries_are_stored_read_changed_and_deleted(memory):
     assert [entry and entry.id for entry in memory.get_many([one, "none"])] == [one, None]
     assert ("whole" in memory, "none" in memory, None in memory) == (True, False, False)
     assert (len(memory), bool(memory)) == (2, True)
+    assert (memory.ids_beginning("wh"), memory.ids_beginning("zz", limit=1)) == (["whole"], [])
     assert [version.call for version in memory.history("whole")] == ["update"]
     assert memory.history("whole")[0].entry.attrs == {"x": [1, None]}
     assert {entry.id for entry in memory} == {one, "whole"}
@@ -293,3 +295,10 @@ def test_a_call_that_is_cancelled_leaves_the_client_as_it_was(tmp_path):
 
     with Vault(tmp_path / "v.db") as vault, serving(vault) as url:
         assert asyncio.run(ask(url)) == 10
+
+
+def test_a_client_has_what_a_federation_asks_of_a_tier():
+    with Client("http://127.0.0.1:9") as client:
+        assert isinstance(client, Member)
+    asynchronous = {name for name in dir(AsyncSeptet) if not name.startswith("_")}
+    assert {name for name in dir(Client) if not name.startswith("_")} - asynchronous == {"vectors"}

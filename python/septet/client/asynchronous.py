@@ -122,6 +122,7 @@ class AsyncSeptet:
     load = awaited(Calls.load)
     get = awaited(Calls.get)
     get_many = awaited(Calls.get_many)
+    ids_beginning = awaited(Calls.ids_beginning)
     entries = awaited(Calls.entries)
     count = awaited(Calls.count)
     facets = awaited(Calls.facets)

@@ -117,6 +117,7 @@ class Client(RemoteMember):
     load = blocking(Calls.load)
     get = blocking(Calls.get)
     get_many = blocking(Calls.get_many)
+    ids_beginning = blocking(Calls.ids_beginning)
     entries = blocking(Calls.entries)
     count = blocking(Calls.count)
     facets = blocking(Calls.facets)

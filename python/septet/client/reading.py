@@ -22,7 +22,7 @@ from septet.client.answers import (
 from septet.client.steps import Steps
 from septet.client.transport import GRACE_S, Ask, Settings
 from septet.entry import Entry
-from septet.errors import QueryError
+from septet.errors import EntryError, QueryError
 from septet.pages import Page
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
@@ -216,6 +216,15 @@ class Reads:
         wanted = ids_of([ids] if isinstance(ids, str) else ids)
         known = {entry.id: entry for entry in (yield from self.load(wanted))}
         return [known.get(one) for one in wanted]
+
+    def ids_beginning(self, text: str, *, limit: int = 20) -> Steps[list[str]]:
+        """Return the ids that begin with a text, in order; see `Vault.ids_beginning`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        asked = {"text": utf8(text, "text"), "limit": whole(limit, "limit", EntryError, 1)}
+        return list((yield Ask("ids_beginning", asked))["ids"])
 
     def entries(
         self,

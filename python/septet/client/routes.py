@@ -18,6 +18,7 @@ ROUTES: Mapping[str, tuple[str, str, bool]] = {
     "stats": ("GET", "/v1/stats", True),
     "status": ("GET", "/v1/status", True),
     "load": ("POST", "/v1/load", True),
+    "ids_beginning": ("POST", "/v1/ids", True),
     "entries": ("POST", "/v1/list", True),
     "count": ("POST", "/v1/count", True),
     "facets": ("POST", "/v1/facets", True),
