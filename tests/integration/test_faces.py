@@ -22,7 +22,7 @@ pytest.importorskip("typer")
 import httpx
 
 from commands import FOREIGN
-from septet import AsyncVault, SeptetError, Vault
+from septet import AsyncSeptet, AsyncVault, Client, Federation, SeptetError, Vault
 from septet.cli.exits import NOTHING, USAGE
 from septet.cli.stdlib_docs import collect
 from septet.service.served import Served
@@ -187,6 +187,46 @@ class Http(Face):
         self._client.close()
 
 
+class Remote(Face):
+    def __init__(self, asked):
+        super().__init__(asked)
+        self._client = Client(asked.url)
+
+    def search(self, query, **options):
+        return of_results(self._client.search(query, **options))
+
+    def close(self):
+        self._client.close()
+
+
+class RemoteAwaited(Face):
+    def all(self, queries):
+        return [of_results(found) for found in asyncio.run(self._every(queries, limit=LIMIT))]
+
+    def search(self, query, **options):
+        return of_results(asyncio.run(self._every([query], **options))[0])
+
+    async def _every(self, queries, **options):
+        async with AsyncSeptet(self.asked.url) as client:
+            return await asyncio.gather(*(client.search(query, **options) for query in queries))
+
+
+class RemoteTier(Face):
+    """A federation whose one tier is a client."""
+
+    def __init__(self, asked):
+        super().__init__(asked)
+        self._client = Client(asked.url)
+        self._federation = Federation({"vault": self._client})
+
+    def search(self, query, **options):
+        return of_results(self._federation.search(query, **options))
+
+    def close(self):
+        self._federation.close()
+        self._client.close()
+
+
 class HttpTool(Http):
     """The call of a tool, as of MCP, over HTTP."""
 
@@ -286,6 +326,9 @@ FACES = (
     CommandLine,
     Http,
     HttpTool,
+    Remote,
+    RemoteAwaited,
+    RemoteTier,
     Mcp,
     LangChainRetriever,
     LangChainStore,
