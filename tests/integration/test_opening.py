@@ -190,7 +190,6 @@ def test_a_tier_that_cannot_be_opened_stops_the_start_unless_it_is_optional(tmp_
     ],
 )
 def test_a_token_that_is_missing_is_told(tmp_path, table, said):
-    pytest.importorskip("septet.client")
     written(tmp_path / "empty", "\n")
     path = written(tmp_path / "c.toml", f'[tiers.team]\nurl = "http://127.0.0.1:9"\n{table}\n')
     with pytest.raises(TierError, match=said), opened(config=path):
@@ -225,7 +224,6 @@ def test_a_file_named_in_the_environment_and_the_users_own_come_first(tmp_path, 
 
 
 def test_a_tier_of_another_server_is_searched_and_written_unless_it_is_for_reading(tmp_path, monkeypatch):
-    pytest.importorskip("septet.client")
     token = "t" * 32
     monkeypatch.setenv("TEAM_TOKEN", token)
     vault_at(tmp_path / "a.db", "a build of mine")
@@ -251,7 +249,6 @@ def test_a_tier_of_another_server_is_searched_and_written_unless_it_is_for_readi
 
 
 def test_a_server_that_does_not_answer_is_a_note_and_the_other_tiers_answer(tmp_path):
-    pytest.importorskip("septet.client")
     vault_at(tmp_path / "a.db", "a build of mine")
     text = '[tiers.agent]\npath = "a.db"\n[tiers.team]\nurl = "http://127.0.0.1:9"\ntimeout_s = 2\n'
     with opened(config=written(tmp_path / "c.toml", text)) as served:

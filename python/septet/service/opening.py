@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +20,7 @@ from septet.vault import Vault
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
+    from septet.client import Client
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
 
@@ -124,17 +124,15 @@ def _local(stack: ExitStack, path: Path, read_only: bool, arguments: Mapping[str
     return stack.enter_context(Vault(path, read_only=read_only, **arguments))
 
 
-def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Any:
-    try:
-        client = import_module("septet.client")
-    except ImportError as fault:
-        raise TierError(f"a tier with a url needs the client, which cannot be loaded: {fault}") from None
-    kind = _reading(client.Client) if read_only else client.Client
-    more = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
-    return stack.enter_context(kind(table.url, token=_token(table), **more))
+def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Client:
+    from septet.client import Client
+
+    kind = _reading(Client) if read_only else Client
+    more: dict[str, Any] = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
+    return stack.enter_context(kind(str(table.url), token=_token(table), **more))
 
 
-def _reading(client: Any) -> Any:
+def _reading(client: type[Client]) -> type[Client]:
     """Return a class of clients that ask a server for reading only, whatever it would allow."""
 
     def refusing(name: str) -> Callable[..., NoReturn]:
