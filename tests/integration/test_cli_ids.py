@@ -40,6 +40,7 @@ def test_an_id_that_exists_means_itself_even_where_others_begin_so(septet):
 def test_fewer_than_four_characters_mean_nothing_but_themselves(septet):
     code, said, told = ids(septet, "lon")
     assert (code, said) == (1, []) and "no entry 'lon' in v.db" in told
+    assert ids(septet, "x" * 1_000)[0] == 1  # longer than any id
 
 
 def test_an_ambiguous_beginning_lists_what_it_may_mean(septet):

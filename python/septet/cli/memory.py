@@ -117,7 +117,9 @@ def place_of(opened: Any) -> str:
 
 
 def _completed(opened: Any, text: str, tier: dict[str, Any]) -> str | None:
-    if len(text) < LEAST_ID:
+    from septet.entry import MAX_ID_CHARS
+
+    if not LEAST_ID <= len(text) <= MAX_ID_CHARS:
         return None
     found = opened.ids_beginning(text, limit=_CANDIDATES + 1, **tier)
     if len(found) < 2:
