@@ -66,6 +66,7 @@ def test_an_entry_is_read_and_changed_by_any_id(url, id):
         ("POST", "v1/search", '{"query": "x", "limit": "3"}', 422, "invalid_request"),
         ("POST", "v1/search", '{"query": "x", "profile": "/etc/passwd"}', 422, "invalid_request"),
         ("PATCH", "v1/entries/cookies", '{"id": "other"}', 422, "invalid_request"),
+        ("PATCH", "v1/entries/cookies", '{"split": "5"}', 422, "invalid_request"),
         ("GET", "v1/entries/%ff", None, 400, "invalid_request"),
     ],
 )

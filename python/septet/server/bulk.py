@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.types import Receive
 
 from septet.errors import BatchError, SeptetError
@@ -129,7 +129,7 @@ def _read(line: bytes) -> tuple[Operation, Request]:
     operation = OPERATIONS.get(name) if isinstance(name, str) else None
     if operation is None:
         raise _wrong(f"op: wanted one of {', '.join(OPERATIONS)}")
-    return operation, operation.request.model_validate(found)
+    return operation, operation.request.model_validate_json(to_json(found), strict=True)
 
 
 def _wrong(message: str) -> Refused:

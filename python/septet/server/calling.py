@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qsl
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.responses import Response
 from starlette.types import Receive
 
@@ -63,7 +63,7 @@ class Caller:
         given = _object(body)
         if given.keys() & named.keys():
             raise Refused(Fault("invalid_request", "the id stands in the path, not in the body", 422))
-        return model.model_validate(given | named)
+        return model.model_validate_json(to_json(given | named), strict=True)
 
     def _within(self, request: Request) -> Request:
         """Return a request that asks for no more time than there is."""
