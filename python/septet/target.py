@@ -84,7 +84,7 @@ def complete_file(target: str | os.PathLike[str], *, of: str = "", cure: str = "
 def unfinished(folder: Path) -> Iterator[Part]:
     """Yield a new file in a folder, which is removed at the end unless it was renamed."""
     # New and exclusive, so that nobody's file is lost, under a name that nobody can know and put a link at.
-    _sweep(folder)
+    sweep(folder)
     part = folder / f".septet-{os.urandom(8).hex()}.part"
     ours = True
     # A file object, as closing it twice is fine: nobody knows whether an interrupt came before or behind `os.close`.
@@ -113,17 +113,32 @@ def _unfollowed(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove files that processes left unfinished when they were killed: old ones, whose lock died with its holder."""
-    with suppress(OSError):
-        for file in [file for file in folder.iterdir() if _PART.fullmatch(file.name)]:
+def left_unfinished(folder: Path) -> list[Path]:
+    """Return the files in a folder that processes left unfinished when they were killed: old ones, which nobody locks.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    found = []
+    for file in [file for file in folder.iterdir() if _PART.fullmatch(file.name)]:
+        with suppress(OSError):
             seen = file.lstat()
             if not stat.S_ISREG(seen.st_mode) or time.time() - seen.st_mtime < LEFT_S:
                 continue
-            with suppress(OSError), open(file, "r+b", buffering=0, opener=_unfollowed) as opened:
+            # The lock died with its holder.
+            with open(file, "r+b", buffering=0, opener=_unfollowed) as opened:
                 if _lock(opened.fileno()):
-                    for ending in ("", *BESIDE):
-                        Path(f"{file}{ending}").unlink(missing_ok=True)
+                    found.append(file)
+    return found
+
+
+def sweep(folder: Path) -> None:
+    """Remove such files; what cannot be removed stays."""
+    with suppress(OSError):
+        for file in left_unfinished(folder):
+            for ending in ("", *BESIDE):
+                with suppress(OSError):
+                    Path(f"{file}{ending}").unlink(missing_ok=True)
 
 
 def _lock(descriptor: int) -> bool:

@@ -213,6 +213,46 @@ class Sidecar:
             for ending in (PART, SUFFIX):
                 self._clean(ending)
 
+    def unfinished(self) -> int:
+        """Return how many half-written files lie there that nobody is writing."""
+        try:
+            found = sum(name.endswith(PART) for name in _names(self._folder))
+        except OSError:
+            return 0
+        if not found:
+            return 0
+        with self._locked(wait=False) as free:
+            return found if free else 0
+
+    def sweep(self) -> int:
+        """Remove half-written files that nobody is writing; return how many.
+
+        Raises:
+            OSError: one of them cannot be removed.
+        """
+        if not (found := self.unfinished()):
+            return 0
+        with self._locked(wait=False) as free:
+            if not free:
+                return 0
+            self._clean(PART)
+        return found
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the files, each of which is compared with its checksums; empty if nothing is."""
+        found = []
+        for _, name in self._files():
+            try:
+                file = self._open(name)
+                Stamp.from_bytes(file.stamp)
+                file.verify()
+            except _core.Damaged as fault:
+                found.append(f"{name}: {fault}")
+            except (OSError, ValueError, MemoryError):
+                # Of another format, or removed meanwhile.
+                continue
+        return found
+
     def _open(self, name: str) -> _core.ArrayFile:
         if self._local is None:
             from septet.filesystem import is_local

@@ -12,7 +12,11 @@ from septet.storage.tables.fragments import MEMORY, SEARCHABLE
 __all__ = ["full_text_faults"]
 
 #: Each table, and the entries that have a row in it.
-_TABLES = {"entries_fts": f"e.live AND {SEARCHABLE}", "memories_fts": f"e.live AND {MEMORY}", "grams_fts": None}
+_TABLES = {
+    "entries_fts": f"e.live AND {SEARCHABLE}",
+    "memories_fts": f"e.live AND {MEMORY}",
+    "grams_fts": f"e.live AND {SEARCHABLE} AND e.grams <> ''",
+}
 #: A check must not keep a writer waiting, nor wait long for one.
 _BUSY_TIMEOUT_S = 1.0
 
@@ -35,8 +39,6 @@ def full_text_faults(path: str) -> list[str]:
                 sql.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
             except sqlite3.DatabaseError as fault:
                 found.append(f"{table}: {fault}")
-                continue
-            if holds is None:
                 continue
             rows = sql.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
             wanted = sql.execute(f"SELECT count(*) FROM entries e WHERE {holds}").fetchone()[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +21,7 @@ from septet.errors import EmbeddingConfigError
 
 if TYPE_CHECKING:
     from septet.cli.catalogue import Catalogue
-    from septet.cli.checkup import Check
+    from septet.cli.check import Check
     from septet.cli.screen import Screen
     from septet.embedding.report import EmbedReport
     from septet.vault import Vault
@@ -114,6 +115,9 @@ def models(embedding: Embedding = None, as_json: AsJson = False) -> None:
 
 
 def doctor(
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Mend what can be mended; nothing that was stored is lost.")
+    ] = False,
     offline: Offline = False,
     timeout_s: Timeout = 5.0,
     embedding: Embedding = None,
@@ -122,21 +126,43 @@ def doctor(
 ) -> None:
     """Check embedding and the vault.
 
-    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. The exit code is
-    that of the first check that failed.
+    Says what is used, why, and whether it works. Sends one word to the provider, unless --offline. Without --fix
+    nothing is changed. The exit code is that of the first check that failed, with --fix of what is left.
     """
     from septet.cli import render
     from septet.cli.checkup import checkup
 
     found = checkup(embedding, vault, timeout_s=None if offline else timeout_s)
+    if fix and _mended(found):
+        answer = [check for check in found if check.name == "answer"]
+        found = [check for check in checkup(embedding, vault, timeout_s=None) if check.name != "answer"]
+        # The provider is asked once.
+        found = [*found, *answer]
     code = next((check.exit_code for check in found if check.state == "fault"), 0)
     if as_json:
-        told = {check.name: {"state": check.state, "said": check.said, **check.facts} for check in found}
+        told = {
+            check.name: {"state": check.state, "said": check.said, "cure": check.cure, **check.facts} for check in found
+        }
         print_json({"healthy": code == 0, "checks": told}, _plain)
     else:
         _show_checks(render.console(sys.stdout), found)
+        if any(check.mend for check in found):
+            say("`septet doctor --fix` mends what it can")
     if code:
         raise typer.Exit(code)
+
+
+def _mended(found: Sequence[Check]) -> bool:
+    """Mend what can be, say what was done, and say whether there was anything to do."""
+    from septet.errors import SeptetError
+
+    for check in found:
+        if check.mend is not None:
+            try:
+                say(f"{check.name}: {check.mend()}")
+            except (SeptetError, OSError) as fault:
+                say(f"{check.name} could not be mended: {fault}")
+    return any(check.mend is not None for check in found)
 
 
 def _told(report: EmbedReport) -> str:
@@ -181,7 +207,8 @@ def _show_checks(out: Screen, found: list[Check]) -> None:
 
     for check in found:
         line = Line(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
-        out.print(line.append(flat(check.said)))
+        cure = f" (--fix: {check.cure})" if check.cure else ""
+        out.print(line.append(flat(check.said) + cure))
 
 
 def _plain(value: object) -> str:

@@ -13,7 +13,18 @@ from pathlib import Path
 
 from septet.storage.store import Reading, Writing
 
-__all__ = ["claim", "claimed", "drop_dead", "drop_own", "is_dead", "new_owner", "release", "settle"]
+__all__ = [
+    "claim",
+    "claimed",
+    "drop_dead",
+    "drop_expired",
+    "drop_own",
+    "is_dead",
+    "new_owner",
+    "owners",
+    "release",
+    "settle",
+]
 
 _THESE = "model = ? AND key IN (SELECT value FROM json_each(?))"
 _numbers = count(1)
@@ -61,6 +72,16 @@ def drop_dead(write: Writing) -> int:
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims")]
     dead = [(owner,) for owner in owners if is_dead(owner)]
     return write.sql.executemany("DELETE FROM claims WHERE owner = ?", dead).rowcount if dead else 0
+
+
+def drop_expired(write: Writing, now: float) -> int:
+    """Remove the claims whose time is over (epoch seconds), and return how many."""
+    return write.sql.execute("DELETE FROM claims WHERE until <= ?", (now,)).rowcount
+
+
+def owners(read: Reading) -> list[tuple[str, float]]:
+    """Return who has a claim, and until when, of each text."""
+    return read.sql.execute("SELECT owner, until FROM claims").fetchall()
 
 
 def drop_own(write: Writing, model: str, living: Container[str]) -> None:

@@ -10,7 +10,9 @@ and again. So the buffers have room for the texts of a whole transaction of `Vau
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Literal, NamedTuple
 
 from septet.storage.store import Reading, Writing
@@ -25,6 +27,7 @@ __all__ = [
     "indexed_texts",
     "last_row",
     "merge",
+    "remade",
     "rows_of",
     "totals",
     "unindex",
@@ -115,6 +118,27 @@ def emptied(write: Writing) -> Writing:
     for t in _TABLES:
         write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
     return write._replace(indexes=False)
+
+
+def remade(write: Writing) -> Writing:
+    """Empty the full-text tables, also those that are too damaged to be opened, as `emptied` does with whole ones."""
+    for t in _TABLES:
+        try:
+            write.sql.execute(f"INSERT INTO {t.name} ({t.name}) VALUES ('delete-all')")
+        except sqlite3.DatabaseError:
+            _begin_anew(write, t.name)
+    return write._replace(indexes=False)
+
+
+def _begin_anew(write: Writing, name: str) -> None:
+    """Give a full-text table what a new one has in the tables that FTS5 keeps it in; it cannot even be dropped."""
+    (made,) = write.sql.execute("SELECT sql FROM main.sqlite_master WHERE name = ?", (name,)).fetchone()
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.execute(made)
+        for inner, places in {"data": "?, ?", "idx": "?, ?, ?", "docsize": "?, ?", "config": "?, ?"}.items():
+            rows = fresh.execute(f"SELECT * FROM {name}_{inner}").fetchall()
+            write.sql.execute(f"DELETE FROM {name}_{inner}")
+            write.sql.executemany(f"INSERT INTO {name}_{inner} VALUES ({places})", rows)
 
 
 def fill(write: Writing) -> None:
