@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from septet.cli import commands
+from septet.cli.completing import completion_asked
 from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import guarded, say
@@ -103,6 +104,7 @@ def run() -> int:
 
 def _code() -> int:
     try:
+        completion_asked()
         try:
             app(prog_name="septet")
         finally:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from septet.cli.completing import complete_ids, complete_profiles
 from septet.cli.places import EMBEDDING_VARIABLE
 from septet.errors import QueryError
 from septet.query.options import OPTIONS
@@ -32,7 +33,9 @@ __all__ = [
 ]
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A question or some words; no character is special.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.", autocompletion=complete_ids)
+]
 
 VaultPath = Annotated[
     Path | None,
@@ -136,7 +139,8 @@ def search_options(given: Mapping[str, Any]) -> Any:
 def _parameter(name: str) -> inspect.Parameter:
     declared, flags, metavar = _WRITTEN[name]
     more = " Repeat for more." if declared == list[str] | None else ""
-    option = typer.Option(*flags, metavar=metavar, help=OPTIONS[name].help + more)
+    completed = complete_profiles if name == "profile" else None
+    option = typer.Option(*flags, metavar=metavar, help=OPTIONS[name].help + more, autocompletion=completed)
     default = Mode(OPTIONS[name].default) if declared is Mode else OPTIONS[name].default
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=Annotated[declared, option])

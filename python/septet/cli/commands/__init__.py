@@ -54,6 +54,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "redact": "redacting.redact",
     },
     "Other programs": {
+        "completion": "completing.completion",
         "serve": "serving.serve",
         "mcp": "mcp.mcp",
     },

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.formats import FormatOption, Found, format_of, show
 from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
@@ -38,7 +39,9 @@ def get(
     ids: Annotated[
         list[str],
         typer.Argument(
-            metavar="ID[:FROM[:COUNT]]...", help="Whole or shortened ids; COUNT lines of the text, from FROM."
+            metavar="ID[:FROM[:COUNT]]...",
+            help="Whole or shortened ids; COUNT lines of the text, from FROM.",
+            autocompletion=complete_ids,
         ),
     ],
     format: FormatOption = None,

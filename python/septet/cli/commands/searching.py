@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.formats import Format, FormatOption, Found, format_of, show
 from septet.cli.memory import in_tier, memory, whole_id
@@ -89,7 +90,10 @@ def recall(
 
 
 def similar(
-    id: Annotated[str | None, typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.")] = None,
+    id: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="The id of an entry, whole or shortened.", autocompletion=complete_ids),
+    ] = None,
     text: Annotated[str | None, typer.Option("--text", help="Entries like this text, in the place of an ID.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", help="At most so many.")] = 10,
     where: Where = None,

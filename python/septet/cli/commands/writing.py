@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from septet.cli.completing import complete_ids
 from septet.cli.exits import NOTHING
 from septet.cli.memory import in_tier, memory, place_of, whole_id, whole_ids
 from septet.cli.options import ConfigFile, Embedding, Id, TierName, VaultPath, Where, filter_of
@@ -95,7 +96,8 @@ def remember(
 
 def update(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.")
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.", autocompletion=complete_ids),
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -133,7 +135,8 @@ def update(
 
 def delete(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.")
+        list[str] | None,
+        typer.Argument(metavar="ID...", help="Ids of entries, whole or shortened.", autocompletion=complete_ids),
     ] = None,
     where: Where = None,
     dry_run: DryRun = False,
@@ -166,7 +169,10 @@ def delete(
 
 
 def forget(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of memories, whole or shortened.")],
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", help="Ids of memories, whole or shortened.", autocompletion=complete_ids),
+    ],
     dry_run: DryRun = False,
     yes: Yes = False,
     tier: TierName = None,
@@ -192,7 +198,9 @@ def forget(
 
 def link(
     source: Id,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The id that the link leads to.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="The id that the link leads to.", autocompletion=complete_ids)
+    ],
     type: Annotated[str, typer.Option("--type", help="What the link says.")] = "related",
     note: Annotated[str, typer.Option("--note", help="Why, for those who ask later.")] = "",
     tier: TierName = None,
@@ -209,7 +217,9 @@ def link(
 
 def unlink(
     source: Id,
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="The id that the link leads to.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="The id that the link leads to.", autocompletion=complete_ids)
+    ],
     tier: TierName = None,
     config: ConfigFile = None,
     vault: VaultPath = None,

@@ -1,0 +1,20 @@
+"""`septet completion`: what a shell reads to complete commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["completion"]
+
+
+def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
+    """Print what a shell reads to complete commands, options, ids and profiles.
+
+    For bash: eval "$(septet completion bash)" in ~/.bashrc; zsh likewise, behind compinit; fish: septet completion
+    fish > ~/.config/fish/completions/septet.fish.
+    """
+    from septet.cli.completing import script
+
+    print(script(shell))
