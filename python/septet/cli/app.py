@@ -144,11 +144,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_show_version)
     ] = False,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Print long output as it is; on a terminal it goes through $PAGER.")
+    ] = False,
 ) -> None:
-    pass
+    if ctx.invoked_subcommand in commands.PAGED and not no_pager and sys.stdout.isatty():
+        from septet.cli.pager import paged
+
+        ctx.with_resource(paged())
 
 
 def _fail(fault: SeptetError, code: int) -> int:

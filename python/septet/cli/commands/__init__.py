@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-__all__ = ["COMMANDS", "SECTIONS", "function"]
+__all__ = ["COMMANDS", "PAGED", "SECTIONS", "function"]
 
 #: The commands by the headings of the help: the name, then module and function.
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -64,6 +64,10 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "doctor": "embedding.doctor",
     },
 }
+#: Those that may print more than a screen, and ask nothing while they do.
+PAGED = frozenset(
+    "search explain retrieve plan get list similar facets history links tiers stats status eval models doctor".split()
+)
 COMMANDS: Mapping[str, str] = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 
