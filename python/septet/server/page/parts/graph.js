@@ -23,8 +23,10 @@ export function linkGraph({ nodes, links, left_out: leftOut }, addressOf) {
     "aria-label": `Links around ${middle.title || middle.id}: ${nodes.length} entries, ${links.length} links`,
   }, links.map((link) => line(link, at)), nodes.map((node) => box(node, at(node.id), addressOf, links, middle)));
   picture.addEventListener("keydown", (event) => steer(event, picture, at));
-  return h("div.graph-holder", {},
-    h("div.scroll", {}, picture),
+  const window = h("div.scroll", {}, picture);
+  // Where it is wider than its place, the entry itself is what is seen first.
+  requestAnimationFrame(() => (window.scrollLeft = at(middle.id).x + NODE / 2 - window.clientWidth / 2));
+  return h("div.graph-holder", {}, window,
     leftOut > 0 && h("p.small.soft", {}, `${leftOut.toLocaleString("en")} more entries are linked, too many to draw.`));
 }
 
