@@ -15,12 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from septet.server.access_log import AccessLog
 from septet.server.bodies import Gone
 from septet.server.calling import Caller
+from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.exchange import CURRENT, Exchange
 from septet.server.exposition import CONTENT_TYPE
 from septet.server.guard import Guard
 from septet.server.health import Health
 from septet.server.metrics import Metrics
-from septet.server.more_operations import HTTP_OPERATIONS
 from septet.server.mounted import MountedMcp
 from septet.server.openapi import document
 from septet.server.page_files import page_files

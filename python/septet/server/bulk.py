@@ -10,7 +10,7 @@ from starlette.types import Receive
 
 from septet.errors import BatchError, SeptetError
 from septet.server.bodies import lines
-from septet.server.more_operations import HTTP_OPERATIONS
+from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.server.replies import encoded
 from septet.server.routing import Refused
 from septet.server.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from septet.server.more_operations import HTTP_OPERATIONS
+from septet.server.entry_operations import HTTP_OPERATIONS
 from septet.service.operations import Operation
 
 __all__ = ["document"]
