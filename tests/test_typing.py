@@ -12,7 +12,7 @@ import septet
 
 FOLDER = Path(__file__).parent / "typing"
 SOURCES = Path(septet.__file__).parent.parent
-SAMPLES = (FOLDER / "sample.py", FOLDER / "folders.py", FOLDER / "retrievals.py")
+SAMPLES = tuple(FOLDER / f"{name}.py" for name in ("sample", "folders", "retrievals", "clients"))
 MISTAKES = FOLDER / "mistakes.py"
 
 
@@ -58,6 +58,8 @@ def test_each_typical_mistake_is_an_error_and_nothing_else_is(errors):
 
 @pytest.mark.parametrize("program", SAMPLES, ids=lambda path: path.stem)
 def test_a_program_does_what_its_types_say(program, tmp_path):
+    if program.stem == "clients":
+        pytest.importorskip("httpx")
     done = subprocess.run([sys.executable, program, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == septet.__version__

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from septet.aio.mirror import Mirrored
 from septet.client.transport import Ask
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-__all__ = ["Blocking", "Steps", "awaited", "blocking"]
+__all__ = ["Steps", "awaited", "blocking"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -22,19 +19,12 @@ _S = TypeVar("_S")
 Steps: TypeAlias = Generator[Ask, Any, _R]
 
 
-class Blocking(Generic[_P, _R]):
-    """What type checkers see of a method that waits: the parameters and the result of its steps."""
+def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Callable[Concatenate[Any, _P], _R]:
+    """Return the method of a `Client` that takes the steps and waits.
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> Callable[_P, _R]: ...
-    def __get__(self, instance: object, owner: type) -> Any:
-        """Bind the method; functions, which stand here when the program runs, do that themselves."""
-
-
-def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Blocking[_P, _R]:
-    """Return the method of a `Client` that takes the steps and waits."""
+    Its type is that of a function, no descriptor's: pyright looks for no descriptors when it compares a class with a
+    protocol, such as `Member`.
+    """
     plain = cast("Callable[..., Any]", steps)
 
     @wraps(plain)
@@ -42,7 +32,7 @@ def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Blocking[_P, _R
         return self._take(plain(self._calls, *args, **named))
 
     method.__module__ = __name__
-    return cast("Blocking[_P, _R]", method)
+    return cast("Callable[Concatenate[Any, _P], _R]", method)
 
 
 def awaited(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Mirrored[_P, _R]:
