@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
+from commands import Commands
 from septet import Vault
 from septet.profiles.builtin import BUILTIN
 
@@ -128,11 +126,11 @@ def test_a_slider_ranks_anew_at_once_and_then_the_server_says_what_it_makes_of_i
     before = ids(page)
     page.reload()
     page.wait_for_selector(".state:has-text('server')[data-settled=true]")
-    page.wait_for_function("document.querySelector('input[data-signal=severity]').value === '0.9'")
+    page.wait_for_function("() => document.querySelector('input[data-signal=severity]').value === '0.9'")
     page.wait_for_selector(".state:has-text('with these weights')")
     assert ids(page) == before and page.evaluate("location.hash") == address
     page.click("text=Reset")
-    page.wait_for_function("!location.hash.includes('w=')")
+    page.wait_for_function("() => !location.hash.includes('w=')")
 
 
 def test_sliders_move_by_keys_and_all_zero_is_no_profile(open_page, url):
@@ -148,26 +146,20 @@ def test_sliders_move_by_keys_and_all_zero_is_no_profile(open_page, url):
     assert page.locator("[data-export=TOML]").is_disabled()
 
 
-@pytest.mark.parametrize("kind", ["TOML", "JSON"])
-def test_the_exported_profile_ranks_so_on_the_command_line(open_page, url, seed, tmp_path, kind):
+def test_the_exported_profile_ranks_so_on_the_command_line(open_page, url, seed, tmp_path, monkeypatch):
+    vault, command = copied(seed, tmp_path), Commands(tmp_path, monkeypatch)
     page = opened(open_page, url, f"#compare?q={QUERY}&b=seven-signals")
     slid(page, "severity", 0.5)
     slid(page, "semantic", 0.015)
     shown = ids(page)
-    with page.expect_download() as saved:
-        page.click(f"[data-export={kind}]")
-    assert saved.value.suggested_filename == f"seven-signals-changed.{kind.lower()}"
-    file = tmp_path / saved.value.suggested_filename
-    saved.value.save_as(file)
-    vault = copied(seed, tmp_path)
-    command = [sys.executable, "-m", "septet", "search", QUERY, "--profile", file, "--limit", "50", "--json"]
-    environment = {**os.environ, "HOME": str(tmp_path), "SEPTET_VAULT": str(vault)}
-    told = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert told.returncode == 0, told.stderr
-    assert [hit["id"] for hit in json.loads(told.stdout)["hits"]][:15] == shown
-    with Vault(vault) as opened_vault:
-        assert opened_vault.weights(profile=file).values["semantic"] == 0.015
-
-
-def test_compare_looks_as_it_should(seen, url):
-    seen(url, f"#compare?q={QUERY}&a=septet&b=seven-signals", "compare", ".moving li")
+    for kind in ("TOML", "JSON"):
+        with page.expect_download() as saved:
+            page.click(f"[data-export={kind}]")
+        assert saved.value.suggested_filename == f"seven-signals-changed.{kind.lower()}"
+        file = tmp_path / saved.value.suggested_filename
+        saved.value.save_as(file)
+        code, told, said = command("search", QUERY, "--profile", str(file), "--limit", "50", "--json")
+        assert code == 0, said
+        assert [hit["id"] for hit in json.loads(told)["hits"]][:15] == shown, kind
+        with Vault(vault) as opened_vault:
+            assert opened_vault.weights(profile=file).values["semantic"] == 0.015

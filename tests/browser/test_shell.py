@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 
-import pytest
-
 from .accessible import tab_faults
 from .conftest import TOKEN, copied, served
 
@@ -64,13 +62,15 @@ def test_a_server_that_wants_a_token_asks_for_it_once(open_page, token_url):
     assert page.locator("#token[open]").count() == 0
 
 
-@pytest.mark.parametrize("view", ["#search?q=retry", "#browse", "#browse?id=entry-03", "#health"])
-def test_a_server_that_stopped_is_told_and_nothing_breaks(open_page, seed, tmp_path, view):
+def test_a_server_that_stopped_is_told_and_nothing_breaks(open_page, seed, tmp_path):
+    views = ("#search?q=retry", "#browse", "#browse?id=entry-03", "#health")
     with served(copied(seed, tmp_path)) as (url, process):
-        page = open_page(url)
-        page.wait_for_selector("#foot:has-text('entries')")
+        pages = [open_page(url) for _ in views]
+        for page in pages:
+            page.wait_for_selector("#foot:has-text('entries')")
         process.send_signal(signal.SIGTERM)
         process.wait(20)
-        page.eyes.expect("ERR_CONNECTION", "Failed to load resource")
-        page.evaluate("hash => { location.hash = hash }", view)
-        page.wait_for_selector("main .fault:has-text('does not answer')")
+        for page, view in zip(pages, views, strict=True):
+            page.eyes.expect("ERR_CONNECTION", "Failed to load resource")
+            page.evaluate("hash => { location.hash = hash }", view)
+            page.wait_for_selector("main .fault:has-text('does not answer')")

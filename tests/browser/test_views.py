@@ -1,4 +1,4 @@
-"""Each view looked at in both themes, wide and narrow: screenshots, and what everybody must be able to use."""
+"""Each view looked at in both themes, wide and narrow: what everybody must be able to use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from .world import HOSTILE, HUB, ODD_ID
 
 VIEWS = {
-    "search": ("#search?q=retry", ".hit"),
+    "search": ("#search?q=retry%20cookies", ".search-view .hit"),
     "search-empty": ("#search", "h1"),
-    "why": ("#why?q=retry&id=entry-00", "main h1"),
-    "compare": ("#compare?q=retry", "main h1"),
+    "why": ("#why?q=cookies&id=entry-02", ".why-view .verdict"),
+    "why-not": ("#why?q=cookies&id=entry-01&domain=web", ".why-view .verdict"),
+    "compare": ("#compare?q=retry%20cookies&a=septet&b=seven-signals", ".moving li"),
     "browse": ("#browse", ".entries > li[data-id]"),
     "browse-month": ("#browse?when=2026-01&domain=http", ".entries > li[data-id]"),
     "entry": ("#browse?id=entry-03", ".versions"),

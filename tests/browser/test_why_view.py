@@ -66,8 +66,3 @@ def test_an_id_that_nobody_has_is_told_so(open_page, url):
     page.wait_for_selector(".fault:has-text('nobody')")
     page.fill("input[name=id]", ODD_ID)
     page.wait_for_selector(f".verdict:has-text('{ODD_ID}')")
-
-
-def test_why_looks_as_it_should(seen, url):
-    seen(url, "#why?q=cookies&id=entry-01&domain=web", "why-not", ".why-view .verdict")
-    seen(url, "#why?q=cookies&id=entry-02", "why", ".why-view .verdict")

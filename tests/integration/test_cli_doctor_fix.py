@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from commands import Commands
 from septet import Vault
 from septet.storage.tables import claims
 
@@ -42,16 +43,30 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def doctor(vault):
+def doctor(vault, monkeypatch):
+    command = Commands(vault.parent, monkeypatch)
+
+    def run(*arguments):
+        return told(*command("doctor", "--json", *arguments))
+
+    return run
+
+
+@pytest.fixture
+def doctor_process(vault):
     def run(*arguments):
         environment = {**os.environ, "HOME": str(vault.parent), "SEPTET_EMBEDDING": ""}
         environment.pop("XDG_CONFIG_HOME", None)
         command = [sys.executable, "-m", "septet", "doctor", "--json", "--vault", str(vault), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, json.loads(done.stdout)["checks"], done.stderr
+        return told(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def told(code, printed, said):
+    assert "Traceback" not in said, said
+    return code, json.loads(printed)["checks"], said
 
 
 def content(path):
@@ -70,10 +85,10 @@ def changed(path, *statements):
         sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def test_a_sound_vault_is_left_as_it_is(vault, doctor):
+def test_a_sound_vault_is_left_as_it_is(vault, doctor_process):
     before = vault.read_bytes()
-    assert doctor()[0] == 0
-    code, found, said = doctor("--fix")
+    assert doctor_process()[0] == 0
+    code, found, said = doctor_process("--fix")
     assert (code, said) == (0, "")
     assert [found[name]["state"] for name in ("vault", "file", "full text", "sidecar", "left behind")] == [
         *["ok"] * 4,
@@ -135,7 +150,7 @@ def test_a_sidecar_that_is_behind_or_gone_is_no_fault_and_is_brought_up_to_date(
     assert doctor("--fix")[1]["sidecar"]["state"] == "ok"
 
 
-def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(vault, doctor):
+def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(vault, doctor_process):
     dead = subprocess.run(
         [sys.executable, "-c", "from septet.storage.tables.claims import new_owner; print(new_owner())"],
         capture_output=True,
@@ -154,9 +169,9 @@ def test_what_ended_processes_left_is_cleared_and_what_running_ones_hold_stays(v
     for file in (half, export):
         file.write_bytes(b"half")
         os.utime(file, (1.0, 1.0))
-    code, found, _ = doctor()
+    code, found, _ = doctor_process()
     assert (code, found["left behind"]["claims"], found["left behind"]["files"]) == (0, 2, 2)
-    code, found, said = doctor("--fix")
+    code, found, said = doctor_process("--fix")
     assert "cleared 2 claims and 2 files" in said
     assert (code, found["left behind"]["state"]) == (0, "none")
     assert not half.exists()

@@ -21,7 +21,7 @@ CHECKS = (
     "response_schema_conformance,unsupported_method"
 )
 #: Seconds of the run here; `SEPTET_SCHEMATHESIS_S=300` asks for longer.
-SECONDS = int(os.environ.get("SEPTET_SCHEMATHESIS_S", "20"))
+SECONDS = int(os.environ.get("SEPTET_SCHEMATHESIS_S", "12"))
 
 
 @pytest.fixture(scope="module")
