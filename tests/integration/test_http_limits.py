@@ -138,6 +138,9 @@ def test_a_request_cannot_be_smuggled_behind_two_lengths(open_vault):
         both = b"Content-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" % (5 + len(inner))
         said = raw(url, POST + both + inner)
         assert said.count(b"HTTP/1.1 ") <= 1
+        # Nor where the client wants the connection to stay: what stands behind is no request.
+        said = raw(url, POST.replace(b"Connection: close\r\n", b"") + both + inner)
+        assert (said.split()[1], said.count(b"HTTP/1.1 ")) == (b"400", 1)
         assert "a" in open_vault
 
 

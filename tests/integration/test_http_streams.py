@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet import Federation, Vault
+from septet import Federation, StoreError, Vault
 from serving import ask, serving
 
 
@@ -155,6 +155,19 @@ def test_an_export_that_fails_is_no_whole_one(vault, monkeypatch):
         with pytest.raises(Exception, match=r"peer closed connection|incomplete"):
             ask.get(f"{url}v1/export")
         assert ask.get(f"{url}healthz").status_code == 200
+
+
+def test_errors_of_lines_and_of_an_export_tell_no_paths(vault, monkeypatch):
+    def fail(*args, **options):
+        raise StoreError(f"{vault.path} is no vault")
+
+    for name in ("add_many", "update", "export"):
+        monkeypatch.setattr(vault, name, fail)
+    with serving(vault) as url:
+        lines = sent(url, [{"id": "b", "title": "x"}, {"op": "update", "id": "a", "title": "y"}])
+        assert [line["error"]["message"] for line in lines.values()] == ["the vault is no vault"] * 2
+        answer = ask.get(f"{url}v1/export")
+        assert (answer.status_code, answer.json()["error"]["message"]) == (500, "the vault is no vault")
 
 
 def test_a_federation_is_exported_entry_by_entry(tmp_path):

@@ -310,6 +310,9 @@ BAD_CALLS = [
     {"method": "held", "ids": [1]},
     {"method": "part", "row": -1, "last": None},
     {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["holds", "a OR b:c", []]}}, "state": None},
+    {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["holds", '"a\0"', []]}}, "state": None},
+    {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["holds", '"a"', ['b" OR "c']]}}, "state": None},
+    {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["holds", '"a"', ["b\0"]]}}, "state": None},
     {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["compare", "row", "$eq", 1]}}, "state": None},
     {"method": "vectors_of", "ids": ["e1"], "model": "x", "dimensions": "y"},
 ]

@@ -109,6 +109,8 @@ class Bulk:
             if isinstance(stored, str):
                 self._tell(add.line, {"id": stored})
             else:
+                if isinstance(stored, SeptetError):
+                    self._served.hide_paths(stored)
                 self._fail(add.line, fault_of(stored))
 
     def _tell(self, number: int, said: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from septet.service.faults import Fault
 __all__ = ["Guard"]
 
 _HOST = re.compile(rb"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::(\d{1,5}))?")
-_ASKED = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site"})
+_ASKED = frozenset({b"host", b"origin", b"authorization", b"sec-fetch-site", b"content-length", b"transfer-encoding"})
 #: Addresses that stand for every one of the machine.
 _EVERY = frozenset({"", "0.0.0.0", "::", "[::]"})
 _PORTS = {b"http": b"80", b"https": b"443"}
@@ -44,7 +44,8 @@ class Guard:
             by_page: what the page loads before it can know a token, and links of other sites lead to.
 
         Raises:
-            Refused: the host or the origin is another one (403), or the token is missing or wrong (401).
+            Refused: the host or the origin is another one (403), the token is missing or wrong (401), or
+                the headers say two things (400).
         """
         found: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
@@ -53,6 +54,9 @@ class Guard:
                 if name in found:
                     raise _refused(400, "invalid_request", f"the header {name.decode()} comes twice")
                 found[name] = value.strip()
+        if b"content-length" in found and b"transfer-encoding" in found:
+            # A proxy in front may have read another length, and another request behind it.
+            raise _refused(400, "invalid_request", "a body has a content-length or a transfer-encoding, not both")
         host = _HOST.fullmatch(found.get(b"host", b"").lower())
         if host is None or not self._known(host[1]):
             message = "this server is not asked under this name; its option --allow-host NAME lets it be"
@@ -98,4 +102,5 @@ def _same(origin: bytes, host: bytes, port: bytes | None) -> bool:
 
 
 def _refused(status: int, code: str, message: str) -> Refused:
-    return Refused(Fault(code, message, status))
+    # What follows a request that was framed wrong is none.
+    return Refused(Fault(code, message, status), {"Connection": "close"} if status == 400 else None)

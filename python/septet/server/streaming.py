@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from septet.errors import ReadOnly
+from septet.errors import ReadOnly, SeptetError
 from septet.server.bodies import Gone
 from septet.server.bulk import Bulk
 from septet.server.exchange import Exchange
@@ -74,8 +74,10 @@ class Streams:
         exporting = Exporting(self._served.blocking)
         try:
             await exporting.begin()
-        except BaseException:
+        except BaseException as fault:
             self._exports -= 1
+            if isinstance(fault, SeptetError):
+                self._served.hide_paths(fault)
             raise
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -90,10 +90,10 @@ class Served:
         try:
             return await self.memory.on_thread(lambda _: operation.run(self, request))
         except SeptetError as fault:
-            self._hide_paths(fault)
+            self.hide_paths(fault)
             raise
 
-    def _hide_paths(self, fault: SeptetError) -> None:
+    def hide_paths(self, fault: SeptetError) -> None:
         """Take the paths of this machine out of a message for another one."""
         if fault.args and isinstance(fault.args[0], str):
             told = fault.args[0]

@@ -31,7 +31,8 @@ MOST_QUERIES, MOST_DEPTH = 1_024, 40
 #: So many comparisons one plan may make, those of its words among them.
 MOST_PARTS = 5_000
 #: What filters of words hold: quoted words, the beginning of one, or several of which any will do.
-_MATCH = re.compile(r'"[^"]*"(?: \*|(?: OR "[^"]*")*)')
+_MATCH = re.compile(r'"[^"\0]*"(?: \*|(?: OR "[^"\0]*")*)')
+_GRAM = re.compile(r'[^"\0]*')
 #: The shortest time that is left for a tier, in seconds.
 LEAST_LEFT_S = 0.01
 
@@ -193,7 +194,7 @@ def _filter_of(data: Any, depth: int, left: list[int]) -> Filter:
         return made
     if kind == "holds" and len(rest) == 2:
         match, grams = utf8(rest[0], "a word", QueryError), _texts(rest[1], "grams")
-        if _MATCH.fullmatch(match) is None:
+        if _MATCH.fullmatch(match) is None or not all(map(_GRAM.fullmatch, grams)):
             _no_filter(data)
         return Holds(match, grams)
     if kind == "not" and len(rest) == 1:
