@@ -15,7 +15,7 @@ pytest.importorskip("typer")
 
 #: Reads the script, and lets its function complete a line as bash does at the tab key.
 ASK = """
-eval "$(septet completion bash)"
+. ./completion.bash
 COMP_WORDS=("$@")
 COMP_CWORD=$(( $# - 1 ))
 _septet_completion septet
@@ -29,6 +29,8 @@ def home(tmp_path_factory):
     command = folder / "septet"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m septet "$@"\n')
     command.chmod(0o755)
+    made = subprocess.run([command, "completion", "bash"], capture_output=True, check=True, cwd=folder)
+    (folder / "completion.bash").write_bytes(made.stdout)
     with Vault(folder / "v.db") as vault:
         for id in ("jwt-expiry", "jwt-audience", "hashing", "ünï"):
             vault.add(id=id, title=f"About {id}")

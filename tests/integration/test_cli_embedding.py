@@ -293,8 +293,10 @@ def test_doctor_finds_everything_in_order(filled, server):
         "answer": "ok",
         "cache": "ok",
         "vault": "ok",
+        "file": "ok",
         "full text": "ok",
         "sidecar": "none",
+        "left behind": "none",
         "vectors": "ok",
     }
     assert found["key"]["source"] == "apiKey"

@@ -169,3 +169,12 @@ def test_tools_are_called_as_the_documented_dashboard_calls_them(vault, argument
             assert (answer.status_code, said["success"], said["is_error"]) == (status, False, True)
             assert said["error"]["code"] == code
         assert ask.post(f"{url}v1/tools/call", json={"name": 5}).json()["error"]["code"] == "invalid_request"
+
+
+def test_what_was_noted_is_written_when_the_log_is_flushed():
+    stream = io.StringIO()
+    log = AccessLog(stream)
+    log.emit(logging.LogRecord("septet", logging.WARNING, "", 0, "the last words", None, None))
+    log.flush()
+    assert json.loads(stream.getvalue())["message"] == "the last words"
+    log.close()

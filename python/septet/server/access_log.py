@@ -21,6 +21,8 @@ __all__ = ["AccessLog"]
 MOST_LINES = 10_000
 #: Lines of so many seconds are written together.
 TOGETHER_S = 0.1
+#: Seconds that the end waits for a slow reader.
+PATIENCE_S = 2.0
 
 
 class AccessLog(logging.Handler):
@@ -62,11 +64,16 @@ class AccessLog(logging.Handler):
             line["error"] = logging.Formatter().formatException(record.exc_info)
         self._put(line)
 
+    def flush(self) -> None:
+        """Wait until what was noted is written, but not for long on a reader who takes nothing."""
+        with self._lines.all_tasks_done:
+            self._lines.all_tasks_done.wait_for(lambda: not self._lines.unfinished_tasks, PATIENCE_S)
+
     def close(self) -> None:
         """Write what is left, and end."""
         if self._thread.is_alive():
             self._lines.put(None)
-            self._thread.join(2.0)
+            self._thread.join(PATIENCE_S)
         super().close()
 
     def _put(self, line: dict[str, Any]) -> None:
@@ -86,7 +93,7 @@ class AccessLog(logging.Handler):
                     found.append(self._lines.get_nowait())
             except Empty:
                 pass
-            going_on = found[-1] is not None
+            going_on, count = found[-1] is not None, len(found)
             if lost := self._lost:
                 self._lost = 0
                 found.insert(0, {"time": time.time(), "level": "warning", "message": f"{lost} lines were lost"})
@@ -96,7 +103,9 @@ class AccessLog(logging.Handler):
                 self._stream.flush()
             except (OSError, ValueError):
                 # A full disk, or a reader who went: requests are answered all the same.
-                continue
+                pass
+            for _ in range(count):
+                self._lines.task_done()
 
 
 def _escaped(line: dict[str, Any]) -> str:

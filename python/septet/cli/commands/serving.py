@@ -88,6 +88,8 @@ def serve(
         listening = bound(host, port)
         server = Server(make_app(served, allowed, log), listening, lambda url: say(f"serving {url}"), grace_s=grace)
         server.serve_until_stopped()
+        if log is not None:
+            log.flush()
         say("stopped")
         last = Timer(CLOSE_S, os._exit, [0])
         last.daemon = True
