@@ -1,7 +1,10 @@
 """Lines of JSON over HTTP: many entries in, with an answer for each line, and everything out."""
 
+import asyncio
 import json
 import socket
+from contextlib import closing
+from threading import Event
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +12,10 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import Federation, StoreError, Vault
+from septet.server.bulk import Bulk
+from septet.server.settings import Settings
+from septet.server.spool import Spool
+from septet.service.served import Served
 from serving import ask, serving
 
 
@@ -155,6 +162,46 @@ def test_an_export_that_fails_is_no_whole_one(vault, monkeypatch):
         with pytest.raises(Exception, match=r"peer closed connection|incomplete"):
             ask.get(f"{url}v1/export")
         assert ask.get(f"{url}healthz").status_code == 200
+
+
+def test_an_export_ends_when_its_client_goes(vault, monkeypatch):
+    ended = Event()
+
+    def endless(target):
+        try:
+            while True:
+                target.write("x" * 10_000)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(vault, "export", endless)
+    with serving(vault) as url:
+        with ask.stream("GET", f"{url}v1/export") as answer:
+            assert next(answer.iter_bytes())
+        assert ended.wait(20)
+
+
+def test_lines_that_are_wrong_leave_other_requests_their_turn(vault):
+    async def run():
+        turns, ended, messages = 0, False, [{"type": "http.request", "body": b"x\n" * 50_000, "more_body": False}]
+
+        async def receive():
+            return messages.pop() if messages else {"type": "http.disconnect"}
+
+        async def work():
+            nonlocal ended
+            with closing(Spool()) as spool:
+                await Bulk(Served(vault), Settings(), spool).run({"headers": []}, receive)
+            ended = True
+
+        task = asyncio.ensure_future(work())
+        while not ended:
+            await asyncio.sleep(0)
+            turns += 1
+        await task
+        return turns
+
+    assert asyncio.run(run()) >= 500
 
 
 def test_errors_of_lines_and_of_an_export_tell_no_paths(vault, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -32,6 +33,8 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 #: So many entries are stored in one transaction.
 MOST_TOGETHER = 1_000
+#: After so many lines other requests have their turn.
+MOST_AT_A_TURN = 100
 #: Of the answer of an operation, what a line tells.
 _TOLD = ("id", "count", "changed")
 #: What concerns all entries that `add_many` stores together.
@@ -63,6 +66,9 @@ class Bulk:
                     await self._store()
                     continue
                 number += 1
+                if number % MOST_AT_A_TURN == 0:
+                    # A piece holds many lines, and those that are wrong wait for nothing.
+                    await asyncio.sleep(0)
                 if isinstance(line, Refused):
                     await self._store()
                     self._fail(number, line.fault)

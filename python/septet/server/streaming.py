@@ -81,13 +81,28 @@ class Streams:
             raise
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            sending = asyncio.ensure_future(_send(send, exporting.pieces()))
+            gone = asyncio.ensure_future(_gone(receive))
+            # What is sent to a client that went is taken by nobody, and told to nobody.
+            gone.add_done_callback(lambda _: sending.cancel())
             try:
-                await _send(send, exporting.pieces())
+                await sending
+            except asyncio.CancelledError:
+                if not gone.done():
+                    raise
             finally:
+                sending.cancel()
+                gone.cancel()
                 exporting.close()
                 self._exports -= 1
 
         return answer
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client went."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _send(send: Send, pieces: AsyncIterator[bytes]) -> None:
