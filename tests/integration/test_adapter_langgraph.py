@@ -287,6 +287,16 @@ def test_entries_that_are_no_items_stay_out(store, vault):
     vault.add(id="y", title="Green tea")
     assert found(store.search(("users", "ada"), query="green tea")) == {(("users", "ada"), "tea")}
     assert len(store.search(("users", "ada"))) == 2
+    vault.add(id=id_of(("users", "ada"), "mine"), title="Green tea", kind="item/users/ada")
+    assert store.get(("users", "ada"), "mine") is None
+
+
+def test_a_search_takes_a_star_for_a_label_and_not_for_all_of_them(store, peer):
+    for one in (store, peer):
+        one.put(("users", "*"), "own", {"text": "green tea"})
+    for prefix in (("*",), ("users", "*")):
+        assert found(store.search(prefix)) == found(peer.search(prefix)) == found(store.search(prefix, query="tea"))
+    assert found(store.search(("users", "*"))) == {(("users", "*"), "own")}
 
 
 labels = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=".\x00"), min_size=1, max_size=12)

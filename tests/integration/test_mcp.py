@@ -264,3 +264,7 @@ def test_tiers_of_a_configuration_answer_and_one_that_fails_is_a_note(tmp_path):
     assert text_of(refused).startswith("error read_only: ")
     assert [hit["id"] for hit in degraded.structured_content["hits"]] == ["a"]
     assert "note tier_failed: " in text_of(degraded)
+    # Neither a note nor the report of a tier tells where the file is.
+    assert degraded.structured_content["tiers"][1]["error"]
+    for told in (text_of(degraded), json.dumps(degraded.structured_content)):
+        assert str(tmp_path) not in told

@@ -67,7 +67,7 @@ except ImportError as error:
 __all__ = ["SeptetStore"]
 
 #: What every item has, and what those have that a query may find.
-_ITEMS = {"attrs.key": {"$exists": True}}
+_ITEMS = {"attrs.key": {"$exists": True}, "attrs.value": {"$exists": True}}
 _HIDDEN = {"attrs.indexed": {"$ne": False}}
 
 
@@ -196,7 +196,7 @@ class SeptetStore(BaseStore):
 
     def _get(self, op: GetOp) -> Item | None:
         entry = self.vault.get(id_of(op.namespace, op.key))
-        if entry is None or _expired(entry, self._clock()):
+        if entry is None or not _is_item(entry) or _expired(entry, self._clock()):
             return None
         if op.refresh_ttl:
             self._refresh([entry])
@@ -224,7 +224,8 @@ class SeptetStore(BaseStore):
     def _kinds(self, prefix: Sequence[str], as_of: float | None) -> list[str]:
         """Return the kinds of all namespaces that begin so, and have an item that is valid then."""
         found = ((kind, namespace_of(kind)) for kind in self._memory.kinds(as_of=as_of))
-        return [kind for kind, namespace in found if namespace is not None and matches(namespace, "prefix", prefix)]
+        # A label of a search is itself, "*" too: it may be the name of a user.
+        return [kind for kind, namespace in found if namespace is not None and namespace[: len(prefix)] == (*prefix,)]
 
     def _refresh(self, entries: Sequence[Entry]) -> None:
         """Let the times to live of what was read begin anew."""
@@ -299,6 +300,11 @@ def _where(filter: Mapping[str, Any], path: str = "attrs.value") -> dict[str, An
         else:
             where[f"{path}.{key}"] = wanted
     return where
+
+
+def _is_item(entry: Entry) -> bool:
+    """Say whether a store wrote an entry; another program may have given one such an id."""
+    return namespace_of(entry.kind) is not None and {"key", "value"} <= entry.attrs.keys()
 
 
 def _expired(entry: Entry, now: float) -> bool:

@@ -88,19 +88,33 @@ class Served:
         if operation.effect != "reads" and not self.writable:
             raise ReadOnly(f"{operation.name}: this memory is served for reading only")
         try:
-            return await self.memory.on_thread(lambda _: operation.run(self, request))
+            answer = await self.memory.on_thread(lambda _: operation.run(self, request))
         except SeptetError as fault:
             self.hide_paths(fault)
             raise
+        self._hide_paths_of(answer)
+        return answer
 
     def hide_paths(self, fault: SeptetError) -> None:
         """Take the paths of this machine out of a message for another one."""
         if fault.args and isinstance(fault.args[0], str):
-            told = fault.args[0]
-            vaults = [self.blocking] if isinstance(self.blocking, Vault) else self.blocking._by_priority()
-            for path in sorted((getattr(vault, "path", "") for vault in vaults), key=len, reverse=True):
-                told = told.replace(path, "the vault") if path else told
-            fault.args = (told, *fault.args[1:])
+            fault.args = (self._without_paths(fault.args[0]), *fault.args[1:])
+
+    def _hide_paths_of(self, answer: dict[str, Any]) -> None:
+        """Take them out of what an answer says of failures: its notes, and the reports of tiers."""
+        for one in answer.get("results", [answer]):
+            for note in one.get("notes", ()):
+                note.update(cause=self._without_paths(note["cause"]), cure=self._without_paths(note["cure"]))
+            tiers = one.get("tiers")
+            for report in tiers if isinstance(tiers, list) else ():
+                if report.get("error"):
+                    report["error"] = self._without_paths(report["error"])
+
+    def _without_paths(self, message: str) -> str:
+        vaults = [self.blocking] if isinstance(self.blocking, Vault) else self.blocking._by_priority()
+        for path in sorted((getattr(vault, "path", "") for vault in vaults), key=len, reverse=True):
+            message = message.replace(path, "the vault") if path else message
+        return message
 
     async def aclose(self) -> None:
         """Let go of the threads; a memory that was given open stays open. Closing twice is fine."""
