@@ -136,6 +136,38 @@ def test_an_editor_that_fails_or_is_not_there_changes_nothing(septet, monkeypatc
     assert entry() == before and not list(septet.home.glob("septet-*"))
 
 
+def test_ctrl_c_while_the_editor_is_open_keeps_what_was_saved(septet, monkeypatch):
+    def interrupted(command, **_):
+        Path(command[-1]).write_text(Path(command[-1]).read_text("utf-8").replace("two", "mine"), "utf-8")
+        raise KeyboardInterrupt
+
+    before = entry()
+    monkeypatch.setenv("EDITOR", "editor")
+    monkeypatch.setattr("septet.cli.commands.editing.subprocess.run", interrupted)
+    code, _, told = septet("edit", "note")
+    assert code not in (0, None) and entry() == before
+    path = Path(re.search(r"your text is in (.*)", told)[1])
+    assert "mine" in path.read_text("utf-8")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text(septet):
+    code, _, told = septet.edit("path.write_bytes(b'\\xef\\xbb\\xbf' + path.read_bytes().replace(b'two', b'three'))")
+    assert (code, told) == (0, "changed description of note\n")
+    assert entry().description == "one\nthree"
+
+
+def test_the_command_that_takes_a_kept_text_works_for_any_id_and_vault(septet):
+    with Vault("other.db") as vault:
+        vault.add(id="-x", title="Old title")
+    code, _, told = septet.edit(REPLACE.format('"Old title"', '""'), "--vault", "other.db", "--", "-x")
+    again = shlex.split(re.search(r"kept: septet (edit .*)", told)[1])
+    path = Path(again[again.index("--from") + 1])
+    path.write_text(path.read_text("utf-8").replace('title = ""', 'title = "Mended"'), "utf-8")
+    assert code == 2 and septet(*again)[0] == 0
+    with Vault("other.db", read_only=True) as vault:
+        assert vault.get("-x").title == "Mended"
+
+
 def test_a_vault_for_reading_only_keeps_the_text(septet):
     (septet.home / "v.db").chmod(0o400)
     with Vault("v.db", read_only=True) as vault:

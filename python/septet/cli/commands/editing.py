@@ -56,7 +56,8 @@ def edit(
     text = as_text(before)
     path = _edited(text, whole) if source is None else source
     try:
-        changed = path.read_bytes().decode("utf-8")
+        # Some editors put a mark of the byte order first.
+        changed = path.read_bytes().decode("utf-8-sig")
         given, known = fields_in(changed), fields_in(text)
         changes = {name: value for name, value in given.items() if value != known[name]}
         if not changes:
@@ -66,7 +67,9 @@ def edit(
                 _store(opened, before, changes, which)
             say(f"changed {', '.join(changes)} of {whole}")
     except (SeptetError, UnicodeDecodeError) as fault:
-        again = shlex.join(["septet", "edit", whole, "--from", str(path)])
+        named = {"--tier": tier, "--config": config, "--vault": vault, "--from": path}
+        options = [str(part) for option in named.items() if option[1] is not None for part in option]
+        again = shlex.join(["septet", "edit", *([*options, "--", whole] if whole[0] == "-" else [whole, *options])])
         kept = f"{_reason(fault)}; your text is kept: {again}"
         if isinstance(fault, SeptetError):
             # The class, and with it the exit code, stays.
@@ -108,15 +111,22 @@ def _edited(text: str, id: str) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         raise EntryError(f"the editor {command[0]} cannot be run: {fault.strerror}") from None
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Ctrl-C reaches this process as well as an editor that has the text open.
+        if left := _left(path, text):
+            say(f"interrupted: nothing was changed{left}")
         raise
     if code:
-        left = path.read_bytes() != text.encode("utf-8")
-        if not left:
-            shutil.rmtree(folder, ignore_errors=True)
-        say(f"the editor ended with {code}: nothing was changed" + (f"; your text is in {path}" if left else ""))
+        say(f"the editor ended with {code}: nothing was changed{_left(path, text)}")
         raise typer.Exit(NOTHING)
     return path
+
+
+def _left(path: Path, text: str) -> str:
+    """Return where the text of the user is, for a message; where it is as it was, or gone, delete its folder."""
+    if path.is_file() and path.read_bytes() != text.encode("utf-8"):
+        return f"; your text is in {path}"
+    shutil.rmtree(path.parent, ignore_errors=True)
+    return ""
 
 
 def _editor() -> list[str]:
