@@ -105,6 +105,8 @@ FULL_TEXT = {
     "blocks are random": ["UPDATE entries_fts_data SET block = randomblob(40) WHERE id > 10"],
     "its structure is random": ["UPDATE entries_fts_data SET block = randomblob(40) WHERE id = 10"],
     "its blocks are gone": ["DELETE FROM entries_fts_data WHERE id > 10"],
+    "a table is gone": ["DROP TABLE entries_fts"],
+    "a table that FTS5 keeps it in is gone": ["DROP TABLE grams_fts_idx", "DROP TABLE memories_fts_config"],
 }
 
 

@@ -132,11 +132,24 @@ def remade(write: Writing) -> Writing:
 
 def _begin_anew(write: Writing, name: str) -> None:
     """Give a full-text table what a new one has in the tables that FTS5 keeps it in; it cannot even be dropped."""
-    (made,) = write.sql.execute("SELECT sql FROM main.sqlite_master WHERE name = ?", (name,)).fetchone()
+    from pathlib import Path
+
     with closing(sqlite3.connect(":memory:")) as fresh:
-        fresh.execute(made)
+        fresh.executescript(Path(__file__).parent.with_name("schema.sql").read_text(encoding="utf-8"))
+
+        def create(one: str) -> bool:
+            """Create a table that is gone; say whether it was."""
+            of = "SELECT sql FROM main.sqlite_master WHERE name = ?"
+            gone = write.sql.execute(of, (one,)).fetchone() is None
+            if gone:
+                write.sql.execute(fresh.execute(of, (one,)).fetchone()[0])
+            return gone
+
+        if create(name):
+            return
         for inner, places in {"data": "?, ?", "idx": "?, ?, ?", "docsize": "?, ?", "config": "?, ?"}.items():
             rows = fresh.execute(f"SELECT * FROM {name}_{inner}").fetchall()
+            create(f"{name}_{inner}")
             write.sql.execute(f"DELETE FROM {name}_{inner}")
             write.sql.executemany(f"INSERT INTO {name}_{inner} VALUES ({places})", rows)
 
