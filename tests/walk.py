@@ -9,7 +9,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from septet.checked import Checked
 from septet.embedding.providers.embedders import Fields
 from septet.entry import FIELDS
 from septet.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields
-from septet.files.watching import FolderWatcher
 from septet.retrieval.expansion.chat import ChatFields
+from walk_world import World, by_length
 
 #: Everything that the package and its two rooms for callers name.
 PUBLIC = {
@@ -30,16 +30,19 @@ PUBLIC = {
 LEFT_OUT = {
     "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
     "AsyncVault": "its methods are those of Vault, which is walked, on threads",
+    "AsyncSeptet": "takes the steps of Client, which is walked",
+    **({} if find_spec("uvicorn") else {"Client": "there is no server here"}),
     **dict.fromkeys(("AsyncFederation", "AsyncRetriever"), "as AsyncVault"),
     **dict.fromkeys(
-        "Embedder Reranker Corpus Knowledge Searches Expander FrameLike FrameLike.shape Strings".split(), "a protocol"
+        "Embedder Member Reranker Corpus Knowledge Searches Expander FrameLike FrameLike.shape Strings".split(),
+        "a protocol",
     ),
     **dict.fromkeys(
         [f"{of}Corpus.{did}" for of in ("Vault", "Function", "Web") for did in ("search", "get", "explain")],
         "asked by a retriever, with what it has checked",
     ),
     **dict.fromkeys(
-        (f"{kind}.after_fork" for kind in ("EmbeddingCache", "FunctionCorpus", "WebCorpus", "CreditBudget")),
+        (f"{kind}.after_fork" for kind in ("EmbeddingCache", "FunctionCorpus", "WebCorpus", "CreditBudget", "Client")),
         "takes no argument of a caller's",
     ),
     "WebCorpus.corrective": "as WebCorpus.search",
@@ -65,7 +68,7 @@ FIXED = {name for names in NOT_VARIED for name in names}
 NAMED = {
     **{
         f"{owner}.{method}": sorted(names)
-        for owner in ("Vault", "Federation")
+        for owner in ("Vault", "Federation", "Client")
         for method, names in {
             "add": FIELDS,
             "update": EntryChanges.__annotations__.keys() | EntryOverrides.__annotations__.keys() - {"id"},
@@ -90,118 +93,6 @@ class Call(NamedTuple):
     name: str
     argument: str
     make: Callable[[World, Any], Any]
-
-
-class World:
-    """Something of everything, small: two vaults, one of them embedded, a federation, an index."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.count = 0
-        self.embedder = septet.CallableEmbedder(by_length, model="lengths", dimensions=3)
-        self.cache = septet.EmbeddingCache(folder / "cache.db")
-        self.index = septet.VectorIndex(3)
-        self.index.add(np.eye(3))
-        self.index.save(folder / "index.npy")
-        self.vectorizer = septet.TfidfVectorizer().fit(["ducks swim", "geese fly"])
-        self.vault = self.filled("vault")
-        self.other = septet.Vault(folder / "other.db", sidecar=False, clock=lambda: 2_000.0)
-        self.other.add(id="a", title="ducks of the team")
-        self.federation = septet.Federation({"agent": self.vault, "team": self.other})
-        self.notes = folder / "notes"
-        self.notes.mkdir()
-        (self.notes / "drakes.md").write_text("# Drakes\n\nDrakes moult.\n", encoding="utf-8")
-
-    @property
-    def evaluation(self) -> septet.Evaluation:
-        return septet.evaluate(self.vault, {"1": "ducks"}, {"1": ["a"]})
-
-    @property
-    def retrieval(self) -> septet.Retrieval:
-        with self.vault.retriever() as retriever:
-            return retriever.retrieve("ducks")
-
-    @property
-    def watcher(self) -> septet.Watcher:
-        """One that is closed, so that nobody waits for it."""
-        options: dict[str, Any] = {"debounce_s": 1, "session_debounce_s": 1, "interval_s": None, "on_sync": None}
-        made = FolderWatcher(self.vault._store, self.vault.sync, events=lambda *_, stop_event: (), **options)
-        made.close()
-        return made
-
-    @property
-    def tuning(self) -> septet.Tuning:
-        return septet.tune(self.vault, {"1": "ducks"}, {"1": ["a"]})
-
-    def filled(self, name: str) -> septet.Vault:
-        made = septet.Vault(self.folder / f"{name}.db", sidecar=False, clock=lambda: 1_000.0)
-        made.add(id="a", title="ducks swim", description="in ponds", tags=["bird"], attrs={"n": 1}, vector=[1, 0, 0])
-        made.add(id="b", title="geese fly", domain="sky", vector=[0, 1, 0], created_at=10, updated_at=20)
-        made.add(id="c", title="a duck and a goose", span={"path": "c.md", "first_line": 1, "last_line": 2})
-        made.remember("ducks like bread", id="m")
-        made.link("a", "b")
-        made.feedback("ducks", "a", "accepted")
-        return made
-
-    def close(self) -> None:
-        for one in (self.federation, self.vault, self.other, self.cache):
-            one.close()
-
-    def path(self) -> Path:
-        self.count += 1
-        return self.folder / f"file{self.count}"
-
-    def tuned(self) -> Path:
-        made = self.path().with_suffix(".json")
-        made.with_name(f"{made.name}.before").write_text("{}")
-        return made
-
-    def backup(self) -> Path:
-        made = self.path()
-        self.vault.backup(made)
-        return made
-
-    def content(self) -> str:
-        """Everything that the vault holds, as text, and its generation."""
-        vault = self.vault
-        with vault._store.reading() as read:
-            kept = {
-                table: read.sql.execute(f"SELECT * FROM {table}").fetchall()
-                for table in ("entries", "links", "feedback", "spaces", "vectors", "history")
-            }
-            return repr((read.generation, kept))
-
-    def of(self, name: str) -> object:
-        if name == "Watcher":
-            return self.watcher
-        return {
-            "Vault": self.vault,
-            "Federation": self.federation,
-            "VectorIndex": self.index,
-            "TfidfVectorizer": self.vectorizer,
-            "CallableEmbedder": self.embedder,
-            "FallbackEmbedder": septet.FallbackEmbedder([self.embedder]),
-            "EmbeddingCache": self.cache,
-            "Evaluation": self.evaluation,
-            "Tuning": self.tuning,
-            "Redactor": septet.Redactor(),
-            "ExternalFirst": septet.ExternalFirst(lambda query, limit: [{"title": query}], self.vault),
-            "Retriever": self.vault.retriever("planned-retrieval"),
-            "Retrieval": self.retrieval,
-            "RetrievalPlan": self.retrieval.plan,
-            "Envelope": self.retrieval.envelope,
-            "Policy": septet.Policy(),
-            "RecallSettings": septet.RecallSettings(),
-            "WebCorpus": septet.WebCorpus(septet.Policy()),
-            "CreditBudget": septet.CreditBudget(5),
-            "VaultCorpus": septet.VaultCorpus("birds", self.vault),
-            "Results": self.vault.search("ducks"),
-            "Hit": self.vault.search("ducks")[0],
-        }[name]
-
-
-def by_length(texts):
-    return [[len(text), 1, 2] for text in texts]
 
 
 #: A valid value for a parameter, by its name, or by the name of the callable and its own.
@@ -238,6 +129,7 @@ VALID: dict[str, Callable[[World], Any]] = {
     "embedders": lambda w: [w.embedder],
     "config": lambda w: "none",
     "base_url": lambda w: "http://127.0.0.1:9",
+    "url": lambda w: "http://127.0.0.1:9",
     "namespace": lambda w: septet.embedding.CacheNamespace("function", "lengths", "document"),
     "provider": lambda w: "ollama",
     "embedder": lambda w: w.embedder,
@@ -298,7 +190,9 @@ def functions() -> Iterator[tuple[str, Any, str]]:
             found = inspect.getattr_static(thing, method)
             plain = getattr(found, "__func__", found)
             own = inspect.isfunction(plain) and plain.__module__.startswith("septet")
-            shown = not method.startswith("_") or (method == "__contains__" and name in ("Vault", "Federation"))
+            shown = not method.startswith("_") or (
+                method == "__contains__" and name in ("Vault", "Federation", "Client")
+            )
             if own and shown and plain.__qualname__ not in LEFT_OUT:
                 yield f"{name}.{method}", plain, name if plain is found else "the class"
 
@@ -324,8 +218,8 @@ def valid(name: str, parameter: str, world: World) -> Any:
 
 #: What a method needs beside what its signature says.
 BESIDE = {
-    **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation")},
-    **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation")},
+    **{f"{owner}.add": ["title"] for owner in ("Vault", "Federation", "Client")},
+    **{f"{owner}.remember": ["text"] for owner in ("Vault", "Federation", "Client")},
     **{f"{owner}.sync": ["root"] for owner in ("Vault", "Federation")},
     **{
         f"Federation.{method}": ["tier"]

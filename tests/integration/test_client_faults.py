@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 
 import httpx
+import numpy as np
 import pytest
 
 pytest.importorskip("uvicorn")
 
 from remote import QUERIES, Faulty, answer, filled, told
-from septet import Client, Closed, StoreError, Unreachable, Vault
+from septet import Client, Closed, EntryError, QueryError, StoreError, Unreachable, Vault
 from serving import serving
 
 TOKEN = "a-token-of-the-test"
@@ -185,3 +186,29 @@ def test_times_travel_as_numbers_and_texts_as_they_are(url):
         )
     assert transport.seen[0][1] == {"where": {"valid_until": {"$in": [1767225600.0, None]}, "attrs.x": {"$in": ["ü"]}}}
     assert json.loads(transport.seen[0][0].content) == transport.seen[0][1]
+
+
+@pytest.mark.parametrize("attrs", [{1: 2}, {None: 1}, {"a": {True: 1}}, {1: 1, "1": 2}])
+def test_a_key_that_is_no_text_is_refused_as_a_vault_does_and_not_made_one(filled_vault, client, attrs):
+    count = client.count()
+    for memory in (filled_vault, client):
+        with pytest.raises(EntryError, match="string keys"):
+            memory.add(title="t", attrs=attrs)
+        with pytest.raises(QueryError, match="has the key"):
+            memory.count({"$and": [{7: 1}]})
+    assert client.count() == count
+
+
+def test_what_is_nested_too_deeply_or_too_large_to_travel_is_refused_here(client):
+    ring = []
+    ring.append(ring)
+    with pytest.raises(QueryError, match="as_of is nested too deeply"):
+        client.count(as_of=ring)
+    with pytest.raises(QueryError, match="vector is an array"):
+        client.similar(vector=np.broadcast_to(np.float32(1), (2**40,)))
+
+
+@pytest.mark.parametrize("most", [0, -1, "1", None, 2.5])
+def test_a_limit_of_bytes_that_is_none_is_told_at_once(most):
+    with pytest.raises(StoreError, match="max_bytes"):
+        Client("http://127.0.0.1:9", max_bytes=most)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from septet.arguments import real, utf8
+from septet.arguments import real, utf8, whole
 from septet.client.faults import error_of
 from septet.client.routes import ROUTES
 from septet.client.wire import encoded
@@ -88,7 +88,7 @@ class Settings:
 
 
 def settings_of(
-    url: object, token: object, timeout_s: object, most_bytes: int, tier: object, transport: Any
+    url: object, token: object, timeout_s: object, max_bytes: object, tier: object, transport: Any
 ) -> Settings:
     """Return settings, checked.
 
@@ -112,6 +112,7 @@ def settings_of(
             raise StoreError("token is no text that a header can carry: wanted printable ASCII")
         token = token or None
     within_s = real(timeout_s, "timeout_s", StoreError, 0.01, MOST_TIMEOUT_S)
+    most_bytes = whole(max_bytes, "max_bytes", StoreError, 1)
     named = None if tier is None else utf8(tier, "tier", StoreError)
     return Settings(address.rstrip("/") + "/", token, within_s, most_bytes, named, transport)
 

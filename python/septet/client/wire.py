@@ -14,11 +14,15 @@ from septet.fields import Span
 __all__ = ["encoded", "plain"]
 
 
+#: So many numbers an array has at most that travels as JSON; views may claim more than memory holds.
+MOST_NUMBERS = 1_000_000
+
+
 def plain(value: Any, name: str, error: type[Exception]) -> Any:
     """Return an argument as JSON has it: times as epoch seconds, arrays, sets and tuples as lists.
 
     Raises:
-        error: a time without a zone.
+        error: a time without a zone, a key that is no text, an array that is too large.
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
@@ -27,11 +31,18 @@ def plain(value: Any, name: str, error: type[Exception]) -> Any:
     if isinstance(value, Span):
         return {"path": value.path, "first_line": value.first_line, "last_line": value.last_line}
     if isinstance(value, Mapping):
+        for key in value:
+            # JSON would make a text of it, and so another key.
+            if not isinstance(key, str):
+                raise error(f"{name} has the key {shown(key)}: wanted a dict with string keys")
         return {key: plain(one, name, error) for key, one in value.items()}
     if isinstance(value, (list, tuple, Set)):
         return [plain(one, name, error) for one in value]
     if hasattr(value, "tolist"):
         # Arrays and numbers of numpy.
+        size = getattr(value, "size", 0)
+        if isinstance(size, int) and size > MOST_NUMBERS:
+            raise error(f"{name} is an array of {size:,} numbers: at most {MOST_NUMBERS:,} travel")
         return value.tolist()
     return value
 
@@ -43,7 +54,12 @@ def encoded(request: Mapping[str, Any], *, reads: bool) -> bytes:
         QueryError: an argument that JSON has not; `EntryError` in what is written.
     """
     error = QueryError if reads else EntryError
-    given = {name: plain(value, name, error) for name, value in request.items()}
+    given: dict[str, Any] = {}
+    for name, value in request.items():
+        try:
+            given[name] = plain(value, name, error)
+        except RecursionError:
+            raise error(f"{name} is nested too deeply: make it flatter") from None
     try:
         return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
