@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,16 +41,22 @@ def septet(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-@pytest.fixture
-def filled(septet: Shell) -> Shell:
-    septet.env["SEPTET_VAULT"] = str(septet.home / "v.db")
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shell = Shell(tmp_path_factory.mktemp("imported"))
     lines = [
         {"id": "jwt", "title": "JWT validation", "description": "Check exp and aud", "domain": "security"},
         {"id": "hash", "title": "Password hashing", "description": "Use a slow hash", "tags": ["auth"]},
         {"record": "link", "source": "jwt", "target": "hash"},
     ]
-    done = septet("import", "-", stdin="\n".join(map(json.dumps, lines)))
+    done = shell("import", "-", "--vault", "v.db", stdin="\n".join(map(json.dumps, lines)))
     assert done.returncode == 0, done.stderr
+    return shell.home / "v.db"
+
+
+@pytest.fixture
+def filled(septet: Shell, imported: Path) -> Shell:
+    septet.env["SEPTET_VAULT"] = str(shutil.copy(imported, septet.home))
     return septet
 
 
