@@ -53,6 +53,18 @@ def test_the_help_lists_every_command_once_below_its_heading(tmp_path, monkeypat
             assert len(re.findall(rf"^  {name} ", said, re.MULTILINE)) == 1
 
 
+def test_no_line_of_the_list_of_commands_is_cut_within_a_clause(tmp_path, monkeypatch):
+    _, said, _ = Commands(tmp_path, monkeypatch)("--help")
+    assert re.findall(r"^  [a-z].*\.\.\.$", said, re.MULTILINE) == []
+    assert re.search(r"^  demo +Index the documentation of this Python and ask six questions$", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_placeholders_are_words_for_people_not_types_of_python(tmp_path, monkeypatch, name):
+    _, said, _ = Commands(tmp_path, monkeypatch)(name, "--help")
+    assert re.findall(r"<[\w -]+>|--[A-Z]\w*", said) == []
+
+
 def test_the_page_names_every_command_and_no_option_that_is_not_there():
     text = PAGE.read_text("utf-8")
     assert [name for name in commands.COMMANDS if f"septet {name}" not in text and f"`{name}`" not in text] == []

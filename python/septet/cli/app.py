@@ -7,6 +7,7 @@ and a mistyped option load nothing else.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from typing import Annotated, Any
@@ -43,6 +44,9 @@ Put -- before a query or title that starts with a dash."""
 _PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 
 
+_PLACEHOLDERS = {"str": "TEXT", "text": "TEXT", "int": "N", "integer": "N", "float": "NUMBER"}
+
+
 class _Commands(TyperGroup):
     """The commands of the table, each made when it is asked for."""
 
@@ -61,7 +65,7 @@ class _Commands(TyperGroup):
         if cmd_name not in self._made and cmd_name in commands.COMMANDS:
             alone = typer.Typer(**_PLAIN)
             alone.command(cmd_name)(commands.function(cmd_name))
-            self._made[cmd_name] = typer.main.get_command(alone)
+            self._made[cmd_name] = _with_placeholders(typer.main.get_command(alone))
         return self._made.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
@@ -75,8 +79,29 @@ class _Commands(TyperGroup):
         for heading, names in commands.SECTIONS.items():
             with formatter.section(heading):
                 room = formatter.width - 6 - widest
-                rows = [(name.ljust(widest), self.get_command(ctx, name).get_short_help_str(room)) for name in names]
+                rows = [(name.ljust(widest), _brief(self.get_command(ctx, name), room)) for name in names]
                 formatter.write_dl(rows)
+
+
+def _brief(command: Any, room: int) -> str:
+    """Return the first sentence of a command's help; one that has no room is cut where a clause ends, not in a word."""
+    sentence: str = command.get_short_help_str(1_000).rstrip(".")
+    if len(sentence) <= room:
+        return sentence
+    for between in ("[;:] ", ", "):
+        if fitting := [found.start() for found in re.finditer(between, sentence) if found.start() <= room]:
+            return sentence[: max(fitting)]
+    return sentence
+
+
+def _with_placeholders(command: Any) -> Any:
+    """Write N, NUMBER or TEXT in the help for values that name no placeholder, not the names of Python's types."""
+    for option in command.params:
+        if option.metavar is None:
+            choices = getattr(option.type, "choices", None)
+            kind = option.type.name.split()[0]
+            option.metavar = "|".join(choices) if choices else _PLACEHOLDERS.get(kind)
+    return command
 
 
 app = typer.Typer(

@@ -83,10 +83,10 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "syntax": (str, ("--syntax",), "plain|web"),
     "typos": (bool | None, ("--typos/--no-typos",), None),
     "mode": (Mode, ("--mode",), None),
-    "domain": (str | None, ("--domain",), None),
-    "type": (str | None, ("--type",), None),
-    "severity": (str | None, ("--severity",), None),
-    "tags": (list[str] | None, ("-t", "--tag"), None),
+    "domain": (str | None, ("--domain",), "NAME"),
+    "type": (str | None, ("--type",), "NAME"),
+    "severity": (str | None, ("--severity",), "NAME"),
+    "tags": (list[str] | None, ("-t", "--tag"), "NAME"),
     "where": (str | None, ("--where",), "JSON"),
     "profile": (str | None, ("--profile",), "NAME|FILE"),
     "include_expired": (bool, ("--expired",), None),
@@ -97,6 +97,8 @@ _WRITTEN: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "timeout_s": (float | None, ("--timeout",), "SECONDS"),
     "include_memories": (bool, ("--memories",), None),
 }
+#: What is otherwise here than in Python.
+_HELP = {"prefix": "The last word of the query may be the beginning of one."}
 #: Options of a search that the command line does not offer.
 LEFT_OUT = frozenset(
     "as_of facets group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split()
@@ -140,7 +142,9 @@ def _parameter(name: str) -> inspect.Parameter:
     declared, flags, metavar = _WRITTEN[name]
     more = " Repeat for more." if declared == list[str] | None else ""
     completed = complete_profiles if name == "profile" else None
-    option = typer.Option(*flags, metavar=metavar, help=OPTIONS[name].help + more, autocompletion=completed)
+    option = typer.Option(
+        *flags, metavar=metavar, help=_HELP.get(name, OPTIONS[name].help) + more, autocompletion=completed
+    )
     default = Mode(OPTIONS[name].default) if declared is Mode else OPTIONS[name].default
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, kind, default=default, annotation=Annotated[declared, option])

@@ -10,7 +10,7 @@ __all__ = ["completion"]
 
 
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")]) -> None:
-    """Print what a shell reads to complete commands, options, ids and profiles.
+    """Print what makes a shell complete commands, options and ids.
 
     For bash: eval "$(septet completion bash)" in ~/.bashrc; zsh likewise, behind compinit; fish: septet completion
     fish > ~/.config/fish/completions/septet.fish.

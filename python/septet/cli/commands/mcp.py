@@ -44,7 +44,12 @@ def mcp(
     ] = False,
     install: Annotated[
         Program | None,
-        typer.Option(help="Print the configuration that starts this server from a program, and write nothing."),
+        typer.Option(
+            metavar="PROGRAM",
+            help="Print what starts this server from a program, and write nothing: "
+            + ", ".join(program.value for program in Program)
+            + ".",
+        ),
     ] = None,
     embedding: Embedding = None,
     vault: VaultPath = None,

@@ -30,10 +30,15 @@ CLOSE_S = 15.0
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="The address to listen at; others than this machine's want a token.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 7077,
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host", metavar="HOST", help="The address to listen at; others than this machine's want a token."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65_535, help="The port; 0 takes a free one.")
+    ] = 7077,
     token_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help=f"Holds the token that requests must bring. Or {TOKEN_VARIABLE}."),

@@ -79,7 +79,7 @@ def sync(
     embedding: Embedding = None,
     vault: VaultPath = None,
 ) -> None:
-    """Bring a vault in step with a folder of Markdown, text and transcripts.
+    """Bring a vault in step with a folder: Markdown, text and transcripts.
 
     The folder and its options are remembered: `septet sync` alone brings in what changed since, in all folders. Options
     that are not given stay as they were. The new chunks are embedded if an embedder is configured.
