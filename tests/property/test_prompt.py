@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from septet import Entry, Hit, QueryError, Results, Span, Vault
 
-KEY = "k3yk3yk3y"
+#: Its beginning is among the evil texts; what is made of those never holds all of it.
+KEY = "k3yq7xw2"
 OPEN, CLOSE = f"<passage-{KEY}>", f"</passage-{KEY}>"
 STEERING = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 #: What somebody would write to get out of a passage, and what editors, terminals and models take for line ends.
@@ -142,10 +143,10 @@ def test_citations_are_numbers_that_can_be_left_out():
 def test_a_boundary_is_random_and_one_that_a_text_holds_is_refused():
     one = results(hit(Entry(id="a", title="t", description=f"see {KEY}")))
     assert one.to_prompt() != one.to_prompt()
-    for same in (KEY, KEY.upper(), "K3YK3YK3Y"):
+    for same in (KEY, KEY.upper(), "K3YQ7XW2"):
         with pytest.raises(QueryError, match="which a passage holds"):
             one.to_prompt(boundary=same)
-    for text in ("ｋ3ｙｋ3ｙｋ3ｙ", "k3\u200by k3y\u00adk3y"):
+    for text in ("ｋ3ｙｑ7ｘｗ2", "k3\u200by q7\u00adxw2"):
         with pytest.raises(QueryError, match="which a passage holds"):
             results(hit(Entry(id="a", title=text))).to_prompt(boundary=KEY)
     for bad in ("short", "", "has blanks in it", "ä" * 9, 12345678, "x" * 65, ">>>>>>>>"):
