@@ -314,3 +314,13 @@ def test_vectors_made_by_chance_are_found_too(vault):
     store = SeptetVectorStore(DeterministicFakeEmbedding(size=8), vault=vault)
     store.add_texts(["one", "two"], ids=["1", "2"])
     assert {document.id for document in store.similarity_search("three")} == {"1", "2"}
+
+
+def test_a_store_of_a_kind_deletes_no_document_of_another_by_its_id():
+    with Vault(":memory:") as vault:
+        one, other = SeptetVectorStore(vault=vault, kind="one"), SeptetVectorStore(vault=vault, kind="other")
+        one.add_texts(["tea"], ids=["a"])
+        other.add_texts(["tea", "coffee"], [None, {"cups": 2}], ids=["b", "c"])
+        one.delete(["a", "b"])
+        assert {entry.id for entry in vault} == {"b", "c"}
+        assert [document.metadata for document in other.get_by_ids(["b", "c"])] == [{}, {"cups": 2}]

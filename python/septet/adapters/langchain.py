@@ -147,7 +147,7 @@ class SeptetVectorStore(VectorStore):
             StoreError: the vault cannot be written.
         """
         given = listed(texts, "texts", EntryError, "a list of texts", MOST_TEXTS, of=str)
-        metadatas = metadatas or [{}] * len(given)
+        metadatas = [{} if one is None else one for one in metadatas or [{}] * len(given)]
         for name, values in (("metadatas", metadatas), ("ids", ids)):
             if values is not None and len(values) != len(given):
                 raise EntryError(f"there are {len(values)} {name} for {len(given)} texts: wanted one for each")
@@ -194,6 +194,10 @@ class SeptetVectorStore(VectorStore):
             self.vault.delete(where=both(kind, chosen), **self._memory.into, **kwargs)
         elif ids is None or chosen is not None:
             raise QueryError("delete wants ids, or a filter, or a where: {'id': {'$exists': True}} means every entry")
+        elif ids and self._kind is not None:
+            # Another store of the vault may have a document of this id.
+            named = {"kind": self._kind, "id": {"$in": list(ids)}}
+            self.vault.delete(where=named, **self._memory.into, **kwargs)
         elif ids:
             self.vault.delete(*ids, **self._memory.into, **kwargs)
         return True
