@@ -196,6 +196,17 @@ def test_a_time_to_live_is_a_validity_that_reading_prolongs(vault, clock):
     assert store.list_namespaces() == [("a",), ("b",)]
 
 
+def test_an_item_that_is_put_for_ever_while_it_is_read_stays_for_ever(vault, clock):
+    store = SeptetStore(vault, clock=clock)
+    store.put(("a",), "k", {"text": "tea"}, ttl=1)
+    [read] = vault.entries({"attrs.key": "k"})
+    clock.now += 1
+    store.put(("a",), "k", {"text": "tea"}, ttl=None)
+    # The refresh of a read that had begun before.
+    store._refresh([read])
+    assert vault.get(read.id).valid_until is None
+
+
 def test_a_vault_for_reading_is_read_and_not_refreshed(tmp_path, clock):
     first = SeptetStore(tmp_path / "v.db")
     first.put(("a",), "k", {"text": "tea"}, ttl=10)

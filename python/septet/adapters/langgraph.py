@@ -40,7 +40,7 @@ from septet.adapters.namespaces import id_of, kind_of, listed_namespaces, matche
 from septet.arguments import shown
 from septet.drafts import checked_attrs
 from septet.entry import Entry
-from septet.errors import EntryNotFound, QueryError, ReadOnly
+from septet.errors import QueryError, ReadOnly
 from septet.federation import Federation
 from septet.results import Results
 
@@ -229,13 +229,16 @@ class SeptetStore(BaseStore):
 
     def _refresh(self, entries: Sequence[Entry]) -> None:
         """Let the times to live of what was read begin anew."""
+        tiers = [{"tier": name} for name in self.vault.tiers()] if isinstance(self.vault, Federation) else [{}]
         for entry in entries:
             if (minutes := entry.attrs.get("ttl")) is None:
                 continue
-            # One that was deleted meanwhile is gone.
-            with suppress(ReadOnly, EntryNotFound):
-                until = self._clock() + minutes * 60
-                self.vault.update(entry.id, valid_until=until, updated_at=entry.updated_at)
+            # What was put anew, or deleted, since it was read has another time to live, or none.
+            same = {"id": entry.id, "updated_at": entry.updated_at, "attrs.ttl": minutes}
+            until = self._clock() + minutes * 60
+            for tier in tiers:
+                with suppress(ReadOnly):
+                    self.vault.update_many(same, valid_until=until, updated_at=entry.updated_at, **tier)
 
     def _puts(self, asked: Sequence[Op]) -> list[_Put]:
         """Return what is to be written; of one item that is put twice, the last."""
