@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from remote import DIMENSIONS, OPTIONS, QUERIES, VECTOR, Faulty, filled, told
+from remote import DIMENSIONS, OPTIONS, QUERIES, VECTOR, Faulty, answer, filled, told
 from septet import (
     CallableEmbedder,
     Client,
@@ -316,6 +316,21 @@ BAD_CALLS = [
     {"method": "listed", "asked": {"as_of": None, "filters": {"x": ["compare", "row", "$eq", 1]}}, "state": None},
     {"method": "vectors_of", "ids": ["e1"], "model": "x", "dimensions": "y"},
 ]
+
+
+@pytest.mark.parametrize("wrong", [5, {}, {"ids": [[]]}, {"ids": ["e1"]}, {"from": "x"}], ids=str)
+def test_a_listing_that_is_none_is_left_out_and_not_kept(vaults, url, wrong):
+    faults = [wrong]
+
+    def fault(request, asked):
+        if asked.get("method") != "mirror" or not faults:
+            return None
+        found = {"state": "1", "ids": [], "from": "", "until": ""}
+        one = faults.pop()
+        return answer({"answer": {**found, **one} if one else {}} if isinstance(one, dict) else {"answer": one})
+
+    with with_faults(vaults, url, fault) as (there, _):
+        assert there.count() == vaults[0].count() < there.count()
 
 
 @pytest.mark.parametrize("call", BAD_CALLS, ids=str)

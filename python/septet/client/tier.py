@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from septet.client.steps import Steps
 from septet.client.transport import Ask, Settings
 from septet.entry import Entry
-from septet.errors import SeptetError, StoreBusy, Unreachable
+from septet.errors import QueryError, SeptetError, StoreBusy, Unreachable
 from septet.ranking.pool import Candidate
 from septet.tiers.remote.packing import unpacked
 from septet.tiers.remote.tier import RemoteTier
@@ -130,8 +130,12 @@ class RemoteMember(ABC):
 
         known = self._mirror
         answer = self._asked("mirror", known=None if known is None else known.state)
-        if known is None or "ids" in answer:
-            known = self._mirror = Mirror.of(answer)
+        try:
+            if known is None or "ids" in answer:
+                # What is kept is asked again and again: nothing that is none may be.
+                known = self._mirror = Mirror.of(answer)
+        except (KeyError, TypeError, QueryError) as fault:
+            raise Unreachable(f"{self._settings.url}: the server's answer cannot be understood") from fault
         return known
 
     def _asked(self, method: str, **named: Any) -> Any:

@@ -47,11 +47,18 @@ class Mirror(NamedTuple):
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Mirror:
-        """Return what `mirror_data` described."""
+        """Return what `mirror_data` described.
+
+        Raises:
+            QueryError: it is no mirror.
+        """
         ids = data["ids"]
+        begins, ends = floats_of(data["from"]), floats_of(data["until"])
+        if not isinstance(ids, list) or set(map(type, ids)) - {str} or not len(ids) == len(begins) == len(ends):
+            raise QueryError("a mirror of a listing is cut")
         known = np.empty(len(ids), dtype=object)
         known[:] = ids
-        return cls(str(data["state"]), np.arange(len(ids)), known, floats_of(data["from"]), floats_of(data["until"]))
+        return cls(str(data["state"]), np.arange(len(ids)), known, begins, ends)
 
     def valid(self, moment: float) -> Mask:
         """Return which entries are valid at a moment ``(n,)``."""
