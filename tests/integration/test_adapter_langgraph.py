@@ -22,7 +22,7 @@ ITEMS = {
     (("users", "ada"), "tea"): {"text": "Ada likes green tea", "n": 1, "deep": {"a": 1}, "tags": ["drink"]},
     (("users", "ada"), "dog"): {"text": "Her dog is called Rex", "n": 2},
     (("users", "bob"), "tea"): {"text": "Bob hates tea", "n": 3.5},
-    (("users", "bob", "work"), "ü ?#%/.."): {"text": "Bob builds bridges", "n": None},
+    (("users", "bob", "job"), "ü ?#%/.."): {"text": "Bob builds bridges", "n": None},
     (("docs",), "a/b"): {"text": "How to brew green tea", "n": "4"},
 }
 
@@ -83,7 +83,7 @@ def test_items_come_back_as_they_were_put(store, vault, clock):
     store.delete(("users", "ada"), "tea")
     store.delete(("users", "ada"), "tea")
     assert store.get(("users", "ada"), "tea") is None
-    assert vault.get("item/users/bob/work/ü ?#%25%2F..").kind == "item/users/bob/work"
+    assert vault.get("item/users/bob/job/ü ?#%25%2F..").kind == "item/users/bob/job"
 
 
 FILTERS = [
@@ -96,8 +96,8 @@ FILTERS = [
 @pytest.mark.parametrize("filter", FILTERS, ids=str)
 @pytest.mark.parametrize("prefix", [("users",), ("users", "ada"), ("users", "bob"), ("use",), ("users", "ada", "x")])
 def test_filters_choose_what_the_packages_own_store_chooses(store, peer, prefix, filter):
-    peer.delete(("users", "bob", "work"), "ü ?#%/..")  # which cannot compare None with a number
-    store.delete(("users", "bob", "work"), "ü ?#%/..")
+    peer.delete(("users", "bob", "job"), "ü ?#%/..")  # which cannot compare None with a number
+    store.delete(("users", "bob", "job"), "ü ?#%/..")
     assert found(store.search(prefix, filter=filter)) == found(peer.search(prefix, filter=filter))
 
 
@@ -109,7 +109,7 @@ def test_filters_choose_what_the_packages_own_store_chooses(store, peer, prefix,
         {"prefix": ("*", "bob")},
         {"suffix": ("ada",)},
         {"suffix": ("bob", "*")},
-        {"prefix": ("users",), "suffix": ("work",)},
+        {"prefix": ("users",), "suffix": ("job",)},
         {"max_depth": 1},
         {"max_depth": 2, "prefix": ("users",)},
         {"limit": 2},
