@@ -1,0 +1,1 @@
+"""A store on a PostgreSQL server: the same tables as SQLite has, shared by many machines."""

@@ -1,0 +1,45 @@
+"""PostgreSQL's errors as Septet's."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from septet.errors import Closed, EntryError, ReadOnly, SeptetError, StoreBusy, StoreError, Unreachable, VectorError
+from septet.storage.postgres.dsn import without_passwords
+
+__all__ = ["AGAIN", "store_error"]
+
+#: What a transaction may be run again for, as nothing of it was done.
+AGAIN = (pg.DeadlockDetected, pg.SerializationFailure)
+
+
+def store_error(fault: psycopg.Error | PoolTimeout | PoolClosed, path: str) -> SeptetError:
+    """Return an error of psycopg as Septet's, naming the server and what to do; no password is in it."""
+    said = without_passwords(str(fault).strip().split("\n")[0])
+    match fault:
+        case PoolClosed():
+            return Closed(f"the vault {path} was closed: open it again")
+        case PoolTimeout() | pg.ConnectionTimeout():
+            return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs and is not full")
+        case pg.ReadOnlySqlTransaction():
+            return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
+        case pg.InsufficientPrivilege():
+            return ReadOnly(f"{path}: {said}: grant the role of writers, or open the vault with read_only=True")
+        case pg.QueryCanceled():
+            return Unreachable(f"{path} did not answer in time ({said})")
+        case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
+            return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
+        case pg.UntranslatableCharacter():
+            return EntryError(f"{path}: {said}: PostgreSQL stores no NUL character; leave it out")
+        case pg.DataException() if "vector" in said or "dimensions" in said:
+            return VectorError(f"{path}: {said}")
+        case pg.UndefinedTable() | pg.InvalidSchemaName():
+            return StoreError(f"{path}: the database holds no vaults ({said}): run `septet postgres init`")
+        case pg.DiskFull():
+            return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return Unreachable(f"{path} cannot be reached ({said})")
+        case _:
+            return StoreError(f"{path}: {said}")

@@ -1,0 +1,72 @@
+"""Versions of the schema: made and brought up to date by whoever may, one at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from septet.errors import SchemaTooNew, StoreError
+
+__all__ = ["SCHEMA_VERSION", "check_version", "prepare", "version_of"]
+
+SCHEMA_VERSION = 1
+#: Of the advisory lock that migrations hold.
+LOCK = 0x5E97E7
+#: What brings a version to the next one: {version: statements}.
+_STEPS: dict[int, str] = {}
+
+
+def version_of(sql: psycopg.Connection[Any]) -> int:
+    """Return the version of the schema in a database, 0 without any."""
+    there = sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone()
+    if there is None or not there[0]:
+        return 0
+    found = sql.execute("SELECT value FROM septet.meta WHERE key = 'schema_version'").fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def check_version(version: int, path: str) -> None:
+    """Raise unless this Septet reads a schema of this version.
+
+    Raises:
+        SchemaTooNew: a newer Septet made it.
+        StoreError: there is none, or an older one.
+    """
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(f"{path} has schema version {version}, this Septet knows {SCHEMA_VERSION}: upgrade Septet")
+    if version == 0:
+        raise StoreError(f"{path}: the database holds no vaults: run `septet postgres init`")
+    if version < SCHEMA_VERSION:
+        raise StoreError(
+            f"{path} has schema version {version}: run `septet postgres migrate` to bring it to {SCHEMA_VERSION}"
+        )
+
+
+def prepare(sql: psycopg.Connection[Any], path: str) -> int:
+    """Make the schema, or bring it up to date, in one transaction; return the version that was there before.
+
+    Raises:
+        SchemaTooNew: a newer Septet made it.
+        StoreError: the server has no extension `vector`.
+    """
+    with sql.transaction():
+        sql.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        before = version_of(sql)
+        if before > SCHEMA_VERSION:
+            check_version(before, path)
+        if before == 0:
+            try:
+                sql.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as fault:
+                raise StoreError(f"{path}: the server has no extension `vector`: install pgvector there") from fault
+            sql.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
+        for version in range(max(before, 1), SCHEMA_VERSION):
+            sql.execute(_STEPS[version])
+        sql.execute(
+            "INSERT INTO septet.meta VALUES ('schema_version', %s) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(SCHEMA_VERSION),),
+        )
+    return before

@@ -1,0 +1,34 @@
+"""What the tests of backends share: one PostgreSQL server for all of them, and a new vault on it for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from postgres_server import PostgresServer, why_not
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server that is fast rather than durable."""
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def dsn(postgres: PostgresServer) -> str:
+    """The address of a database with tables for vaults."""
+    return postgres.dsn()
+
+
+@pytest.fixture
+def vault_name() -> str:
+    """The name of a vault that no other test uses."""
+    return f"vault-{next(_numbers)}"
