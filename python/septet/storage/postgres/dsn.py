@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import quote
 
 from septet.arguments import shown, utf8
 from septet.errors import StoreError
 
-__all__ = ["Address", "is_dsn", "without_passwords"]
+__all__ = ["Address", "is_dsn", "vault_named", "without_passwords"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = re.compile(r"((?:password|passwd|sslpassword)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
@@ -32,6 +31,8 @@ class Address(NamedTuple):
         Raises:
             StoreError: it cannot be read; the message has no password.
         """
+        from urllib.parse import quote
+
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict
 
@@ -53,6 +54,34 @@ class Address(NamedTuple):
 def is_dsn(text: object) -> bool:
     """Whether a text names a PostgreSQL server rather than a file."""
     return isinstance(text, str) and text.lower().startswith(_SCHEMES)
+
+
+def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
+    """Return an address as libpq reads it, and the name of the vault that it means.
+
+    Args:
+        dsn: ``postgresql://host/database?vault=team``: ``vault`` is Septet's own parameter.
+        vault: the name, where it is told elsewhere.
+
+    Raises:
+        StoreError: no vault is named, or two; the message has no password.
+    """
+    from urllib.parse import quote, unquote
+
+    # A password may hold a question mark.
+    begin = dsn.find("@") + 1 if "@" in dsn.partition("://")[2].partition("/")[0] else 0
+    head, _, query = dsn[begin:].partition("?")
+    rest = [one for one in query.split("&") if one and one.partition("=")[0] != "vault"]
+    said = {unquote(one.partition("=")[2]) for one in query.split("&") if one.partition("=")[0] == "vault"}
+    plain, names = dsn[:begin] + head + (f"?{'&'.join(rest)}" if rest else ""), said | ({vault} if vault else set())
+    names.discard("")
+    if not names:
+        mark = "&" if rest else "?"
+        raise StoreError(f"{without_passwords(plain)} names no vault: write {mark}vault=NAME at its end")
+    if len(names) > 1:
+        wanted = ", ".join(sorted(map(quote, names)))
+        raise StoreError(f"{without_passwords(plain)} is given with several vaults: wanted one of {wanted}")
+    return plain, names.pop()
 
 
 def without_passwords(text: str) -> str:
