@@ -64,6 +64,7 @@ CREATE INDEX entries_by_parent ON septet.entries (vault, parent) WHERE parent IS
 CREATE INDEX entries_by_validity ON septet.entries (vault, bucket)
     WHERE live AND (valid_from IS NOT NULL OR valid_until IS NOT NULL);
 CREATE INDEX entries_by_update ON septet.entries (vault, updated_at DESC, row) WHERE live;
+CREATE INDEX entries_by_row ON septet.entries (vault, row);
 CREATE INDEX entries_deleted ON septet.entries (vault) WHERE NOT live;
 
 -- How often a term, as FTS5 makes them, is in each column of an entry, and the tokens of all of them. `part` is 0 for
@@ -97,8 +98,8 @@ CREATE TABLE septet.term_counts (
     part   smallint NOT NULL,
     term   text     NOT NULL COLLATE "C",
     count  bigint   NOT NULL,               -- how many entries hold the term
-    PRIMARY KEY (vault, bucket, part, term) INCLUDE (count)
-);
+    PRIMARY KEY (vault, bucket, part, term) -- which `count` stays out of, so that an update need not touch it
+) WITH (fillfactor = 70);
 CREATE TABLE septet.totals (
     vault  integer  NOT NULL,
     bucket integer  NOT NULL,               -- vault * 1024
@@ -106,11 +107,11 @@ CREATE TABLE septet.totals (
     rows   bigint   NOT NULL,               -- entries that have the part
     tokens bigint   NOT NULL,               -- in all of them; of trigrams, how many there are
     PRIMARY KEY (vault, bucket, part)
-);
+) WITH (fillfactor = 70);
 CREATE TABLE septet.count_changes (
     vault  integer NOT NULL,
     bucket integer NOT NULL,                -- of the first entry that was written
-    change bigint  NOT NULL,                -- the generation of the write
+    change bigint  NOT NULL,                -- from `row_numbers`
     counts jsonb   NOT NULL,                -- {part: {term: difference}}
     totals jsonb   NOT NULL,                -- {part: [rows, tokens]}
     size   integer NOT NULL,                -- terms in `counts`

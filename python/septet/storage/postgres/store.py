@@ -16,6 +16,7 @@ from septet.results import Note
 from septet.storage.forks import renew_in_children
 from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import store_error
+from septet.storage.postgres.locks import Held
 from septet.storage.postgres.migrations import check_version, prepare, version_of
 from septet.storage.postgres.tables import PostgresTables
 from septet.storage.postgres.vaults import VaultRow, opened
@@ -55,11 +56,16 @@ class PostgresReading(NamedTuple):
 
 
 class PostgresWriting(NamedTuple):
-    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end."""
+    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
+
+    Attributes:
+        held: what it has locked.
+    """
 
     sql: psycopg.Connection[TupleRow]
     vault: VaultRow
     generation: int
+    held: Held
 
     @property
     def tables(self) -> PostgresTables:
@@ -173,7 +179,7 @@ class PostgresStore:
             sql.execute("BEGIN")
             try:
                 found = sql.execute(clock).fetchone()
-                yield PostgresWriting(sql, self.vault, 0 if found is None else int(found[0]))
+                yield PostgresWriting(sql, self.vault, 0 if found is None else int(found[0]), Held())
                 sql.execute("COMMIT")
             except BaseException:
                 _end(sql, "ROLLBACK")

@@ -23,6 +23,11 @@ class VaultRow(NamedTuple):
     buckets: int
     vectors: str
 
+    @property
+    def first_bucket(self) -> int:
+        """The lowest bucket, which has what belongs to no entry."""
+        return self.number * STRIDE
+
     def bucket_of(self, text: str) -> int:
         """Return the bucket of an id, or of a term."""
         return self.number * STRIDE + crc32(text.encode()) % self.buckets
@@ -30,6 +35,10 @@ class VaultRow(NamedTuple):
     def bucket_of_row(self, row: int) -> int:
         """Return the bucket of a row."""
         return self.number * STRIDE + row % STRIDE
+
+    def row_of(self, number: int, bucket: int) -> int:
+        """Return the row that a number of the sequence stands for in a bucket."""
+        return number * STRIDE + bucket % STRIDE
 
 
 def opened(sql: psycopg.Connection[Any], name: str, make: tuple[int, str] | None, now: float, path: str) -> VaultRow:
