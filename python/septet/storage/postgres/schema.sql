@@ -63,6 +63,7 @@ CREATE INDEX entries_by_facts ON septet.entries (vault, domain, type, severity) 
 CREATE INDEX entries_by_parent ON septet.entries (vault, parent) WHERE parent IS NOT NULL;
 CREATE INDEX entries_by_validity ON septet.entries (vault, bucket)
     WHERE live AND (valid_from IS NOT NULL OR valid_until IS NOT NULL);
+CREATE INDEX entries_by_creation ON septet.entries (vault, created_at, id COLLATE "C") WHERE live;
 CREATE INDEX entries_by_update ON septet.entries (vault, updated_at DESC, row) WHERE live;
 CREATE INDEX entries_by_row ON septet.entries (vault, row);
 CREATE INDEX entries_deleted ON septet.entries (vault) WHERE NOT live;
@@ -125,13 +126,16 @@ CREATE TABLE septet.links (
     node       text    NOT NULL COLLATE "C",
     other      text    NOT NULL COLLATE "C",
     other_bucket integer NOT NULL,
+    row        bigint  NOT NULL,            -- of `node`, and of `other`: entries keep theirs for good
+    other_row  bigint  NOT NULL,
     outgoing   boolean NOT NULL,            -- `node` is the source
     type       text    NOT NULL,
     note       text    NOT NULL,
     generation bigint  NOT NULL,            -- in which it was stored last
-    place      bigint  NOT NULL,            -- among the links of that write
     PRIMARY KEY (vault, bucket, node, other, outgoing)
 );
+-- The order in which they are walked: newest first, of equally old ones the lower row.
+CREATE INDEX links_by_age ON septet.links (vault, bucket, row, generation DESC, other_row);
 
 CREATE TABLE septet.history (
     vault   integer NOT NULL,
