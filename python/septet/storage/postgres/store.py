@@ -2,79 +2,71 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg.adapt import AdaptersMap
 
-from septet.errors import Closed, ReadOnly
+from septet.errors import Closed, ReadOnly, StoreError, Unreachable
 from septet.results import Note
-from septet.storage.forks import renew_in_children
 from septet.storage.postgres.dsn import Address
-from septet.storage.postgres.faults import store_error
-from septet.storage.postgres.locks import Held
+from septet.storage.postgres.faults import AGAIN
+from septet.storage.postgres.link import Link
 from septet.storage.postgres.migrations import check_version, prepare, version_of
-from septet.storage.postgres.tables import PostgresTables
-from septet.storage.postgres.vaults import VaultRow, opened
+from septet.storage.postgres.server import Server
+from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
+from septet.storage.postgres.vaults import opened
 
-if TYPE_CHECKING:
-    from psycopg.rows import TupleRow
+__all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
 
-__all__ = ["PostgresReading", "PostgresStore", "PostgresWriting"]
-
-#: Connections that one process keeps to one vault, at most.
+#: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
 MOST_CONNECTIONS = 8
-#: How long a call waits for a connection.
-CONNECT_TIMEOUT_S = 2.0
-#: How long the server works on one statement of a read.
-STATEMENT_TIMEOUT_S = 30.0
-_TABLES = PostgresTables()
+#: How long a call waits for a connection, and for the beginning of its transaction.
+CONNECT_TIMEOUT_S = 5
+#: How long the server works on one statement.
+STATEMENT_TIMEOUT_S = 30
+#: How long the server's own end of a statement may be on its way.
+GRACE_S = 5
+#: How long a write waits for a lock that another one holds.
+LOCK_TIMEOUT_S = 10
 
+#: Which of several servers answers reads: the first that does, the one that takes writes, or a standby while there is
+#: one. What a standby answers may lag behind what was just written.
+Reads: TypeAlias = Literal["any", "primary", "prefer-standby"]
+_READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
+PRIMARY = "read-write"
 
-class PostgresReading(NamedTuple):
-    """A read transaction: everything read through it belongs to one snapshot of the database.
-
-    Attributes:
-        sql: executes statements with ``%s`` or ``%(name)s``; the transaction is open.
-        vault: number, buckets and kind of vectors.
-        generation: the last number of the clock that had been given out when it began.
-    """
-
-    sql: psycopg.Connection[TupleRow]
-    vault: VaultRow
-    generation: int
-    writer: str = ""
-
-    @property
-    def tables(self) -> PostgresTables:
-        """The modules that read and write what the transaction holds."""
-        return _TABLES
-
-
-class PostgresWriting(NamedTuple):
-    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
-
-    Attributes:
-        held: what it has locked.
-    """
-
-    sql: psycopg.Connection[TupleRow]
-    vault: VaultRow
-    generation: int
-    held: Held
-
-    @property
-    def tables(self) -> PostgresTables:
-        """The modules that read and write what the transaction holds."""
-        return _TABLES
+# `SET LOCAL` in the transaction, and not a setting of the session, which a pooler between would hand to others.
+_READ = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {statement}; "
+    "SELECT last_value FROM septet.clock"
+)
+_WRITE = "BEGIN; SET LOCAL statement_timeout = {statement}; SET LOCAL lock_timeout = {lock}; SELECT {clock}"
+_NEXT, _SAME = "nextval('septet.clock')", "last_value FROM septet.clock"
 
 
 class PostgresStore:
-    """One vault of a database. Threads may share it: each transaction borrows a connection of the pool."""
+    """One vault of a database. Threads may share it: each transaction borrows a connection.
+
+    Args:
+        dsn: ``postgresql://…``, or ``host=… dbname=…``; several hosts are servers of which one takes writes.
+        vault: the name of the vault, made on first use unless ``read_only``.
+        buckets: in how many parts a new vault is stored.
+        vectors: what a new vault stores vectors as, ``vector`` or ``halfvec``.
+        reads: which of several servers answers reads.
+        most_connections: of this process, at a time.
+        connect_timeout_s: how long a call waits for a connection.
+        statement_timeout_s: how long the server works on one statement.
+        prepare: keep statements prepared on the server; False for poolers that cannot have it.
+
+    Raises:
+        SchemaTooNew: a newer Septet made the tables.
+        Unreachable: the server does not answer.
+        StoreError: it has no such vault, no extension `vector`, or answers with another fault.
+    """
 
     in_memory = False
     place: Note | None = None
@@ -88,25 +80,43 @@ class PostgresStore:
         read_only: bool = False,
         buckets: int = 32,
         vectors: str = "vector",
+        reads: Reads = "any",
         most_connections: int = MOST_CONNECTIONS,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+        prepare: bool = True,
     ) -> None:
-        self._address = Address.of(dsn, vault)
+        if reads not in _READS:
+            raise StoreError(f"reads={reads!r} is unknown: wanted one of {', '.join(_READS)}")
+        self._address = address = Address.of(dsn, vault)
         #: What may be shown: the server, the database and the vault, without user and password.
-        self.path = self.file = self._address.shown
+        self.path = self.file = address.shown
         self.read_only, self.name = read_only, vault
-        self._most, self._connect_s, self._statement_s = most_connections, connect_timeout_s, statement_timeout_s
+        self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
         self._closed, self.last_generation = False, 0
-        self._prepare()
-        self._pool = self._new_pool()
+        settings: dict[str, Any] = {"autocommit": True, "application_name": "septet"}
+        if not prepare:
+            settings["prepare_threshold"] = None
+
+        def server(target: str | None) -> Server:
+            return Server(address.conninfo(target), self.path, most=most_connections, settings=settings)
+
+        several = address.hosts > 1
+        self._writes = server(PRIMARY if several and not (read_only and reads != "primary") else None)
+        apart = reads == "prefer-standby" or (several and reads == "any" and not read_only)
+        self._reads = server(reads) if apart else self._writes
         try:
-            with self._connection() as sql:
-                self.vault = opened(sql, vault, None if read_only else (buckets, vectors), time.time(), self.path)
+            with self._borrowed(self._reads if read_only else self._writes) as sql:
+                self._prepare(sql, may_make=not read_only)
+                settings["context"] = _vectors_known(sql)
+                make = None if read_only else (buckets, vectors)
+                self.vault = opened(sql, vault, make, time.time(), self.path)
+            # What was opened before knows no vectors.
+            self._reads.pool.drop_idle()
+            self._writes.pool.drop_idle()
         except BaseException:
             self.close()
             raise
-        renew_in_children(self)
 
     @property
     def closed(self) -> bool:
@@ -114,17 +124,11 @@ class PostgresStore:
         return self._closed
 
     def close(self) -> None:
-        """Close every connection. Closing twice is fine."""
+        """Close every connection; reads and writes of other threads finish first. Closing twice is fine."""
         self._closed = True
-        self._pool.close()
-
-    def after_fork(self) -> None:
-        """Begin without connections in a forked child: those of the parent are the parent's."""
-        # The inherited pool is left alone, so that nothing is sent over the parent's connections.
-        self._inherited = self._pool
-        self._pool = self._new_pool()
-        if self._closed:
-            self._pool.close()
+        self._reads.close()
+        if self._writes is not self._reads:
+            self._writes.close()
 
     def bucket_of(self, text: str) -> int:
         """Return the bucket of an id, or of a term."""
@@ -134,8 +138,7 @@ class PostgresStore:
         """Return what searches should say of the server."""
         return []
 
-    @contextmanager
-    def reading(self) -> Iterator[PostgresReading]:
+    def reading(self) -> PostgresReadTransaction:
         """Begin a read transaction, until the end of a ``with`` block.
 
         Raises:
@@ -143,97 +146,140 @@ class PostgresStore:
             Unreachable: the server does not answer.
             StoreError: it answers with a fault.
         """
-        with self._connection() as sql:
-            sql.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            found = sql.execute("SELECT last_value FROM septet.clock").fetchone()
-            try:
-                yield PostgresReading(sql, self.vault, 0 if found is None else int(found[0]))
-            finally:
-                _end(sql, "ROLLBACK")
+        return self.begin_reading()
+
+    def begin_reading(self, timeout_s: float | None = None) -> PostgresReadTransaction:
+        """Begin a read transaction, until its ``end``.
+
+        Args:
+            timeout_s: how long the server may keep its caller waiting in all: for a connection, for the beginning, and
+                for every answer until the end. None for the store's own bounds, which hold for each of them.
+
+        Raises:
+            Closed: the vault was closed.
+            Unreachable: the server does not answer; after many failures it is not asked.
+            StoreError: it answers with a fault.
+        """
+        if self._closed:
+            raise self._is_closed()
+        statement_s = self._statement_s if timeout_s is None else min(timeout_s, self._statement_s)
+        link, generation = self._reads.begin(
+            _READ.format(statement=_milliseconds(statement_s)),
+            self._connect_s if timeout_s is None else timeout_s,
+            statement_s + GRACE_S,
+            in_all=timeout_s is not None,
+        )
+        return PostgresReadTransaction(self._reads, link, PostgresReading(link, self.vault, generation))
 
     @contextmanager
     def writing(self) -> Iterator[PostgresWriting]:
         """Begin a write transaction: committed at the end of the ``with`` block, rolled back on any exception.
 
         Raises:
+            Closed: the vault was closed.
             ReadOnly: opened for reading, or the server is a standby.
-            StoreBusy: other writers were in the way again and again.
+            StoreBusy: other writers were in the way; see `septet.storage.postgres.again`.
+            Unreachable: the server does not answer.
         """
-        with self._writing("SELECT nextval('septet.clock')") as write:
+        with self._writing(_NEXT) as write:
             yield write
         self.last_generation = write.generation
 
     @contextmanager
     def bookkeeping(self) -> Iterator[PostgresWriting]:
         """Begin a write transaction that changes no entry."""
-        with self._writing("SELECT last_value FROM septet.clock") as write:
+        with self._writing(_SAME) as write:
             yield write
+
+    @contextmanager
+    def maintaining(self) -> Iterator[psycopg.Connection[Any]]:
+        """Borrow a connection outside a transaction, for what may take long, such as the making of an index.
+
+        Raises:
+            Closed: the vault was closed.
+            ReadOnly: opened for reading.
+        """
+        self._check_writable()
+        with self._borrowed(self._writes) as link:
+            link.answer_s = float("inf")
+            yield link
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _writing(self, clock: str) -> Iterator[PostgresWriting]:
-        if self.read_only and not self._closed:
-            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
-        with self._connection() as sql:
-            sql.execute("BEGIN")
-            try:
-                found = sql.execute(clock).fetchone()
-                yield PostgresWriting(sql, self.vault, 0 if found is None else int(found[0]), Held())
-                sql.execute("COMMIT")
-            except BaseException:
-                _end(sql, "ROLLBACK")
-                raise
+        self._check_writable()
+        text = _WRITE.format(
+            statement=_milliseconds(self._statement_s), lock=_milliseconds(LOCK_TIMEOUT_S), clock=clock
+        )
+        link, generation = self._writes.begin(text, self._connect_s, self._statement_s + GRACE_S)
+        ending = False
+        try:
+            yield PostgresWriting(link, self.vault, generation, Held())
+            ending = True
+            link.execute("COMMIT")
+        except psycopg.Error as fault:
+            if isinstance(fault, psycopg.errors.ReadOnlySqlTransaction):
+                # A primary that became a standby: the next write looks for the other one.
+                link.close()
+                self._writes.pool.drop_idle()
+            told = self._writes.fault(fault)
+            if ending and isinstance(told, Unreachable) and not isinstance(fault, AGAIN):
+                raise Unreachable(
+                    f"{told}; whether the write was stored is unknown: look, or write it again"
+                ) from fault
+            raise told from fault
+        finally:
+            self._writes.give_back(link)
 
     @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection[TupleRow]]:
+    def _borrowed(self, server: Server) -> Iterator[Link]:
         """Borrow a connection; errors of the server become Septet's."""
         if self._closed:
-            raise Closed(f"the vault {self.path} was closed: open it again")
+            raise self._is_closed()
+        server.breaker.check()
         try:
-            with self._pool.connection(timeout=self._connect_s) as sql:
-                yield sql
-        except (psycopg.Error, PoolTimeout, PoolClosed) as fault:
-            raise store_error(fault, self.path) from fault
-
-    def _prepare(self) -> None:
-        """Make the tables where the database has none yet; a schema of another version is refused."""
-        try:
-            with psycopg.connect(
-                self._address.conninfo, autocommit=True, connect_timeout=max(2, round(self._connect_s))
-            ) as sql:
-                version = version_of(sql)
-                if version == 0 and not self.read_only:
-                    prepare(sql, self.path)
-                else:
-                    check_version(version, self.path)
+            link = server.pool.take(self._connect_s)
+            try:
+                link.answer_s = self._statement_s + GRACE_S
+                yield link
+            finally:
+                server.give_back(link)
         except psycopg.Error as fault:
-            raise store_error(fault, self.path) from fault
+            raise server.fault(fault) from fault
 
-    def _new_pool(self) -> ConnectionPool[Any]:
-        return ConnectionPool(
-            self._address.conninfo,
-            kwargs={
-                "autocommit": True,
-                "connect_timeout": max(2, round(self._connect_s)),
-                "application_name": "septet",
-                "options": f"-c statement_timeout={round(self._statement_s * 1e3)}",
-            },
-            min_size=0,
-            max_size=self._most,
-            configure=_configure,
-            open=True,
-            name=f"septet-{os.getpid()}",
-        )
+    def _prepare(self, sql: Link, *, may_make: bool) -> None:
+        """Make the tables where the database has none yet; a schema of another version is refused."""
+        version = version_of(sql)
+        if version == 0 and may_make:
+            prepare(sql, self.path)
+        else:
+            check_version(version, self.path)
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise self._is_closed()
+        if self.read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
+
+    def _is_closed(self) -> Closed:
+        return Closed(f"the vault {self.path} was closed: open it again")
 
 
-def _configure(sql: psycopg.Connection[Any]) -> None:
+class _Context(NamedTuple):
+    """What connections know of types from the beginning, as psycopg asks for it."""
+
+    adapters: AdaptersMap
+    connection: None = None
+
+
+def _vectors_known(sql: Link) -> _Context:
+    """Return what connections to this database must know of pgvector's types, so that none asks for them again."""
     from pgvector.psycopg import register_vector
 
     register_vector(sql)
+    return _Context(AdaptersMap(sql.adapters))
 
 
-def _end(sql: psycopg.Connection[Any], statement: str) -> None:
-    """End a transaction, unless the connection is gone and has ended it."""
-    if not sql.broken and not sql.closed and sql.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        sql.execute(statement)
+def _milliseconds(seconds: float) -> int:
+    return max(1, round(seconds * 1e3))

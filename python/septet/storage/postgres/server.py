@@ -1,0 +1,102 @@
+"""Server: transactions begun on whichever connection works, and faults told as Septet's errors."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import psycopg
+
+from septet.errors import SeptetError, Unreachable
+from septet.storage.postgres.breaker import Breaker
+from septet.storage.postgres.faults import store_error
+from septet.storage.postgres.link import Link, NoAnswer
+from septet.storage.postgres.pool import Pool
+
+__all__ = ["Server"]
+
+#: How long a probe may take.
+PROBE_S = 2
+#: How long closing waits for transactions of other threads.
+CLOSE_WAIT_S = 10
+
+
+class Server:
+    """One server, or several of which libpq chooses one.
+
+    Args:
+        conninfo: where to.
+        path: what errors call it.
+        most: how many connections at a time.
+        settings: more of what `psycopg.connect` takes.
+    """
+
+    def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any]) -> None:
+        self.path = path
+        self.pool = Pool(conninfo, most=most, path=path, settings=settings)
+        pool = self.pool
+        self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
+
+    def begin(self, statement: str, timeout_s: float, answer_s: float, *, in_all: bool = False) -> tuple[Link, int]:
+        """Begin a transaction; return its connection, and the number that the statement's last part gives.
+
+        Args:
+            statement: several, of which the last one returns a number; none is done twice if the server is lost.
+            timeout_s: for a connection and the first answer; for all answers, where ``in_all``.
+            answer_s: for each later answer, and for a connection while all are in use.
+
+        Raises:
+            Unreachable: the server does not answer; at once, where it did not answer again and again.
+            SeptetError: it answers with a fault.
+        """
+        self.breaker.check()
+        until = time.monotonic() + timeout_s
+        try:
+            while True:
+                left = max(until - time.monotonic(), 0.0)
+                if not in_all:
+                    # Work that waits for its turn is no sign of a server that is away.
+                    link, left = self.pool.take(left, answer_s), timeout_s
+                else:
+                    link = self.pool.take(left)
+                    left = max(until - time.monotonic(), 0.0)
+                link.answer_s, link.left_s = left, left if in_all else None
+                try:
+                    number = _last_number(link.execute(statement))
+                except BaseException as fault:
+                    reused = link.reused and link.closed
+                    self.give_back(link)
+                    if reused and isinstance(fault, psycopg.OperationalError) and not isinstance(fault, NoAnswer):
+                        # Those that lie beside it are as old, and the server was restarted.
+                        self.pool.drop_idle()
+                        continue
+                    raise
+                self.breaker.answered()
+                link.answer_s = answer_s
+                return link, number
+        except psycopg.Error as fault:
+            raise self.fault(fault) from fault
+
+    def give_back(self, link: Link) -> None:
+        """End what a connection was borrowed for; a transaction that is still open is rolled back."""
+        link.leave()
+        self.pool.give(link)
+
+    def fault(self, fault: psycopg.Error) -> SeptetError:
+        """Return an error of psycopg as Septet's, and keep in mind whether the server answers."""
+        told = store_error(fault, self.path)
+        if isinstance(told, Unreachable) and not isinstance(fault, psycopg.errors.QueryCanceled):
+            self.breaker.failed(told)
+        return told
+
+    def close(self) -> None:
+        """Close every connection; transactions of other threads end first."""
+        self.breaker.close()
+        self.pool.close(CLOSE_WAIT_S)
+
+
+def _last_number(answer: psycopg.Cursor[Any]) -> int:
+    while answer.nextset():
+        pass
+    found = answer.fetchone()
+    return 0 if found is None else int(found[0])

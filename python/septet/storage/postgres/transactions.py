@@ -1,0 +1,121 @@
+"""Transactions on a server: what is read and written through them, and reads that end when their search does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psycopg
+
+from septet.storage.postgres.tables import PostgresTables
+from septet.storage.postgres.vaults import VaultRow
+
+if TYPE_CHECKING:
+    from psycopg.rows import TupleRow
+
+    from septet.storage.postgres.link import Link
+    from septet.storage.postgres.server import Server
+
+__all__ = ["Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
+
+_TABLES = PostgresTables()
+
+
+class Held:
+    """What a write transaction has locked.
+
+    Attributes:
+        keys: of the ids.
+        rows: those known to be of locked ids.
+        all: the whole vault is locked.
+    """
+
+    __slots__ = ("all", "keys", "rows")
+
+    def __init__(self) -> None:
+        self.keys: set[int] = set()
+        self.rows: set[int] = set()
+        self.all = False
+
+
+class PostgresReading(NamedTuple):
+    """A read transaction: everything read through it belongs to one snapshot of the database.
+
+    Attributes:
+        sql: executes statements with ``%s`` or ``%(name)s``; the transaction is open.
+        vault: number, buckets and kind of vectors.
+        generation: the last number of the clock that had been given out when it began.
+    """
+
+    sql: psycopg.Connection[TupleRow]
+    vault: VaultRow
+    generation: int
+    writer: str = ""
+
+    @property
+    def tables(self) -> PostgresTables:
+        """The modules that read and write what the transaction holds."""
+        return _TABLES
+
+
+class PostgresWriting(NamedTuple):
+    """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
+
+    Attributes:
+        held: what it has locked.
+    """
+
+    sql: psycopg.Connection[TupleRow]
+    vault: VaultRow
+    generation: int
+    held: Held
+
+    @property
+    def tables(self) -> PostgresTables:
+        """The modules that read and write what the transaction holds."""
+        return _TABLES
+
+
+class PostgresReadTransaction:
+    """A read transaction until its `end`, at the latest when nothing refers to it any more.
+
+    As a ``with`` block it gives its `reading`, and raises the server's errors as Septet's.
+    """
+
+    __slots__ = ("_link", "_server", "reading")
+
+    def __init__(self, server: Server, link: Link, reading: PostgresReading) -> None:
+        self.reading = reading
+        self._server = server
+        self._link: Link | None = link
+
+    def end(self) -> None:
+        """Give the connection back; ending twice is fine."""
+        link, self._link = self._link, None
+        if link is not None:
+            self._server.give_back(link)
+
+    @contextmanager
+    def asking(self) -> Iterator[PostgresReading]:
+        """Raise the server's errors as Septet's, until the end of a ``with`` block; the transaction goes on.
+
+        Raises:
+            Unreachable: the server does not answer in time.
+            StoreError: it answers with a fault.
+        """
+        try:
+            yield self.reading
+        except psycopg.Error as fault:
+            raise self._server.fault(fault) from fault
+
+    def __enter__(self) -> PostgresReading:
+        return self.reading
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: Any) -> None:
+        self.end()
+        if isinstance(fault, psycopg.Error):
+            raise self._server.fault(fault) from fault
+
+    def __del__(self) -> None:
+        self.end()
