@@ -13,8 +13,12 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+_Floats = NDArray[np.float64]
+_Singles = NDArray[np.float32]
+_Integers = NDArray[np.int64]
+_Mask = NDArray[np.bool_]
 #: Rows ``(n, d)`` in one piece, or in two: those in a file, and those that were added since.
-_Rows = NDArray[np.float32] | tuple[NDArray[np.float32] | FileRows, NDArray[np.float32]]
+_Rows = _Singles | tuple[_Singles | FileRows, _Singles]
 _Path = tuple[str, str | None]
 _Symbol = tuple[str, int, str, str, str, float]
 
@@ -29,7 +33,7 @@ def kernels() -> list[str]:
 def kernel() -> str:
     """Return the level the dispatch uses by default."""
 
-def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_rows(rows: _Singles) -> _Singles:
     """Return the rows ``(n, d)`` scaled to Euclidean length 1 (norms are summed in float64).
 
     Rows that have unit length up to float32 rounding come back as they are.
@@ -38,7 +42,7 @@ def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
         ValueError: a component is NaN or infinite, or a row has length 0; the message names the row.
     """
 
-def query_vector(value: object) -> tuple[NDArray[np.float64], NDArray[np.float32]] | None:
+def query_vector(value: object) -> tuple[_Floats, _Singles] | None:
     """Return a query ``(d,)`` in float64, and rounded to float32 and scaled to length 1 as by `unit_rows`.
 
     None for what is no array of float32 or float64 as this module takes them, has no direction, or has a component that
@@ -46,13 +50,8 @@ def query_vector(value: object) -> tuple[NDArray[np.float64], NDArray[np.float32
     """
 
 def top_k(
-    query: NDArray[np.float32],
-    rows: NDArray[np.float32],
-    k: int,
-    mask: NDArray[np.bool_] | None = None,
-    *,
-    kernel: str | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    query: _Singles, rows: _Singles, k: int, mask: _Mask | None = None, *, kernel: str | None = None
+) -> tuple[_Integers, _Floats]:
     """Find the ``k`` rows with the largest dot product: the cosine, when query and rows have unit length.
 
     Exact: the scan runs in float32, every row within its rounding error of the k-th best is summed again in float64,
@@ -77,48 +76,40 @@ class Codes:
     these are scored in float64. Ids, order and scores equal those of `top_k` of the same rows, bit for bit.
     Searches and appends may run at once, from any thread; no search waits for an append.
     """
-
     def __new__(cls, dimensions: int, *, distances: bool = False) -> Codes:
         """Make an empty one for rows of ``dimensions`` components, at most 65,536 (else a ValueError).
 
         With ``distances`` the best rows are those with the smallest squared Euclidean distance, which is their score.
         It is summed in float64, in the order of dot products.
         """
-
     def __len__(self) -> int: ...
     @property
     def distances(self) -> bool:
         """Whether searches are by distance."""
-
     @property
     def dimensions(self) -> int:
         """The number of components of a row."""
-
     @property
     def size_bytes(self) -> int:
         """The memory the codes take: ``d`` rounded up to 128, plus 16, a row; none for those in a file."""
-
     def save(self, path: str | os.PathLike[str], rows: int, stamp: bytes) -> None:
         """Write the codes of the first ``rows`` rows to a new file; a FileExistsError where there is one."""
-
     @staticmethod
     def open(path: str | os.PathLike[str], stamp: bytes, *, mapped: bool = True) -> Codes:
         """Map or read the codes that `save` wrote; `Damaged` if the file is cut, changed, or has another stamp."""
-
-    def append(self, rows: NDArray[np.float32]) -> int:
+    def append(self, rows: _Singles) -> int:
         """Code the rows ``(n, d)`` of finite numbers, add them, and return the index of the first: all, or none."""
-
     def top_k(
         self,
-        query: NDArray[np.float32],
+        query: _Singles,
         rows: _Rows,
         k: int,
-        mask: NDArray[np.bool_] | None = None,
+        mask: _Mask | None = None,
         *,
         kernel: str | None = None,
         threads: int | None = None,
         front: bool | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[_Integers, _Floats]:
         """Find the ``k`` rows with the largest dot product: as `top_k`, answer and arguments, but for these.
 
         Args:
@@ -127,39 +118,37 @@ class Codes:
             threads: how many, at least 1; None takes every core when there is work for more than one.
             front: read the upper four bits first, or never; None lets what they leave over decide. For tests.
         """
-
     def top_k_batch(
         self,
-        queries: NDArray[np.float32],
+        queries: _Singles,
         rows: _Rows,
         k: int,
-        mask: NDArray[np.bool_] | None = None,
+        mask: _Mask | None = None,
         *,
         kernel: str | None = None,
         threads: int | None = None,
         front: bool | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[_Integers, _Floats]:
         """Find the ``k`` best rows of each query ``(q, d)``, passing over the codes once for many queries.
 
         Returns:
             Row indices and float64 scores ``(q, min(k, allowed rows))``; line ``i`` equals `top_k` of query ``i``.
         """
-
     def within(
         self,
-        queries: NDArray[np.float32],
+        queries: _Singles,
         rows: _Rows,
         k: int,
         radius: float,
-        mask: NDArray[np.bool_] | None = None,
+        mask: _Mask | None = None,
         *,
         kernel: str | None = None,
         threads: int | None = None,
         front: bool | None = None,
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    ) -> list[tuple[_Integers, _Floats]]:
         """As `top_k` of each query, of the rows whose score is at least ``radius`` or, of distances, at most."""
 
-def row_keys(rows: NDArray[np.float32]) -> NDArray[np.uint32]:
+def row_keys(rows: _Singles) -> NDArray[np.uint32]:
     """Return what rows ``(n, d)`` are sampled by ``(n,)``: a hash of their components."""
 
 @final
@@ -173,23 +162,32 @@ class Sample:
 
     population: int
     pairs: tuple[float, float]
-
     def __new__(
         cls,
         rows: _Rows,
         keys: NDArray[np.uint32],
-        slots: NDArray[np.int64],
-        alive: NDArray[np.bool_],
+        slots: _Integers,
+        alive: _Mask,
         before: Sample | None = None,
-    ) -> Sample: ...
+        *,
+        population: int | None = None,
+    ) -> Sample:
+        """Sample unit rows ``(v, d)``, given the key and slot of each and which slots are alive.
+
+        Args:
+            population: so many rows are alive, of which at least those are given whose keys are at most `limit` of it;
+                None counts those given.
+        """
+    @staticmethod
+    def limit(population: int) -> int:
+        """Return the largest key that is sampled of so many rows."""
     def __len__(self) -> int: ...
     def kept(self, came: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
         """Return the sample after rows of these keys came and went, if it has the same rows; else None."""
-
-    def cosines(self, query: NDArray[np.float32]) -> tuple[float, float] | None:
+    def cosines(self, query: _Singles) -> tuple[float, float] | None:
         """Return mean and standard deviation of the cosines of a unit query ``(d,)``; None without rows."""
 
-def cosine_at(query: NDArray[np.float64], rows: _Rows, at: NDArray[np.int64]) -> NDArray[np.float64]:
+def cosine_at(query: _Floats, rows: _Rows, at: _Integers) -> _Floats:
     """Return the cosines ``(m,)`` of the query ``(d,)`` with the rows at the indices ``at``, in float64 throughout.
 
     Neither side needs unit length; a row of length 0 scores 0. The index -1 stands for no row, and gives NaN.
@@ -256,6 +254,42 @@ def tokenize(text: str) -> list[str]:
 def stop_words() -> frozenset[str]:
     """Return the 95 English stop words that `tokenize` drops."""
 
+def trigram_numbers(text: str) -> list[int]:
+    """Return the numbers of a query's trigrams, ascending, each once: what `SpellingIndex.statistics_given` needs."""
+
+def stored_terms(terms: Sequence[str | bytes]) -> list[str]:
+    """Return the text that stands for each term in a database: the term, or a hash of what is long or no text.
+
+    Of a term of more than 200 bytes, or one that ends in half a letter: its beginning, U+FFFD, 32 hexadecimal digits.
+    """
+
+#: Names as `stored_terms`, where the terms of each text begin ``(n + 1,)``, and the numbers of these among the names.
+_Listed: TypeAlias = tuple[list[str], _Integers, NDArray[np.int32]]
+#: The same, how often each is in each column ``(p, c)``, and the tokens of each text ``(n,)``.
+_ListedRows: TypeAlias = tuple[list[str], _Integers, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+
+@final
+class Analysis:
+    """What a store elsewhere keeps of texts ``(n,)``: each term of a text once, counted as the indexes count.
+
+    Attributes:
+        texts: the terms that FTS5 makes of the five columns.
+        grams: those of the grams, in one column.
+        trigrams: where those of each text begin ``(n + 1,)``, their numbers, ascending, and how many each text has,
+            repeated ones too ``(n,)``.
+        tfidf: terms as `tokenize` makes them.
+        words: as spelling compares them, folded.
+    """
+
+    texts: _ListedRows
+    grams: _ListedRows
+    trigrams: tuple[_Integers, NDArray[np.int32], _Integers]
+    tfidf: _Listed
+    words: _Listed
+
+def analysed(texts: Sequence[Sequence[str]], searched: Sequence[str]) -> Analysis:
+    """Analyse entries: id, title, description, context, tags and grams as stored, and `searched_text` of each."""
+
 @final
 class SpellingIndex:
     """The spelling of texts by slot, append-only: the character trigrams inside their words.
@@ -263,56 +297,48 @@ class SpellingIndex:
     Words are folded; stop words and single ASCII characters are left out; each word is padded with one blank on both
     sides. Threads may read while one appends.
     """
-
     def __new__(cls) -> SpellingIndex: ...
     def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
         """The memory the index takes: about 100 bytes for a text of 60 words, and 20 for each distinct word."""
-
     def append(self, texts: Sequence[str]) -> int:
         """Cut the texts into words, in order, into new slots and return the first new slot."""
-
     def frozen(self) -> SpellingIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
-
-    def statistics(self, slots: NDArray[np.int64]) -> SpellingStatistics:
+    def statistics(self, slots: _Integers) -> SpellingStatistics:
         """Count in how many of the slots ``(m,)`` each trigram is."""
-
-    def bm25(self, statistics: SpellingStatistics, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    def statistics_given(self, slots: int, trigrams: int, counts: Mapping[int, int]) -> SpellingStatistics:
+        """Return statistics of a larger corpus: its texts, their trigrams, and how many texts hold each, by number."""
+    def bm25(self, statistics: SpellingStatistics, query: str, slots: _Integers) -> _Floats:
         """Return BM25 of the query's trigrams for slots ``(m,)``, at least 0: k1 = 1.2, b = 0.75, a positive idf."""
 
 @final
 class SpellingStatistics:
     """In how many slots each trigram is, at one moment: immutable, made from a `SpellingIndex`."""
-
     @property
     def slots(self) -> int:
         """The number of slots counted."""
-
-    def moved(self, index: SpellingIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> SpellingStatistics:
+    def moved(self, index: SpellingIndex, added: _Integers, removed: _Integers) -> SpellingStatistics:
         """Return new statistics with slots added and removed."""
 
 @final
 class TermIndex:
     """Token counts of texts by slot, append-only: slots already handed out never change, so readers need no lock."""
-
     def __new__(cls) -> TermIndex: ...
     def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
         """The memory that the counts take: about two bytes for a token, and eight for a text; none of it in a file."""
-
     def frozen(self) -> TermIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
-
     def append(self, texts: Sequence[str], *, threads: int | None = None) -> int:
         """Tokenise the texts in order into new slots and return the first; ``threads`` as in `TfidfVectorizer`."""
-
-    def frequencies(self, slots: NDArray[np.int64]) -> Frequencies:
+    def frequencies(self, slots: _Integers) -> Frequencies:
         """Count document frequencies over the given slots ``(m,)`` (each slot at most once)."""
-
-    def cosines(self, frequencies: Frequencies, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    def frequencies_given(self, documents: int, counts: Mapping[str, int]) -> Frequencies:
+        """Return frequencies of a larger corpus; a term that is not named has no weight."""
+    def cosines(self, frequencies: Frequencies, query: str, slots: _Integers) -> _Floats:
         """Return the TF-IDF cosine of the query with each slot ``(m,)``, in 0..1; 0 when either side is empty.
 
         ``weight = (count / tokens) * idf``, ``idf = ln((N + 1) / (df + 1)) + 1`` with N and df from ``frequencies``.
@@ -322,24 +348,19 @@ class TermIndex:
 @final
 class Frequencies:
     """Document frequencies at one moment: immutable, made from a `TermIndex`."""
-
     @property
     def documents(self) -> int:
         """The number of documents counted."""
-
-    def moved(self, index: TermIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Frequencies:
+    def moved(self, index: TermIndex, added: _Integers, removed: _Integers) -> Frequencies:
         """Return new frequencies with slots added and removed; equal to counting from scratch."""
-
     def document_frequency(self, term: str) -> int:
         """Return the number of counted documents that hold the term."""
-
     def idf(self, term: str) -> float:
         """Return ``ln((N + 1) / (df + 1)) + 1``."""
-
     def to_dict(self) -> dict[str, int]:
         """Return every term with a document frequency of at least 1."""
 
-_Csr: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]
+_Csr: TypeAlias = tuple[_Floats, NDArray[np.int32], _Integers]
 
 @final
 class TfidfVectorizer:
@@ -353,7 +374,7 @@ class TfidfVectorizer:
     #: The terms, by column.
     vocabulary: list[str]
     #: The inverse document frequencies by column: ``ln((1 + n) / (1 + df)) + 1``.
-    idf: NDArray[np.float64]
+    idf: _Floats
     def __new__(
         cls,
         *,
@@ -376,16 +397,12 @@ class TfidfVectorizer:
             features: so many terms at most, those that come most often.
             norm: ``l2``, ``l1`` or ``none``.
         """
-
     def restore(self, vocabulary: Sequence[str], idf: Sequence[float]) -> None:
         """Take over what ``vocabulary`` and ``idf`` of a fitted one gave."""
-
     def fit(self, texts: Sequence[str], *, threads: int | None = None) -> None:
         """Learn vocabulary and document frequencies; replaces what was learned before."""
-
     def transform(self, texts: Sequence[str], *, threads: int | None = None) -> _Csr:
         """Return unit-length rows in CSR form: data, column indices (ascending in a row), row offsets ``(n + 1,)``."""
-
     def fit_transform(self, texts: Sequence[str], *, threads: int | None = None) -> _Csr:
         """Return `transform` of the same texts after `fit`, tokenising them once."""
 
@@ -401,21 +418,36 @@ def index_terms(text: str) -> list[bytes]:
 @final
 class TextIndex:
     """Postings of texts by slot, append-only; a row has one text a column. Threads may read while one appends."""
-
     def __new__(cls, columns: int) -> TextIndex: ...
     def __len__(self) -> int: ...
     @property
     def columns(self) -> int:
         """The number of texts a row has."""
-
     def append(self, rows: Sequence[Sequence[str]]) -> int:
         """Cut the rows' texts, one for each column, into terms, into new slots; return the first: all rows, or none."""
-
     def frozen(self) -> TextIndex:
         """Return the index as it is now; appending to one leaves the other alone."""
-
-    def statistics(self, slots: NDArray[np.int64]) -> Statistics:
+    def statistics(self, slots: _Integers) -> Statistics:
         """Count the rows of the given slots ``(m,)`` (each at most once): the rows that the FTS5 table holds."""
+    def statistics_given(
+        self,
+        slots: _Integers,
+        rows: int,
+        tokens: int,
+        counts: Mapping[bytes, int],
+        begun: Mapping[bytes, int] | None = None,
+    ) -> Statistics:
+        """Take the rows of slots ``(m,)`` for some of a larger corpus: they get the scores that they have there.
+
+        Neither `Statistics.moved` nor `ArrayWriter.statistics` takes such statistics, and `Corpus.term_counts` refuses
+        a term that both tables hold.
+
+        Args:
+            rows, tokens: of the whole corpus.
+            counts: how many rows of it hold a term, in any column; a term that is not named counts 0, held or not.
+            begun: how many hold words that begin with a stem (`index_terms` of a cascade's word), in columns whose
+                weight is above 0; a cascade raises a ValueError for one that is not named. It needs no ``counts``.
+        """
 
 @final
 class Statistics:
@@ -427,25 +459,22 @@ class Statistics:
     #: The number of tokens of all rows, as FTS5 counts them: the sum of ``fts5vocab``'s ``cnt``.
     tokens: int
     rows: int
-
-    def moved(self, index: TextIndex, added: NDArray[np.int64], removed: NDArray[np.int64]) -> Statistics:
+    def moved(self, index: TextIndex, added: _Integers, removed: _Integers) -> Statistics:
         """Return new statistics with slots removed, which count now, and added, which do not: as from scratch."""
-
     def document_frequency(self, term: bytes) -> int:
         """Return the number of rows that hold an index term in any column."""
-
     def to_dict(self) -> dict[bytes, int]:
         """Return every index term that a row holds with the number of rows: ``fts5vocab``'s ``term`` and ``doc``."""
 
 def bm25_top_k(
-    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
+    parts: Sequence[tuple[TextIndex, Statistics, _Floats]],
     terms: Sequence[str],
     k: int,
-    mask: NDArray[np.bool_] | None = None,
+    mask: _Mask | None = None,
     *,
-    ties: NDArray[np.int64] | None = None,
+    ties: _Integers | None = None,
     constants: tuple[float, float] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+) -> tuple[_Integers, _Floats, int]:
     """Find the ``k`` best slots for the FTS5 expression ``"a" OR "b" OR ...`` by FTS5's ``bm25()``, to the last bit.
 
     ``idf * f * (k1 + 1) / (f + k1 * (1 - b + b * tokens / average))`` summed over the terms in their order, ``k1 =
@@ -470,7 +499,7 @@ def bm25_top_k(
 
 def matched_in(
     terms: Sequence[str], rows: int, counts: Sequence[int], texts: Sequence[tuple[str, str]], begun: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+) -> tuple[_Floats, _Floats, _Floats, float]:
     """Return what texts (title, everything) hold of a query: information, share, share by the title ``(m,)``.
 
     The last value is the information of all terms, of which so many of ``rows`` rows hold each. With ``begun`` a term
@@ -478,12 +507,12 @@ def matched_in(
     """
 
 def bm25_at(
-    parts: Sequence[tuple[TextIndex, Statistics, NDArray[np.float64]]],
+    parts: Sequence[tuple[TextIndex, Statistics, _Floats]],
     terms: Sequence[str],
-    slots: NDArray[np.int64],
+    slots: _Integers,
     *,
     constants: tuple[float, float] | None = None,
-) -> NDArray[np.float64]:
+) -> _Floats:
     """Return the scores ``(m,)`` that `bm25_top_k` gives slots; NaN for those that hold no term or do not count."""
 
 # -- search ----------------------------------------------------------------------------------------------------------
@@ -527,7 +556,6 @@ def needed_words(
 @final
 class NameTable:
     """Texts by number, append-only: what the numbered columns of a `Corpus` point into."""
-
     def __new__(cls) -> NameTable: ...
     def __len__(self) -> int: ...
     def extend(self, names: Sequence[str]) -> None:
@@ -536,28 +564,21 @@ class NameTable:
 @final
 class Selection:
     """Which slots of a snapshot a search may return, from a mask ``(s,)``; for that snapshot alone."""
-
-    def __new__(cls, mask: NDArray[np.bool_]) -> Selection: ...
-    def allowed(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __new__(cls, mask: _Mask) -> Selection: ...
+    def allowed(self, slots: _Integers) -> _Integers:
         """Return those of the slots that may be returned, in their order; never one that is out of range."""
-
-_Integers: TypeAlias = NDArray[np.int64]
 
 @final
 class Links:
     """The links between rows of a store ``(l,)``, immutable, walked both ways: the newest first, then the lower row."""
-
     def __new__(cls, source: _Integers, target: _Integers, age: _Integers) -> Links: ...
     @staticmethod
     def of_columns(rows: _Integers, ends: _Integers, lists: NDArray[np.uint32]) -> Links:
         """Return the links of `columns`; a ValueError where they do not fit each other."""
-
     def columns(self) -> tuple[_Integers, _Integers, NDArray[np.uint32]]:
         """Return the rows that have links, ascending, where the list of each ends, and the lists."""
-
-    def moved(self, source: _Integers, target: _Integers, age: _Integers, there: NDArray[np.bool_]) -> Links:
+    def moved(self, source: _Integers, target: _Integers, age: _Integers, there: _Mask) -> Links:
         """Return the links after changes ``(c,)``: those stored are there, those removed are not; the newest counts."""
-
     def near(
         self, anchors: _Integers, known: _Integers, depth: int, most: int | None
     ) -> tuple[_Integers, _Integers, _Integers]:
@@ -569,7 +590,7 @@ class Links:
 _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex, SpellingStatistics]
 #: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``, a
 #: sample.
-_SpaceParts: TypeAlias = tuple[int, _Rows, NDArray[np.int64], Codes, NDArray[np.int32], Sample]
+_SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes, NDArray[np.int32], Sample]
 #: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
 #: words that entries need to hold to come before all others, by forms and pieces; steps of a cascade, where terms are
@@ -578,8 +599,8 @@ _Query: TypeAlias = tuple[
     str,
     Sequence[str],
     bool,
-    tuple[NDArray[np.float64], NDArray[np.float32]] | None,
-    tuple[NDArray[np.int64], NDArray[np.float64]] | None,
+    tuple[_Floats, _Singles] | None,
+    tuple[_Integers, _Floats] | None,
     Sequence[tuple[Sequence[str], Sequence[str]]],
     Sequence[tuple[bool, Sequence[int]]],
 ]
@@ -587,7 +608,6 @@ _Query: TypeAlias = tuple[
 @final
 class Corpus:
     """A snapshot's arrays ``(s,)`` and indexes, as searches read them. Threads may search it at once."""
-
     def __new__(
         cls,
         columns: dict[str, NDArray[Any]],
@@ -599,7 +619,6 @@ class Corpus:
         """Take the columns ``rows``, ``created_at``, ``updated_at``, ``valid_from``, ``valid_until``, ``kind``,
         ``severity`` and ``domain``, all of one length, which must not be written to any more.
         """
-
     def recall(
         self,
         queries: Sequence[_Query],
@@ -608,7 +627,7 @@ class Corpus:
         k: int,
         look: int,
         guard: tuple[int, int] | None,
-        weights: NDArray[np.float64],
+        weights: _Floats,
         columns: Set[str],
         space: _SpaceParts | None = None,
         selection: Selection | None = None,
@@ -640,32 +659,28 @@ class Corpus:
             ValueError: arrays that do not fit each other; a term that is a phrase.
             OSError: a vector cannot be read from its file.
         """
-
     def term_counts(
-        self, terms: Sequence[str], grams: bool, begun: NDArray[np.float64] | None = None
+        self, terms: Sequence[str], grams: bool, begun: _Floats | None = None
     ) -> tuple[int, list[int]] | None:
         """Return the entries and how many hold each term, in grams too if asked; None if no full text is given.
 
         With ``begun``, the weights of the columns, how many hold words that begin with each, where a weight is above 0.
         """
-
     def words_near(self, word: str, edits: int, most: int) -> list[tuple[str, int, int]] | None:
         """Return words at most so many edits from another: word, edits, entries that hold it; None without full text.
 
         An edit leaves out, adds or replaces a letter, or exchanges two neighbours. Words are folded; nearest first,
         of those the most frequent first.
         """
-
     def words_from(self, prefix: str, most: int) -> list[tuple[str, int, int]] | None:
         """Return the words that begin with letters, the most frequent first, as `words_near`."""
-
     def candidates_at(
         self,
         query: _Query,
-        slots: NDArray[np.int64],
+        slots: _Integers,
         *,
         tier: int,
-        weights: NDArray[np.float64],
+        weights: _Floats,
         columns: Set[str],
         space: _SpaceParts | None = None,
         constants: tuple[float, float] | None = None,
@@ -692,28 +707,19 @@ class Pool:
     rows: list[int]
     tiers: list[int]
     ids: list[str] | None
-
     def __new__(
-        cls,
-        rows: Sequence[int],
-        tiers: Sequence[int],
-        facts: dict[str, Sequence[str]],
-        columns: dict[str, NDArray[np.float64]],
+        cls, rows: Sequence[int], tiers: Sequence[int], facts: dict[str, Sequence[str]], columns: dict[str, _Floats]
     ) -> Pool: ...
     def __len__(self) -> int: ...
     @property
-    def columns(self) -> dict[str, NDArray[np.float64]]:
+    def columns(self) -> dict[str, _Floats]:
         """Copies of the columns, by name."""
-
-    def with_columns(self, columns: dict[str, NDArray[np.float64]]) -> Pool:
+    def with_columns(self, columns: dict[str, _Floats]) -> Pool:
         """Return the pool with columns added or replaced."""
-
     def with_ids(self, ids: Sequence[str]) -> Pool:
         """Return the pool with the ids of its candidates."""
-
     def at(self, positions: Sequence[int]) -> Pool:
         """Return the candidates at the given positions, in that order; a ValueError for one out of range."""
-
     @staticmethod
     def united(pools: Sequence[Pool]) -> Pool:
         """Join pools given from the highest priority to the lowest: of equal ids the first one stays.
@@ -724,7 +730,6 @@ class Pool:
 @final
 class FactRules:
     """How facts become signals of 0 to 1: the value of each severity (others get the least), and how entries age."""
-
     def __new__(cls, severity: dict[str, float], *, half_life_s: float, ramp: float) -> FactRules: ...
 
 #: Position in the pool, place of the tier, row, score, weight x signal, signals (None where unknown), confidence
@@ -735,48 +740,36 @@ _Placed: TypeAlias = tuple[int, int, int, float, dict[str, float] | None, _Value
 @final
 class Ranking:
     """A pool with its scores: ``m`` candidates, ``c`` signals."""
-
     @property
     def pool(self) -> Pool:
         """The candidates, with the columns that were added."""
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the signals ``(c,)``."""
-
     @property
-    def signals(self) -> NDArray[np.float64]:
+    def signals(self) -> _Floats:
         """Raw signals ``(c, m)``, NaN where unknown."""
-
     @property
-    def contributions(self) -> NDArray[np.float64]:
+    def contributions(self) -> _Floats:
         """Weight x signal ``(c, m)``; a candidate's score is the sum of its column."""
-
     @property
-    def scores(self) -> NDArray[np.float64]:
+    def scores(self) -> _Floats:
         """The scores ``(m,)``."""
-
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> _Integers:
         """Candidate positions, best first; equal scores keep the pool's order ``(m,)``."""
-
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> _Floats:
         """The weight of each signal as it counted ``(c,)``."""
-
     @property
     def confidence(self) -> float:
         """How likely an answer is there at all, 0 to 1."""
-
     def named_weights(self) -> dict[str, float]:
         """Return the weights by signal."""
-
     def breakdowns(self, positions: Sequence[int]) -> list[dict[str, float]]:
         """Return weight x signal of candidates, by signal."""
-
     def raw(self, positions: Sequence[int]) -> list[dict[str, float | None]]:
         """Return the signals of candidates; None where unknown."""
-
     def best(
         self,
         limit: int | None = None,
@@ -797,17 +790,16 @@ class Ranking:
 
 # -- sentence models -------------------------------------------------------------------------------------------------
 
-_Linear: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
-_Layer: TypeAlias = tuple[_Linear, _Linear, NDArray[np.float32], _Linear, _Linear, NDArray[np.float32]]
+_Linear: TypeAlias = tuple[_Singles, _Singles]
+_Layer: TypeAlias = tuple[_Linear, _Linear, _Singles, _Linear, _Linear, _Singles]
 
 @final
 class Encoder:
     """The forward pass of a BERT-type sentence model, without its table of words. Threads may share it."""
-
     def __new__(
         cls,
-        positions: NDArray[np.float32],
-        norm: NDArray[np.float32],
+        positions: _Singles,
+        norm: _Singles,
         layers: Sequence[_Layer],
         *,
         heads: int,
@@ -834,14 +826,10 @@ class Encoder:
         Raises:
             ValueError: shapes that do not fit, heads that do not divide ``d``, an unknown name.
         """
-
     @property
     def dimensions(self) -> int:
         """The number of components of a vector."""
-
-    def encode(
-        self, words: NDArray[np.float32], lengths: NDArray[np.int64], *, threads: int = 1
-    ) -> NDArray[np.float32]:
+    def encode(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
         """Return the unit vectors ``(n, d)`` of texts.
 
         A text whose vector has no direction, or a component that is no number, gets zeros.
@@ -868,7 +856,6 @@ class Formula:
     ``("estimate", signal, signal, (intercept, slope, doubt))``, ``("rrf", [(weight, signal), ...], k, first_rank)``.
     `septet.ranking.fusion.formula` documents the other arguments.
     """
-
     def __new__(
         cls,
         signals: Sequence[tuple[Any, ...]],
@@ -880,17 +867,16 @@ class Formula:
         adjustment: tuple[Sequence[tuple[Any, ...]], tuple[tuple[Any, ...], float] | None, tuple[Any, ...] | None]
         | None = None,
     ) -> Formula: ...
-    def evaluate(self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str]) -> NDArray[np.float64]:
+    def evaluate(self, columns: Mapping[str, _Floats], kinds: Sequence[str]) -> _Floats:
         """Return the signals ``(c, m)`` of candidates, NaN where unknown.
 
         Args:
             columns: by name, ``(m,)``; one that is not there is unknown for everyone.
             kinds: of each candidate ``(m,)``.
         """
-
     def score(
-        self, columns: Mapping[str, NDArray[np.float64]], kinds: Sequence[str], weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+        self, columns: Mapping[str, _Floats], kinds: Sequence[str], weights: _Floats
+    ) -> tuple[_Floats, _Floats, _Floats, _Integers, _Floats]:
         """Weigh the signals ``(c,)`` and order the candidates by the sums.
 
         With ``missing="zero"`` unknown signals are 0; with ``"share"`` those unknown for everyone leave their weight to
@@ -900,7 +886,6 @@ class Formula:
             Signals ``(c, m)``, weight x signal ``(c, m)``, scores ``(m,)``, the candidates' order, best first, stable
             ``(m,)``, and the weights as they counted ``(c,)``.
         """
-
     def rank(
         self,
         pool: Pool,
@@ -928,18 +913,18 @@ class Formula:
         """
 
 def rrf(
-    lists: Sequence[NDArray[np.int64]], weights: NDArray[np.float64], *, k: float = 60.0, first_rank: int = 1
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    lists: Sequence[_Integers], weights: _Floats, *, k: float = 60.0, first_rank: int = 1
+) -> tuple[_Integers, _Floats]:
     """Fuse ranked id lists by reciprocal rank: ``sum(weight / (k + rank))`` (Cormack, Clarke, Buettcher 2009).
 
     Ids come back best first; equal scores keep the order in which the ids were first met, list by list. An id that a
     list repeats counts once there, at its best rank.
     """
 
-def unite(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+def unite(first: _Integers, second: _Integers) -> _Integers:
     """Return the ids of one list, and after them those of another that the first does not hold, in their order."""
 
-def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> _Floats:
     """Return ``|a & b| / |a | b|`` of the query's tags with each candidate's ``(m,)``; 0 when both are empty.
 
     Tags are compared as sets of exact strings.
@@ -947,14 +932,14 @@ def jaccard(query: Sequence[str], tags: Sequence[Sequence[str]]) -> NDArray[np.f
 
 def decay(
     now: float,
-    created: NDArray[np.float64],
-    updated: NDArray[np.float64],
-    valid_from: NDArray[np.float64],
-    valid_until: NDArray[np.float64],
+    created: _Floats,
+    updated: _Floats,
+    valid_from: _Floats,
+    valid_until: _Floats,
     *,
     half_life_s: float,
     ramp: float,
-) -> NDArray[np.float64]:
+) -> _Floats:
     """Return the temporal decay, 0..1, of candidates ``(m,)``; times are epoch seconds, NaN where absent.
 
     Without ``valid_until``: ``exp(-ln 2 * age / half_life_s)``, age from ``updated``, else ``created``, else 0; an age
@@ -972,20 +957,16 @@ def windows(text: str, words: int) -> list[tuple[int, int, int, int]]:
 @final
 class Redactions:
     """Rules that mask secrets, ready to run: patterns with how to mask and what to check (`septet.files.redaction`)."""
-
     def __new__(cls, rules: Sequence[tuple[str, str, str]]) -> Redactions:
         """Make rules ready.
 
         Raises:
             ValueError: a pattern is malformed or too large, or a mask or check unknown.
         """
-
     def redact(self, text: str) -> tuple[str, list[int]]:
         """Return the text with its secrets masked, and how many each rule found; in linear time."""
-
     def spans(self, text: str) -> tuple[list[tuple[int, int, int]], list[int]]:
         """Return start, end and rule of each secret in a text, ascending, apart; and how many each rule found."""
-
     def redact_all(self, texts: Sequence[str]) -> list[tuple[int, str, list[int]]]:
         """Return of those texts that hold secrets the position, the masked text, and how many each rule found."""
 
@@ -1115,7 +1096,7 @@ class FileRows:
     def open(path: str | os.PathLike[str], at: int, rows: int, dimensions: int, *, mapped: bool = True) -> FileRows:
         """Return the rows that begin ``at`` bytes into a file, where more may follow; `Damaged` for a shorter one."""
     def __len__(self) -> int: ...
-    def read(self, start: int, stop: int) -> NDArray[np.float32]:
+    def read(self, start: int, stop: int) -> _Singles:
         """Return a copy of the rows from ``start`` on, before ``stop``."""
     @property
     def dimensions(self) -> int:
@@ -1127,7 +1108,7 @@ class ArrayWriter:
     def __new__(cls, path: str | os.PathLike[str], stamp: bytes) -> ArrayWriter: ...
     def column(self, name: str, item_bytes: int, pieces: Sequence[NDArray[np.uint8]]) -> None:
         """Write a column of items of so many bytes, given in pieces."""
-    def rows(self, name: str, base: FileRows, first: int, more: NDArray[np.float32]) -> None:
+    def rows(self, name: str, base: FileRows, first: int, more: _Singles) -> None:
         """Write a column of the first rows of a file, and of more in memory."""
     def text_index(self, prefix: str, index: TextIndex) -> None:
         """Write an index; its columns' names begin with the prefix."""
@@ -1194,7 +1175,6 @@ class ReadTransaction:
 @final
 class WriteTransaction:
     """What ``begun`` makes of the connection, until it is committed or rolled back; ``faults`` may raise others."""
-
     def __new__(cls, lock: Lock, opened: Any, begun: Any, committed: Any, faults: Any, in_memory: bool) -> Any: ...
     def __enter__(self) -> Any: ...
     def __exit__(self, *fault: object) -> None: ...

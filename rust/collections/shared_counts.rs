@@ -32,8 +32,15 @@ impl SharedCounts {
 
     /// Make room for the numbers below `len`.
     pub(crate) fn grow(&mut self, len: usize) {
-        let pieces = len.div_ceil(PIECE).max(self.0.len());
-        self.0.resize_with(pieces, || Arc::new([0; PIECE]));
+        let (pieces, empty) = (len.div_ceil(PIECE).max(self.0.len()), Arc::new([0; PIECE]));
+        self.0.resize_with(pieces, || Arc::clone(&empty));
+    }
+
+    /// Set the count of a number that there is room for.
+    pub(crate) fn set(&mut self, number: u32, count: u32) {
+        if let Some(piece) = self.0.get_mut(number as usize / PIECE) {
+            Arc::make_mut(piece)[number as usize % PIECE] = count;
+        }
     }
 
     /// Count numbers that there is room for, one more or one less each.

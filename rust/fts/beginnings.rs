@@ -30,7 +30,8 @@ pub(super) struct Beginning {
 /// Look for the terms that begin with words, in columns whose weight is above 0.
 ///
 /// # Errors
-/// [`Error::Phrase`] for a word that FTS5 would take for several; those of the part, as [`super::bm25_top_k`].
+/// [`Error::Phrase`] for a word that FTS5 would take for several; [`Error::Missing`] where statistics were given, and not
+/// of this beginning; those of the part, as [`super::bm25_top_k`].
 pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnings> {
     let stem = |word: &T| match &mut index_terms(word.as_ref())[..] {
         [] => Ok(Vec::new()),
@@ -40,7 +41,8 @@ pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnin
     let stems = words.iter().map(stem).collect::<Result<Vec<_>>>()?;
     with_scorers(&[part], |scorers| {
         let [scorer] = scorers else { return Ok(Beginnings { words: Vec::new() }) };
-        let held = |number: &u32| scorer.statistics.count(*number) > 0;
+        // Of statistics that were given nobody names all terms; the rows are looked at.
+        let held = |number: &u32| scorer.statistics.is_given() || scorer.statistics.count(*number) > 0;
         let word = |stem: Vec<u8>| {
             let mut terms = Vec::new();
             if !stem.is_empty() {
@@ -49,7 +51,7 @@ pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnin
             terms.retain(held);
             Beginning::new(stem, terms, scorer)
         };
-        Ok(Beginnings { words: stems.into_iter().map(word).collect() })
+        Ok(Beginnings { words: stems.into_iter().map(word).collect::<Result<_>>()? })
     })
 }
 
@@ -92,7 +94,7 @@ impl Beginnings {
 }
 
 impl Beginning {
-    fn new(stem: Vec<u8>, terms: Vec<u32>, scorer: &Scorer<'_>) -> Self {
+    fn new(stem: Vec<u8>, terms: Vec<u32>, scorer: &Scorer<'_>) -> Result<Self> {
         let (slots, mut rows) = (scorer.statistics.slots(), BitMask::default());
         let limit = slots.words().len() * 64;
         let every = scorer.counts_everything();
@@ -111,11 +113,12 @@ impl Beginning {
             }
         }
         rows.intersect(slots);
-        let count = match terms[..] {
-            [one] if every => scorer.statistics.count(one),
-            _ => rows.count() as u32,
+        let count = match (scorer.statistics.begun(&stem)?, &terms[..]) {
+            (Some(given), _) => given,
+            (None, &[one]) if every => scorer.statistics.count(one),
+            (None, _) => rows.count() as u32,
         };
-        Self { stem, terms, rows, count }
+        Ok(Self { stem, terms, rows, count })
     }
 
     /// How many postings its terms have.

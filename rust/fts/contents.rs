@@ -70,6 +70,15 @@ impl Contents {
         self.names.number(term)
     }
 
+    /// The number of a term that no row may hold; None for bytes that are no term.
+    pub(super) fn named(&mut self, name: &[u8]) -> Option<u32> {
+        let number = self.names.number(Term::of_bytes(name)?);
+        if self.names.len() - self.names.base_len() > self.fresh.len() {
+            self.fresh.push(Postings::none());
+        }
+        Some(number)
+    }
+
     /// Add a row: its terms with their columns, both ascending.
     pub(super) fn push(&mut self, occurrences: &[(u32, u32)]) {
         let details = &mut self.details;

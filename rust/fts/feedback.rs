@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::list::Scorer;
 use super::rank::{Part, single_terms, with_scorers};
+use crate::collections::Sum;
 use crate::error::Result;
 
 /// So many times the terms wanted are looked up in the best rows.
@@ -40,20 +41,22 @@ pub fn feedback_at<T: AsRef<str>>(
         let query: Vec<u32> = query.iter().filter_map(|term| scorer.contents.term(term)).collect();
         let mut terms = told(scorer, &best[..best.len().min(how.rows)], &query, how)?;
         terms.sort_unstable_by_key(|term| term.number);
-        let most: f64 = terms.iter().map(|term| term.told * term.idf * scorer.constants.most()).sum();
+        let mut most = Sum::default();
+        terms.iter().for_each(|term| most.add(term.told * term.idf * scorer.constants.most()));
+        let most = most.total();
         let score = |&slot: &i64| {
             let slot = scorer.contents.check_slot(slot)?;
             // Both ascend: a row's terms are read once, and only what it has is looked up.
-            let (mut sum, mut rest) = (0.0, terms.as_slice());
+            let (mut sum, mut rest) = (Sum::default(), terms.as_slice());
             for number in scorer.contents.forward.get(slot) {
                 rest = &rest[rest.iter().take_while(|term| term.number < number).count()..];
                 match rest.first() {
-                    Some(term) if term.number == number => sum += term.told * weight(scorer, term, slot),
+                    Some(term) if term.number == number => sum.add(term.told * weight(scorer, term, slot)),
                     Some(_) => {}
                     None => break,
                 }
             }
-            Ok(sum / most.max(f64::MIN_POSITIVE))
+            Ok(sum.total() / most.max(f64::MIN_POSITIVE))
         };
         slots.iter().map(score).collect()
     })

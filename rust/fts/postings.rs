@@ -244,6 +244,11 @@ pub(super) struct Postings {
 }
 
 impl Postings {
+    /// The postings of a term that no row holds.
+    pub(super) fn none() -> Self {
+        Self { list: List::Many(Vec::new()), summary: None }
+    }
+
     /// The postings of a term that is first met in the row of the last slot.
     pub(super) fn new(term: u32, tuple: u32, details: &mut Details) -> Self {
         Self { list: List::One(details.last_posting(term, tuple)), summary: None }

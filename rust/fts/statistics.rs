@@ -1,6 +1,8 @@
 //! What BM25 needs to know about the rows that count.
 
-use std::sync::{Arc, RwLock};
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::contents::Contents;
 use super::index::TextIndex;
@@ -38,6 +40,19 @@ pub(super) const LEAST_IDF: f64 = 1e-6;
 /// Lengths whose part of the formula is kept.
 const COMMON_LENGTHS: u32 = 1_024;
 
+/// The statistics of a corpus of which an index has some rows.
+#[derive(Clone, Debug)]
+pub struct Given<'a, H> {
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of tokens of all rows.
+    pub tokens: u64,
+    /// By index term how many rows hold it in any column.
+    pub counts: &'a HashMap<Vec<u8>, u32, H>,
+    /// By stem how many rows hold a term that begins with it in a column that counts.
+    pub begun: &'a HashMap<Vec<u8>, u32, H>,
+}
+
 /// The rows that count at one moment, their tokens and document frequencies: immutable, made from a [`TextIndex`].
 #[derive(Debug)]
 pub struct Statistics {
@@ -49,13 +64,15 @@ pub struct Statistics {
     counts: SharedCounts,
     /// By number of tokens the part of the formula that depends on it.
     lengths: Vec<f64>,
+    /// By stem how many rows hold words that begin with it, where all of this was given rather than counted.
+    begun: Option<HashMap<Vec<u8>, u32>>,
 }
 
 impl Statistics {
     /// No rows.
     pub(super) fn none(index: &TextIndex) -> Self {
         let (slots, counts, lengths) = (BitMask::default(), SharedCounts::default(), Vec::new());
-        Self { contents: Arc::clone(&index.contents), slots, rows: 0, tokens: 0, counts, lengths }
+        Self { contents: Arc::clone(&index.contents), slots, rows: 0, tokens: 0, counts, lengths, begun: None }
     }
 
     /// The statistics that [`Self::write`] wrote, over the same index.
@@ -75,17 +92,18 @@ impl Statistics {
         }
         // Written in whole pieces; counts beyond the terms count nothing.
         let counts = SharedCounts::from_slice(&counts[..counts.len().min(contents.terms())]);
-        let mut found =
-            Self { contents: Arc::clone(&index.contents), slots, rows, tokens, counts, lengths: Vec::new() };
-        found.lengths = found.common_lengths();
-        Ok(found)
+        let found = Self { slots, rows, tokens, counts, ..Self::none(index) };
+        Ok(found.with_lengths())
     }
 
     /// Write the statistics as columns of a file, their names beginning with `prefix`.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Given`].
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        if self.is_given() {
+            return Err(Error::Given);
+        }
         to.column(&format!("{prefix}totals"), &[self.rows, self.tokens])?;
         to.column(&format!("{prefix}rows"), self.slots.words())?;
         to.begin::<u32>(&format!("{prefix}counts"))?;
@@ -106,17 +124,19 @@ impl Statistics {
     ///
     /// # Errors
     /// [`Error::ForeignStatistics`]; [`Error::OutOfRange`] for a slot; [`Error::Repeated`] for one that is counted
-    /// already, [`Error::NotCounted`] for one to be removed that is not.
+    /// already, [`Error::NotCounted`] for one to be removed that is not; [`Error::Given`].
     pub fn moved(&self, index: &TextIndex, added: &[i64], removed: &[i64]) -> Result<Self> {
         self.check_index(index)?;
+        if self.is_given() {
+            return Err(Error::Given);
+        }
         let contents = index.read();
         let mut moved = Self {
-            contents: Arc::clone(&self.contents),
             slots: self.slots.clone(),
             rows: self.rows,
             tokens: self.tokens,
             counts: self.counts.clone(),
-            lengths: Vec::new(),
+            ..Self::none(index)
         };
         moved.counts.grow(contents.terms());
         for &slot in removed {
@@ -139,19 +159,18 @@ impl Statistics {
             moved.tokens = moved.tokens.saturating_add(u64::from(contents.details.tokens(at)));
             moved.counts.step(contents.forward.get(at), true);
         }
-        moved.lengths = moved.common_lengths();
-        Ok(moved)
+        Ok(moved.with_lengths())
     }
 
     /// Return the number of rows that hold an index term in any column.
     pub fn document_frequency(&self, term: &[u8]) -> u32 {
-        let contents = self.contents.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let contents = self.contents.read().unwrap_or_else(PoisonError::into_inner);
         contents.term(term).map_or(0, |term| self.count(term))
     }
 
     /// Return every index term that a row holds with its document frequency, in no particular order.
     pub fn to_vec(&self) -> Vec<(Vec<u8>, u32)> {
-        let contents = self.contents.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let contents = self.contents.read().unwrap_or_else(PoisonError::into_inner);
         let names = contents.names().names().zip(0..);
         names.map(|(name, term)| (name.to_vec(), self.count(term))).filter(|&(_, count)| count > 0).collect()
     }
@@ -164,6 +183,20 @@ impl Statistics {
     /// The slots of the rows.
     pub(super) fn slots(&self) -> &BitMask {
         &self.slots
+    }
+
+    /// Whether they are of more rows than the index has.
+    pub(super) fn is_given(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// How many rows hold words that begin with a stem, where that was given.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] where other numbers were given, and not this one.
+    pub(super) fn begun(&self, stem: &[u8]) -> Result<Option<u32>> {
+        let fault = Error::Missing { what: "the numbers of rows that hold beginnings" };
+        self.begun.as_ref().map(|begun| begun.get(stem).copied().ok_or(fault)).transpose()
     }
 
     /// The number of rows that hold a term.
@@ -183,8 +216,9 @@ impl Statistics {
         if constants == FTS5 { &self.lengths } else { &[] }
     }
 
-    fn common_lengths(&self) -> Vec<f64> {
-        (0..COMMON_LENGTHS).map(|tokens| self.length(tokens, FTS5)).collect()
+    fn with_lengths(mut self) -> Self {
+        self.lengths = (0..COMMON_LENGTHS).map(|tokens| self.length(tokens, FTS5)).collect();
+        self
     }
 
     /// `k1 * (1 - b + b * tokens / average)`, in FTS5's order of operations.
@@ -201,6 +235,33 @@ impl TextIndex {
     /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
     pub fn statistics(&self, slots: &[i64]) -> Result<Statistics> {
         Statistics::none(self).moved(self, slots, &[])
+    }
+
+    /// Take the rows of the given slots `(m,)` for some of a larger corpus: what the statistics of that corpus are is
+    /// given, and scores are those in it. A term that is not named counts 0; what begins with an empty stem is nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
+    pub fn statistics_given<H: BuildHasher>(&self, slots: &[i64], given: &Given<'_, H>) -> Result<Statistics> {
+        let mut made = Statistics::none(self);
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        for &slot in slots {
+            let at = contents.check_slot(slot)?;
+            if made.slots.contains(at) {
+                return Err(Error::Repeated { slot });
+            }
+            made.slots.insert(at);
+        }
+        let contents = Arc::make_mut(&mut contents);
+        // A term that no row here holds gets a number too: its count is asked for by name.
+        let named = given.counts.iter().filter_map(|(name, &count)| Some((contents.named(name.as_ref())?, count)));
+        let named: Vec<(u32, u32)> = named.collect();
+        made.counts.grow(contents.terms());
+        named.into_iter().for_each(|(term, count)| made.counts.set(term, count));
+        (made.rows, made.tokens) = (given.rows, given.tokens);
+        made.begun =
+            Some(given.begun.iter().map(|(stem, &count)| (stem.to_vec(), count)).chain([(Vec::new(), 0)]).collect());
+        Ok(made.with_lengths())
     }
 }
 

@@ -1,12 +1,13 @@
 //! FTS5's ranking from memory.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{IntoPyDict, PyBytes, PyDict};
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyMapping};
 
-use super::{Doubles, Input, Integers, Vector, array, checked, count, integers};
+use super::{Doubles, Input, Integers, Vector, array, checked, count, integers, pairs};
 use crate::arrays::Source;
 use crate::error::Error;
 use crate::fts::{self, Constants, Hits, Wanted};
@@ -52,6 +53,24 @@ impl TextIndex {
     fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<Statistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(Statistics(py.detach(|| self.0.statistics(slots))?))
+    }
+
+    /// Take the rows of slots for some of a larger corpus whose statistics are given.
+    #[pyo3(signature = (slots, rows, tokens, counts, begun=None))]
+    fn statistics_given(
+        &self,
+        slots: Vector<'_, i64>,
+        rows: u64,
+        tokens: u64,
+        counts: &Bound<'_, PyMapping>,
+        begun: Option<&Bound<'_, PyMapping>>,
+    ) -> PyResult<Statistics> {
+        let (py, slots) = (slots.py(), slots.slice()?);
+        let named = |(term, count): (PyBackedBytes, u32)| (term.to_vec(), count);
+        let counts: HashMap<Vec<u8>, u32> = pairs(counts)?.into_iter().map(named).collect();
+        let begun = begun.map(pairs).transpose()?.unwrap_or_default().into_iter().map(named).collect();
+        let given = fts::Given { rows, tokens, counts: &counts, begun: &begun };
+        Ok(Statistics(py.detach(|| self.0.statistics_given(slots, &given))?))
     }
 }
 

@@ -7,12 +7,13 @@ use numpy::prelude::*;
 use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyMapping, PyTuple};
 
 use crate::Error;
 use crate::arrays::Source;
 use crate::vectors::Rows;
 
+mod analysis;
 mod arrays;
 mod chunks;
 mod codes;
@@ -166,6 +167,13 @@ fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> Bound<'_, PyArray1<T>> {
     PyArray1::from_vec(py, values)
 }
 
+/// The keys of a mapping with their values.
+fn pairs<'py, K: FromPyObjectOwned<'py>, V: FromPyObjectOwned<'py>>(
+    mapping: &Bound<'py, PyMapping>,
+) -> PyResult<Vec<(K, V)>> {
+    mapping.items()?.iter().map(|pair| pair.extract()).collect()
+}
+
 /// A number of things, which Python may give as less than nothing.
 fn count(what: &'static str, got: i64) -> PyResult<usize> {
     usize::try_from(got).map_err(|_| Error::Parameter { what, wanted: "at least 0", got: got as f64 }.into())
@@ -186,6 +194,7 @@ const fn python_can_hold<T>() {
 }
 
 const _: () = {
+    python_can_hold::<analysis::Analysis>();
     python_can_hold::<arrays::ArrayFile>();
     python_can_hold::<arrays::ArrayWriter>();
     python_can_hold::<arrays::FileBytes>();
@@ -223,6 +232,8 @@ mod _core {
     #[pymodule_export]
     use super::Damaged;
     #[pymodule_export]
+    use super::analysis::{Analysis, analysed, stored_terms};
+    #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
     #[pymodule_export]
     use super::chunks::{chunk_markdown, document_chunks, split_utf8};
@@ -253,7 +264,7 @@ mod _core {
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,
-        stop_words, tokenize, words,
+        stop_words, tokenize, trigram_numbers, words,
     };
     #[pymodule_export]
     use super::text::{Redactions, windows};

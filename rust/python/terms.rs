@@ -1,11 +1,13 @@
 //! Terms: words, folding, grams, TF-IDF.
 
+use std::collections::HashMap;
+
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet};
+use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet, PyMapping};
 
-use super::{Doubles, Integers, Vector, array, count, thread_count};
+use super::{Doubles, Integers, Vector, array, count, pairs, thread_count};
 use crate::terms::{self, Csr, Cutting, Norm, Options, Tokens, Weighting};
 
 type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
@@ -46,6 +48,12 @@ pub(super) fn stop_words(py: Python<'_>) -> PyResult<Bound<'_, PyFrozenSet>> {
     PyFrozenSet::new(py, terms::STOP_WORDS)
 }
 
+/// Return the numbers of a query's trigrams.
+#[pyfunction]
+pub(super) fn trigram_numbers(text: &str) -> Vec<u32> {
+    terms::trigram_numbers(text)
+}
+
 /// The spelling of texts by slot, append-only.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct SpellingIndex(pub(super) terms::SpellingIndex);
@@ -81,6 +89,17 @@ impl SpellingIndex {
     fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<SpellingStatistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(SpellingStatistics(py.detach(|| terms::SpellingStatistics::default().moved(&self.0, slots, &[]))?))
+    }
+
+    /// Take the statistics of a larger corpus, of which the index has some texts.
+    fn statistics_given(
+        &self,
+        slots: u64,
+        trigrams: u64,
+        counts: &Bound<'_, PyMapping>,
+    ) -> PyResult<SpellingStatistics> {
+        let counts: HashMap<u32, u32> = pairs(counts)?.into_iter().collect();
+        Ok(SpellingStatistics(terms::SpellingStatistics::given(slots, trigrams, &counts)?))
     }
 
     /// Return BM25 of the query's trigrams for the slots `(m,)`.
@@ -156,6 +175,13 @@ impl TermIndex {
     fn frequencies(&self, slots: Vector<'_, i64>) -> PyResult<Frequencies> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(Frequencies(py.detach(|| self.0.frequencies(slots))?))
+    }
+
+    /// Take the document frequencies of a larger corpus, of which the index has some texts.
+    fn frequencies_given(&self, documents: i64, counts: &Bound<'_, PyMapping>) -> PyResult<Frequencies> {
+        let documents = count("documents", documents)?;
+        let counts: HashMap<String, u32> = pairs(counts)?.into_iter().collect();
+        Ok(Frequencies(self.0.frequencies_given(documents, &counts)))
     }
 
     /// Return the TF-IDF cosine of the query with each slot `(m,)`, in 0..1.

@@ -41,22 +41,30 @@ pub(super) struct Sample(pub(super) vectors::Sample);
 #[pymethods]
 impl Sample {
     #[new]
-    #[pyo3(signature = (rows, keys, slots, alive, before=None))]
+    #[pyo3(signature = (rows, keys, slots, alive, before=None, *, population=None))]
     fn new(
         rows: Pieces<'_>,
         keys: Vector<'_, u32>,
         slots: Vector<'_, i64>,
         alive: Vector<'_, bool>,
         before: Option<&Bound<'_, Self>>,
+        population: Option<i64>,
     ) -> PyResult<Self> {
+        let population = population.map(|population| count("population", population)).transpose()?;
         let (py, alive, before) = (keys.py(), alive.bytes()?, before.map(|before| &before.get().0));
         let (rows, keys, slots, alive) = (rows.rows()?, keys.slice()?, slots.slice()?, alive.slice()?);
-        let made = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before)).map(Self);
+        let made = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before, population)).map(Self);
         checked([rows.source().cloned()], made.map_err(PyErr::from))
     }
 
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    /// The largest key of the rows that are sampled of so many.
+    #[staticmethod]
+    fn limit(population: i64) -> PyResult<u32> {
+        Ok(vectors::Sample::limit(count("population", population)?))
     }
 
     /// The sample after rows of these keys came and others went, if it is this one; None when it must be made anew.

@@ -5,6 +5,7 @@ use super::frequencies::{Frequencies, Weights};
 use super::index::TermIndex;
 use super::token_lists::TokenList;
 use super::tokens::{Cutter, Tokens};
+use crate::collections::Sum;
 use crate::error::Result;
 
 impl TermIndex {
@@ -63,25 +64,4 @@ fn square(weights: impl Iterator<Item = f64>) -> f64 {
     let mut square = Sum::default();
     weights.for_each(|weight| square.add(weight * weight));
     square.total()
-}
-
-/// A sum that carries its rounding error (Knuth's two-sum), so that it does not depend on the order of the terms, which
-/// follows the history of the index: an index built afresh gives the same cosines.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    high: f64,
-    low: f64,
-}
-
-impl Sum {
-    fn add(&mut self, x: f64) {
-        let high = self.high + x;
-        let rest = high - self.high;
-        self.low += (self.high - (high - rest)) + (x - rest);
-        self.high = high;
-    }
-
-    fn total(self) -> f64 {
-        self.high + self.low
-    }
 }

@@ -3,12 +3,14 @@
 //! The counts lie in one array, mapped where they come from a file: a candidate looks up the count of each of its terms.
 //! Full text ([`crate::fts`]) looks up those of a query only, so its counts lie in pieces that versions share.
 
+use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use super::index::{Shared, TermIndex};
 use super::memo::Memo;
 use crate::arrays::{Array, ArrayFile, ArrayWriter, Source};
-use crate::collections::text;
+use crate::collections::{Term, text};
 use crate::error::{Error, Result};
 
 /// Document frequencies at one moment: immutable, made from a [`TermIndex`].
@@ -139,6 +141,22 @@ impl TermIndex {
     /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
     pub fn frequencies(&self, slots: &[i64]) -> Result<Frequencies> {
         Frequencies::none(self).moved(self, slots, &[])
+    }
+
+    /// Take the slots for some of a larger corpus: how many documents it has and how many of them hold each term is given.
+    /// A term that is not named is unknown.
+    pub fn frequencies_given<H: BuildHasher>(&self, documents: usize, given: &HashMap<String, u32, H>) -> Frequencies {
+        let mut contents = self.shared.write();
+        let contents = Arc::make_mut(&mut contents);
+        let mut counts = vec![0; contents.terms()];
+        for (name, &count) in given {
+            // A term that no text here holds gets a number too: the query may hold it.
+            let Some(term) = Term::of_bytes(name.as_bytes()) else { continue };
+            let number = contents.number(term) as usize;
+            counts.resize(counts.len().max(number + 1), 0);
+            counts[number] = count;
+        }
+        Frequencies::of(&self.shared, counts.into(), documents, false)
     }
 }
 

@@ -20,7 +20,7 @@ impl Shared {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Arc<Contents>> {
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Arc<Contents>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -47,11 +47,20 @@ pub fn row_keys(rows: Rows<'_>) -> Vec<u32> {
 impl Sample {
     /// Sample rows `(v, d)`, given the key and slot of each `(v,)` and which slots are alive `(s,)`, not 0.
     ///
-    /// What an earlier sample of the same space holds need not be read again.
+    /// What an earlier sample of the same space holds need not be read again. With a `population` so many rows of the
+    /// space are alive, and at least those of them are given whose keys are at most [`Self::limit`] of it.
     ///
     /// # Errors
-    /// [`Error::Length`] of keys or slots; [`Error::OutOfRange`] for a slot; [`Error::File`] when a row cannot be read.
-    pub fn new(rows: Pieces<'_>, keys: &[u32], slots: &[i64], alive: &[u8], before: Option<&Self>) -> Result<Self> {
+    /// [`Error::Length`] of keys or slots; [`Error::OutOfRange`] for a slot; [`Error::Parameter`] for a population of
+    /// fewer rows than are given; [`Error::File`] when a row cannot be read.
+    pub fn new(
+        rows: Pieces<'_>,
+        keys: &[u32],
+        slots: &[i64],
+        alive: &[u8],
+        before: Option<&Self>,
+        population: Option<usize>,
+    ) -> Result<Self> {
         for (what, got) in [("the keys of rows", keys.len()), ("the slots of rows", slots.len())] {
             if got != rows.n() {
                 return Err(Error::Length { what, got, wanted: rows.n() });
@@ -61,11 +70,16 @@ impl Sample {
             let found = usize::try_from(slot).ok().and_then(|slot| alive.get(slot));
             found.map(|&alive| alive != 0).ok_or(Error::OutOfRange { what: "slot", index: slot, len: alive.len() })
         };
-        let mut population = 0;
+        let mut living = 0;
         for slot in slots {
-            population += usize::from(lives(slot)?);
+            living += usize::from(lives(slot)?);
         }
-        let limit = limit(population);
+        let population = population.unwrap_or(living);
+        if population < living {
+            let wanted = "at least the rows that are given";
+            return Err(Error::Parameter { what: "population", wanted, got: population as f64 });
+        }
+        let limit = Self::limit(population);
         let mut chosen = Vec::new();
         for (row, (&key, slot)) in keys.iter().zip(slots).enumerate() {
             if key <= limit && lives(slot)? {
@@ -96,9 +110,14 @@ impl Sample {
     /// Given the keys of the rows that came and of those that went.
     pub fn kept(&self, came: &[u32], went: &[u32]) -> Option<Self> {
         let population = (self.population + came.len()).checked_sub(went.len())?;
-        let limit = limit(population);
-        let is_kept = limit == self::limit(self.population) && came.iter().chain(went).all(|&key| key > limit);
+        let limit = Self::limit(population);
+        let is_kept = limit == Self::limit(self.population) && came.iter().chain(went).all(|&key| key > limit);
         is_kept.then(|| Self { population, ..self.clone() })
+    }
+
+    /// The largest key of the rows that are sampled of so many: each halving leaves half of them.
+    pub fn limit(population: usize) -> u32 {
+        u32::MAX >> (population / ENOUGH).checked_ilog2().unwrap_or(0)
     }
 
     /// How many rows of the space are alive.
@@ -152,11 +171,6 @@ impl Sample {
     }
 }
 
-/// The keys of the rows that are sampled: each halving leaves half of them.
-fn limit(population: usize) -> u32 {
-    u32::MAX >> (population / ENOUGH).checked_ilog2().unwrap_or(0)
-}
-
 fn moments(cosines: &[f64]) -> Moments {
     let (n, (rows, deviation)) = (cosines.len() as f64, DOUBT);
     let mean = if cosines.is_empty() { 0.0 } else { cosines.iter().sum::<f64>() / n };
@@ -180,7 +194,7 @@ mod tests {
     fn sample(data: &[f32], alive: &[u8], before: Option<&Sample>) -> Sample {
         let n = data.len() / D;
         let (rows, slots) = (Rows::new(data, n, D).unwrap(), (0..n as i64).collect::<Vec<_>>());
-        Sample::new(rows.into(), &row_keys(rows), &slots, alive, before).unwrap()
+        Sample::new(rows.into(), &row_keys(rows), &slots, alive, before, None).unwrap()
     }
 
     #[test]
@@ -217,9 +231,26 @@ mod tests {
     fn lengths_and_slots_must_fit() {
         let data = data(2);
         let rows = Rows::new(&data, 2, D).unwrap();
-        assert!(Sample::new(rows.into(), &[1], &[0, 1], &[1, 1], None).is_err());
-        assert!(Sample::new(rows.into(), &[1, 2], &[0], &[1, 1], None).is_err());
-        assert!(Sample::new(rows.into(), &[1, 2], &[0, 2], &[1, 1], None).is_err());
+        assert!(Sample::new(rows.into(), &[1], &[0, 1], &[1, 1], None, None).is_err());
+        assert!(Sample::new(rows.into(), &[1, 2], &[0], &[1, 1], None, None).is_err());
+        assert!(Sample::new(rows.into(), &[1, 2], &[0, 2], &[1, 1], None, None).is_err());
+        assert!(Sample::new(rows.into(), &[1, 2], &[0, 1], &[1, 1], None, Some(1)).is_err());
+    }
+
+    #[test]
+    fn the_rows_of_the_sample_make_it_again() {
+        let data = data(3_000);
+        let whole = sample(&data, &[1; 3_000], None);
+        let rows = Rows::new(&data, 3_000, D).unwrap();
+        let keys = row_keys(rows);
+        let chosen: Vec<usize> = (0..3_000).rev().filter(|&row| keys[row] <= Sample::limit(3_000)).collect();
+        let some: Vec<f32> = chosen.iter().flat_map(|&row| rows.row(row).iter().copied()).collect();
+        let (some, slots) = (Rows::new(&some, chosen.len(), D).unwrap(), vec![0; chosen.len()]);
+        let of = |population| Sample::new(some.into(), &row_keys(some), &slots, &[1], None, population).unwrap();
+        let (given, query) = (of(Some(3_000)), [0.6, 0.0, 0.8, 0.0, 0.0]);
+        assert_eq!((given.population(), given.pairs()), (3_000, whole.pairs()));
+        assert_eq!(given.cosines(&query), whole.cosines(&query));
+        assert_eq!(of(None).population(), chosen.len());
     }
 
     #[test]

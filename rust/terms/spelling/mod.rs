@@ -2,6 +2,7 @@
 
 mod contents;
 mod index;
+mod listed;
 mod lists;
 mod matches;
 mod names;
@@ -15,4 +16,5 @@ mod trigram;
 mod walk;
 
 pub use index::SpellingIndex;
-pub use statistics::SpellingStatistics;
+pub use listed::ListedSpelling;
+pub use statistics::{SpellingStatistics, trigram_numbers};

@@ -1,5 +1,8 @@
 //! What BM25 over trigrams needs to know about the slots that count.
 
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
 use super::contents::Contents;
 use super::index::SpellingIndex;
 use super::names::{find, letters};
@@ -68,6 +71,23 @@ impl SpellingStatistics {
         self.counts.pieces().try_for_each(|piece| to.put(piece))
     }
 
+    /// Statistics of a corpus of which an index has some slots: how many slots there are, how many trigrams these have,
+    /// and in how many each is, by [`trigram_numbers`]. One that is not named counts 0.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for the number of a trigram.
+    pub fn given<H: BuildHasher>(slots: u64, trigrams: u64, counts: &HashMap<u32, u32, H>) -> Result<Self> {
+        let mut made = Self { slots, trigrams, counts: SharedCounts::default() };
+        made.counts.grow(PLAIN + SHARED);
+        for (&number, &count) in counts {
+            if number as usize >= PLAIN + SHARED {
+                return Err(Error::OutOfRange { what: "trigram", index: number.into(), len: PLAIN + SHARED });
+            }
+            made.counts.set(number, count);
+        }
+        Ok(made)
+    }
+
     /// The number of slots.
     pub fn slots(&self) -> u64 {
         self.slots
@@ -82,8 +102,7 @@ impl SpellingStatistics {
         let mut moved = self.clone();
         moved.counts.grow(PLAIN + SHARED);
         // Few slots are sorted: the table of all trigrams would take longer to make.
-        let table = if added.len() + removed.len() < FEW { 0 } else { PLAIN + SHARED };
-        let mut seen = Seen { by: vec![0; table], text: 0, numbers: Vec::new() };
+        let mut seen = if added.len() + removed.len() < FEW { Seen::default() } else { Seen::of_many() };
         for &slot in removed {
             let trigrams = seen.trigrams(&contents, slot)?;
             moved.slots = moved.slots.saturating_sub(1);
@@ -115,17 +134,31 @@ impl SpellingStatistics {
     }
 }
 
+/// The numbers of the trigrams of a query, ascending, each once: those whose counts its score depends on.
+pub fn trigram_numbers(query: &str) -> Vec<u32> {
+    let mut numbers: Vec<u32> = QueryProfile::new(query).trigrams.into_iter().map(number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
 /// The trigrams of one slot after the other, each once.
-struct Seen {
+#[derive(Default)]
+pub(super) struct Seen {
     /// By number the text that had it last, from 1; empty where numbers are sorted instead.
     by: Vec<u32>,
     text: u32,
-    numbers: Vec<u32>,
+    pub(super) numbers: Vec<u32>,
 }
 
 impl Seen {
+    /// With a table: quick where many slots follow.
+    pub(super) fn of_many() -> Self {
+        Self { by: vec![0; PLAIN + SHARED], ..Self::default() }
+    }
+
     /// Fill in the numbers of a slot's trigrams, and return how many there are, repeated ones too.
-    fn trigrams(&mut self, contents: &Contents, slot: i64) -> Result<u64> {
+    pub(super) fn trigrams(&mut self, contents: &Contents, slot: i64) -> Result<u64> {
         let (units, trigrams) = contents.slot(slot)?;
         self.numbers.clear();
         self.text = self.text.wrapping_add(1);
