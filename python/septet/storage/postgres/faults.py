@@ -37,7 +37,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return ReadOnly(f"{path}: {said}: have the owner grant the role of writers or readers")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
-        case pg.UntranslatableCharacter():
+        case psycopg.DataError() if "NUL" in said or isinstance(fault, pg.UntranslatableCharacter):
             return EntryError(f"{path}: {said}: PostgreSQL stores no NUL character; leave it out")
         case pg.DataException() if "vector" in said or "dimensions" in said:
             return VectorError(f"{path}: {said}")
