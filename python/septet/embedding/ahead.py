@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import Tally
-from septet.storage.tables import claims, staged
+from septet.storage.tables.claims import new_owner
 
 __all__ = ["embed_staged"]
 
@@ -26,7 +26,7 @@ def embed_staged(
     Raises:
         StoreError: the store cannot be read or written.
     """
-    tally, owner = Tally(), claims.new_owner()
+    tally, owner = Tally(), new_owner()
     if not pipeline.begun():
         return tally
     pipeline.prepare(tally, begin=False)
@@ -35,7 +35,8 @@ def embed_staged(
     try:
         while not stopped() and tally.stopped_by is None:
             with pipeline.store.reading() as read:
-                after, page = staged.texts_of(read, pipeline.space(read, tally), after=after, limit=batching.texts)
+                space = pipeline.space(read, tally)
+                after, page = read.tables.staged.texts_of(read, space, after=after, limit=batching.texts)
             if not page:
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}

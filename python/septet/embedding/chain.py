@@ -18,7 +18,7 @@ from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
 from septet.storage.forks import renew_in_children
-from septet.storage.store import Store
+from septet.storage.protocol import Store
 from septet.threads import call_within
 
 __all__ = ["Chain"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
@@ -22,7 +22,7 @@ from septet.embedding.query.selection import Selection, SpaceStatus, select, sta
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.results import Note
-from septet.storage.store import Store
+from septet.storage.protocol import Store
 
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig
@@ -143,7 +143,7 @@ class Embeddings:
         #: Whether a search has a query to embed here, or a fault to report.
         self.affects_searches = bool(self.query_embedders or self._faults)
         #: By what was available, for one state of the store.
-        self._selected: tuple[tuple[int, str], dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
+        self._selected: tuple[Hashable, dict[tuple[tuple[str, int | None], ...], Selection]] | None = None
 
     def forget(self, texts: Sequence[str]) -> int:
         """Remove texts' vectors from the cache, and what is remembered of queries; return how many the cache had."""
@@ -257,8 +257,8 @@ class Embeddings:
             StoreError: the store cannot be read.
         """
         with self._store.reading() as read:
-            if self._selected is None or self._selected[0] != read[1:]:
-                self._selected = (read[1:], {})
+            if self._selected is None or self._selected[0] != read.state:
+                self._selected = (read.state, {})
             known, key = self._selected[1], tuple(available.items())
             found = known.get(key)
             if found is None:

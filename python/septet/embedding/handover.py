@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from septet.spaces import Space
-from septet.storage.store import Store
-from septet.storage.tables import texts
+from septet.storage.protocol import Store
 
 __all__ = ["hand_over", "prune"]
 
@@ -37,25 +36,25 @@ def hand_over(
     """
     others = {model for model in mates if model != space.model}
     with store.reading() as read:
-        everything = texts.text_spaces(read)
+        everything = read.tables.texts.text_spaces(read)
         filling = any(t.state in ("filling", "standby") for t in everything if t.space == space)
         relieved = leads and [
             t.space for t in everything if t.stands_in and t.space.model in mates and t.space != space
         ]
-        ready = (filling or relieved) and texts.count_missing(read, space, memories=memories) <= hopeless
+        ready = (filling or relieved) and read.tables.texts.count_missing(read, space, memories=memories) <= hopeless
     if not ready:
         return
     with store.writing() as write:
         if filling:
-            texts.move(write, space, "active")
-        for other in texts.text_spaces(write):
+            write.tables.texts.move(write, space, "active")
+        for other in write.tables.texts.text_spaces(write):
             if not leads or other.space == space:
                 continue
             if other.space.model in others:
                 if other.stands_in:
-                    texts.move(write, other.space, "standby")
+                    write.tables.texts.move(write, other.space, "standby")
             elif filling and not per_model and other.state in ("active", "standby"):
-                texts.move(write, other.space, "left")
+                write.tables.texts.move(write, other.space, "left")
 
 
 def prune(store: Store) -> None:
@@ -65,9 +64,9 @@ def prune(store: Store) -> None:
         StoreError: the store cannot be read or written.
     """
     with store.reading() as read:
-        spaces = texts.left_spaces(read)
+        spaces = read.tables.texts.left_spaces(read)
     for space in spaces:
         removed = PRUNED_ROWS
         while removed == PRUNED_ROWS:
             with store.writing() as write:
-                removed = texts.empty(write, space, PRUNED_ROWS)
+                removed = write.tables.texts.empty(write, space, PRUNED_ROWS)

@@ -21,8 +21,8 @@ from septet.embedding.rows import BadVector, float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable, SeptetError, StoreBusy
 from septet.results import Note
 from septet.spaces import Space
-from septet.storage.store import Reading, Store, Writing
-from septet.storage.tables import claims, jobs, texts
+from septet.storage.protocol import Reading, Store, Writing
+from septet.storage.tables.claims import new_owner
 from septet.threads import call_uninterrupted
 
 __all__ = ["CALL_TIMEOUT_S", "MAX_FAILURES", "HashedTexts", "Pipeline", "Progress"]
@@ -86,7 +86,7 @@ class Pipeline:
         """
         with self.store.reading() as read:
             others = False
-            for space, state, held in texts.text_spaces(read):
+            for space, state, held in read.tables.texts.text_spaces(read):
                 same = space.model == self.model and self.embedder.dimensions in (None, space.dimensions)
                 if state != "left" and (same or space.model in self.mates.difference([self.model])):
                     return True
@@ -119,7 +119,7 @@ class Pipeline:
         Raises:
             StoreError: the store cannot be read or written.
         """
-        tally, owner = tally or Tally(), owner or claims.new_owner()
+        tally, owner = tally or Tally(), owner or new_owner()
         total = self.prepare(tally, begin=begin)
         try:
             for batch in self._batches(tally, owner, stopped, skip) if tally.stopped_by is None else ():
@@ -142,37 +142,37 @@ class Pipeline:
         """
         forget_long(self.store, self.embedder, self._known_dimensions(tally))
         with self.store.bookkeeping() as write:
-            texts.add_index(write)
-            claims.drop_dead(write)
+            write.tables.texts.add_index(write)
+            write.tables.claims.drop_dead(write)
             for owner in list(self._unreleased):
-                claims.release(write, owner)
+                write.tables.claims.release(write, owner)
             space = self.space(write, tally)
             if space is not None and begin:
-                texts.begin(write, space)
+                write.tables.texts.begin(write, space)
             return tally.done + self.count_missing(write, space)
 
     def count_missing(self, read: Reading | Writing, space: Space | None) -> int:
         """Return how many texts this pipeline has yet to embed."""
-        return texts.count_missing(read, space, memories=self.memories, beside=self.beside(read))
+        return read.tables.texts.count_missing(read, space, memories=self.memories, beside=self.beside(read))
 
     def beside(self, read: Reading | Writing) -> list[Space]:
         """Return the spaces whose texts are spared."""
         if not self.spares:
             return []
         others = self.mates.difference([self.model])
-        return [t.space for t in texts.text_spaces(read) if t.space.model in others and t.state != "left"]
+        return [t.space for t in read.tables.texts.text_spaces(read) if t.space.model in others and t.state != "left"]
 
     def release(self, owner: str) -> None:
         """Release an owner's claims, now or, where the store takes no writes, before the next run."""
         self._unreleased.add(owner)
         with suppress(SeptetError):
             with self.store.bookkeeping() as write:
-                claims.release(write, owner)
+                write.tables.claims.release(write, owner)
             self._unreleased.discard(owner)
 
     def space(self, read: Reading | Writing, tally: Tally) -> Space | None:
         """Return the space to fill; None when it does not exist yet, or its dimension is unknown."""
-        return texts.find_space(read, self.model, self._known_dimensions(tally))
+        return read.tables.texts.find_space(read, self.model, self._known_dimensions(tally))
 
     def _known_dimensions(self, tally: Tally) -> int | None:
         return self.embedder.dimensions or tally.dimensions
@@ -188,10 +188,12 @@ class Pipeline:
                 space = self.space(read, tally)
                 beside = self.beside(read)
                 most = batching.texts
-                page = texts.missing(read, space, memories=self.memories, beside=beside, after=after, limit=most)
+                page = read.tables.texts.missing(
+                    read, space, memories=self.memories, beside=beside, after=after, limit=most
+                )
                 # The rest comes with the next page.
                 page = page[: batching.first([text for _, text in page])]
-                claimed = claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
+                claimed = read.tables.claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not found:
                     return
@@ -209,9 +211,9 @@ class Pipeline:
         """Claim texts by hash, and return those that are this owner's to embed."""
         with self.store.bookkeeping() as write:
             now = self.clock()
-            mine = claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
+            mine = write.tables.claims.claim(write, self.model, owner, keys, now, now + CLAIM_S)
             # Another process may have stored their vectors and released its claim since they were read.
-            return texts.lacking(write, self.space(write, tally), mine)
+            return write.tables.texts.lacking(write, self.space(write, tally), mine)
 
     def fill(self, tally: Tally, batch: HashedTexts) -> None:
         """Store the vectors of claimed texts, from the cache or the provider."""
@@ -345,13 +347,13 @@ class Pipeline:
                 with self.store.writing() as write:
                     pooling = pooling_of(self.embedder)
                     made_by = None if pooling is None else pooling.name
-                    space = texts.make_space(write, self.model, rows.shape[1], self.clock(), made_by)
-                    if texts.is_left(write, space):
+                    space = write.tables.texts.make_space(write, self.model, rows.shape[1], self.clock(), made_by)
+                    if write.tables.texts.is_left(write, space):
                         cause = f"meanwhile the vault has changed from {self.model} to another model"
                         tally.stopped_by = Note("other_model", cause, "call embed() again to change it back")
                     else:
-                        texts.put(write, space, keys, rows)
-                    claims.settle(write, self.model, keys)
+                        write.tables.texts.put(write, space, keys, rows)
+                    write.tables.claims.settle(write, self.model, keys)
                 return
             except StoreBusy:
                 if attempt + 1 == WRITE_ATTEMPTS:
@@ -372,7 +374,7 @@ class Pipeline:
         with self.store.reading() as read:
             space = self.space(read, tally)
             missing = self.count_missing(read, space)
-            in_jobs = jobs.count_texts(read, self.model)
+            in_jobs = read.tables.jobs.count_texts(read, self.model)
         notes = tally.notes()
         if in_jobs:
             notes.append(Note("in_jobs", f"{in_jobs} texts are in batch jobs", "embed(batch=True) collects them"))

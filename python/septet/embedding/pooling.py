@@ -6,8 +6,7 @@ from typing import Protocol, cast
 
 from septet.embedding.embedder import Embedder, pooling_of, space_name
 from septet.errors import EmbeddingError
-from septet.storage.store import Store
-from septet.storage.tables import texts
+from septet.storage.protocol import Store
 
 __all__ = ["forget_long"]
 
@@ -31,14 +30,14 @@ def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int
     if pooling is None:
         return 0
     with store.reading() as read:
-        space = texts.find_space(read, space_name(embedder), dimensions)
-        if space is None or texts.pooling(read, space) == pooling.name:
+        space = read.tables.texts.find_space(read, space_name(embedder), dimensions)
+        if space is None or read.tables.texts.pooling(read, space) == pooling.name:
             return 0
     long: list[str] = []
     after, page = "", [("", "")]
     while page:
         with store.reading() as read:
-            page = texts.embedded(read, space, over_bytes=pooling.whole_bytes, after=after, limit=_PAGE)
+            page = read.tables.texts.embedded(read, space, over_bytes=pooling.whole_bytes, after=after, limit=_PAGE)
         after = page[-1][0] if page else after
         try:
             long += [key for key, text in page if cast("_Measures", embedder).is_long(text)]
@@ -47,8 +46,8 @@ def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int
             return 0
     with store.writing() as write:
         # Another process may have done it meanwhile, and embedded some anew.
-        if texts.pooling(write, space) == pooling.name:
+        if write.tables.texts.pooling(write, space) == pooling.name:
             return 0
-        texts.forget(write, space, long)
-        texts.set_pooling(write, space, pooling.name)
+        write.tables.texts.forget(write, space, long)
+        write.tables.texts.set_pooling(write, space, pooling.name)
     return len(long)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from septet.evaluation.evaluator import searchable
 from septet.federation import Federation
-from septet.storage.tables import feedback
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def feedback_judgements(vault: Vault | Federation) -> list[dict[str, Any]]:
     grades: dict[str, dict[str, int]] = {}
     for one in _vaults(searchable(vault)):
         with one._store.reading() as read:
-            for row in feedback.all_rows(read):
+            for row in read.tables.feedback.all_rows(read):
                 if row.action in GRADES:
                     grades.setdefault(row.query, {})[row.entry_id] = GRADES[row.action]
     return [{"id": str(at), "query": text, "relevant": own} for at, (text, own) in enumerate(grades.items(), start=1)]

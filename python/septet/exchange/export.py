@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from septet.errors import StoreError
-from septet.storage.store import Reading, Store
-from septet.storage.tables import entries, feedback, links
-from septet.storage.tables import vectors as stored_vectors
+from septet.storage.protocol import Reading, Store
 from septet.target import complete_file
 
 __all__ = ["export"]
@@ -33,22 +31,22 @@ def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
 
 def _records(read: Reading) -> Iterator[dict[str, Any]]:
     vectors = _vectors(read)
-    for candidate in entries.live(read):
+    for candidate in read.tables.entries.live(read):
         entry = candidate.to_entry()
         record = {"record": "entry", **entry.to_dict()}
         if entry.id in vectors:
             record["vector"] = vectors[entry.id]
         yield record
-    for link in links.all_links(read):
+    for link in read.tables.links.all_links(read):
         yield {"record": "link", **link._asdict()}
-    for row in feedback.all_rows(read):
+    for row in read.tables.feedback.all_rows(read):
         yield {"record": "feedback", **row._asdict()}
 
 
 def _vectors(read: Reading) -> dict[str, dict[str, str]]:
     """Return the given vectors of each entry as base64 of little-endian float32, by model."""
     found: dict[str, dict[str, str]] = {}
-    for entry_id, model, blob in stored_vectors.given(read):
+    for entry_id, model, blob in read.tables.vectors.given(read):
         found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
     return found
 

@@ -16,7 +16,6 @@ from septet.exchange.mapping import Mapper
 from septet.exchange.source import LeftOut, Source
 from septet.exchange.sources import checked_format, opened
 from septet.profiles import resolve
-from septet.storage.tables import unchanged
 from septet.storage.tables.links import Link
 from septet.vault.batch import Batch, fields_of, words_a_part
 from septet.vault.blocks import BLOCK, checked_matrix
@@ -235,13 +234,13 @@ class _Loading:
         """Return the batch without the entries that are stored just so."""
         batch, vault = self.batch, self.vault
         with vault._store.reading() as read:
-            same = unchanged.rows_stored(read, batch.rows, self.timed)
+            same = read.tables.unchanged.rows_stored(read, batch.rows, self.timed)
             if not any(same):
                 return batch
             fresh = {row.id for row, known in zip(batch.rows, same) if not known}
-            stored = unchanged.vectors_stored(read, batch.vectors)
+            stored = read.tables.unchanged.vectors_stored(read, batch.vectors)
             own = [(id, part) for id, found in batch.parts.items() if id not in fresh for part in found]
-            known = unchanged.rows_stored(read, [part for _, part in own], [False] * len(own))
+            known = read.tables.unchanged.rows_stored(read, [part for _, part in own], [False] * len(own))
         only = resolve(vault._profile).vectors == "one"
         for one in batch.vectors:
             given = {model: np.asarray(row, "<f4").tobytes() for model, row in one.by_model.items()}

@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, ClassVar, NamedTuple
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.errors import Closed, ReadOnly, StoreError
@@ -23,6 +24,7 @@ from septet.storage.forks import (
 )
 from septet.storage.identity import NOTHING, WRITERS, Identity, Look, State, look, writer_of
 from septet.storage.place import place_note
+from septet.storage.tables import LOCAL
 
 __all__ = ["ReadTransaction", "Reading", "Store", "Writing", "store_id", "writer_at"]
 
@@ -31,29 +33,44 @@ IDLE_READERS = 8
 CLOSE_WAIT_S = 10.0
 
 
-class Reading(NamedTuple):
-    """A read transaction: everything read through it belongs to one generation.
-
-    Attributes:
-        writer: who wrote the generation, see `writer_at`. A file that is restored in place goes back, and comes to the
-            same generations again with other entries: generation and writer together name a state.
-    """
-
+class _Read(NamedTuple):
     sql: sqlite3.Connection
     generation: int
     writer: str = ""
 
 
-class Writing(NamedTuple):
+class Reading(_Read):
+    """A read transaction: everything read through it belongs to one generation.
+
+    Attributes:
+        writer: who wrote the generation, see `writer_at`. A file that is restored in place goes back, and comes to the
+            same generations again with other entries: generation and writer together name a state.
+        tables: what it reads from, for those that do not know which store they have.
+        state: generation and writer.
+    """
+
+    __slots__ = ()
+    tables: ClassVar[Any] = LOCAL
+    # Asked in every search, and so no function of Python.
+    state = property(itemgetter(slice(1, None)))
+
+
+class _Write(NamedTuple):
+    sql: sqlite3.Connection
+    generation: int
+    indexes: bool = True
+
+
+class Writing(_Write):
     """A write transaction; rows written carry its generation.
 
     Attributes:
         indexes: whether each change of entries changes the full-text tables; else they are filled anew at the end.
+        tables: as of `Reading`.
     """
 
-    sql: sqlite3.Connection
-    generation: int
-    indexes: bool = True
+    __slots__ = ()
+    tables: ClassVar[Any] = LOCAL
 
 
 class Store:
@@ -251,6 +268,13 @@ class Store:
         state: State = sql.execute(_STATE).fetchone()
         self.identity.check(sql, state)
         return state
+
+    def size_bytes(self) -> int:
+        """Return how many bytes the file has; 0 in memory, and for one that was deleted."""
+        try:
+            return 0 if self.in_memory else os.stat(self._file).st_size  # noqa: PTH116
+        except OSError:
+            return 0
 
     def notes(self, tier: str) -> list[Note]:
         """Return what searches should say of the file."""

@@ -10,13 +10,11 @@ from septet._core import windows
 from septet.arguments import cut, exact, listed, shown, utf8, whole
 from septet.entry import FIELDS, Entry, Span
 from septet.errors import BatchError, EntryError
-from septet.storage.store import Writing
-from septet.storage.tables import changing, entries, indexing, links, parts
-from septet.storage.tables import vectors as stored_vectors
-from septet.storage.tables.entries import EntryRow
+from septet.storage.protocol import Writing
+from septet.storage.tables.entries import EntryRow, checked_row, plain_rows
 from septet.storage.tables.history import Keeping
 from septet.storage.tables.links import NEXT, Link
-from septet.storage.tables.vectors import GivenVectors
+from septet.storage.tables.vectors import GivenVectors, checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,11 +81,11 @@ class Batch:
         if again and isinstance(parent, str) and isinstance(given_id, str) and parent == given_id:
             fields = {**fields, "parent": None}
             words = words or PART_WORDS
-        row = entries.checked_row(fields, now=now)
+        row = checked_row(fields, now=now)
         found = None if words is None else windows(row.description, words)
         if found is None or len(found) < 2:
             plain = vector is None and model is None
-            self.take(row, {} if plain else stored_vectors.checked(vector, model, row.id))
+            self.take(row, {} if plain else checked(vector, model, row.id))
             return
         if row.parent is not None:
             raise EntryError(f"{row.id!r} has the parent {row.parent!r}: what is split cannot be a part itself")
@@ -111,7 +109,7 @@ class Batch:
         self, items: Sequence[object], vectors: NDArray[np.float32] | None, model: str | None, *, now: float
     ) -> bool:
         """Take in dicts of plain fields, with rows of a checked matrix beside them; False if one wants other checks."""
-        rows = entries.plain_rows(items, now=now)
+        rows = plain_rows(items, now=now)
         if not rows or any(row.parent == row.id for row in rows if row.parent is not None):
             return False
         size = sum(len(r[5]) + len(r[6]) + len(r[7]) + len(r[10]) for r in rows)
@@ -119,7 +117,7 @@ class Batch:
             return False
         if vectors is not None:
             try:
-                (named,) = stored_vectors.checked(vectors[0], model, rows[0].id)
+                (named,) = checked(vectors[0], model, rows[0].id)
             except EntryError:
                 return False
             self.vectors += [GivenVectors(row.id, row.text_hash, {named: one}) for row, one in zip(rows, vectors)]
@@ -144,23 +142,23 @@ class Batch:
         hashes = {row.id: row.text_hash for row in rows}
         if self.parts:
             self._check_ids(write)
-        stale = [part for part in parts.of(write, [row.id for row in self.rows]) if part not in hashes]
+        stale = [part for part in write.tables.parts.of(write, [row.id for row in self.rows]) if part not in hashes]
         if stale:
-            changing.erase(write, indexing.rows_of(write, stale))
-        stored_vectors.drop_stale(write, hashes)
-        entries.upsert(write, rows, self.rows, keeping)
+            write.tables.changing.erase(write, write.tables.indexing.rows_of(write, stale))
+        write.tables.vectors.drop_stale(write, hashes)
+        write.tables.entries.upsert(write, rows, self.rows, keeping)
         for own in self.parts.values():
-            links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
+            write.tables.links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
         # Only vectors given with the last text of an id are kept.
         given = [one for one in self.vectors if hashes[one.entry_id] == one.text_hash]
         if given:
-            stored_vectors.put(write, given, one_per_entry=one_per_entry, now=keeping.at)
+            write.tables.vectors.put(write, given, one_per_entry=one_per_entry, now=keeping.at)
 
     def _check_ids(self, write: Writing) -> None:
         """Raise if the id of a part is that of an entry which is none."""
         parents = {part.id: parent for parent, own in self.parts.items() for part in own}
         taken = [row.id for row in self.rows if row.id in parents and row.parent != parents[row.id]]
-        taken = taken or parts.taken(write, parents)
+        taken = taken or write.tables.parts.taken(write, parents)
         if taken:
             raise EntryError(
                 f"{parents[taken[0]]!r} cannot be split: its part {taken[0]!r} would overwrite another entry; "
@@ -270,5 +268,5 @@ def _parts(
             "span": Span(path, before + first_line, before + last_line),
             "parent": row.id,
         }
-        made.append(entries.checked_row({**fields, **own}, now=now))
+        made.append(checked_row({**fields, **own}, now=now))
     return made

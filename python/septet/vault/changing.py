@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from septet.arguments import exact, flag, listed, real, shown
 from septet.drafts import checked_patch, draft, merged_attrs
-from septet.entry import tags_of
 from septet.errors import EntryError, QueryError
 from septet.fields import BulkChanges
 from septet.ranking.pool import json_text
-from septet.storage.store import Writing
-from septet.storage.tables import changing, entries, history, indexing, parts
+from septet.storage.protocol import Writing
+from septet.storage.tables.entries import row_of
 from septet.storage.tables.history import Keeping
 from septet.vault.batch import ids_to_delete
 from septet.vault.writing import Writable
@@ -72,9 +71,9 @@ class Changeable(Writable):
             raise EntryError("update_many() has nothing to change: name a field, such as domain='billing'")
 
         def act(write: Writing, keeping: Keeping) -> int:
-            rows = changing.rows_where(write, filters)
+            rows = write.tables.changing.rows_where(write, filters)
             if columns:
-                changing.set_columns(write, rows, columns, keeping, touch=True)
+                write.tables.changing.set_columns(write, rows, columns, keeping, touch=True)
             if patch is not None:
                 _merge(write, rows, patch, keeping)
             return len(rows)
@@ -108,10 +107,10 @@ class Changeable(Writable):
             return self._count(filters)
 
         def act(write: Writing, keeping: Keeping) -> int:
-            rows = changing.rows_where(write, filters)
-            tags = [tags_of(text) for (text,) in entries.facts_at(write, ("e.tags",), rows)]
+            rows = write.tables.changing.rows_where(write, filters)
+            tags = write.tables.entries.tags_at(write, rows)
             renamed = [json_text(list(dict.fromkeys(after if t == before else t for t in own))) for own in tags]
-            changing.set_tags(write, rows, renamed, keeping)
+            write.tables.changing.set_tags(write, rows, renamed, keeping)
             return len(rows)
 
         return self._change("rename_tag", act)
@@ -142,8 +141,8 @@ class Changeable(Writable):
             return self._count(filters)
 
         def act(write: Writing, keeping: Keeping) -> int:
-            rows = changing.rows_where(write, filters)
-            changing.set_columns(write, rows, target, keeping, touch=False)
+            rows = write.tables.changing.rows_where(write, filters)
+            write.tables.changing.set_columns(write, rows, target, keeping, touch=False)
             return len(rows)
 
         return self._change("merge_domains", act)
@@ -177,8 +176,8 @@ class Changeable(Writable):
             return self._count(filters)
 
         def act(write: Writing, _: Keeping) -> int:
-            rows = changing.rows_where(write, filters)
-            changing.erase(write, rows)
+            rows = write.tables.changing.rows_where(write, filters)
+            write.tables.changing.erase(write, rows)
             return len(rows)
 
         return self._change("delete", act)
@@ -249,20 +248,24 @@ class Changeable(Writable):
 
         if dry_run:
             with self._store.reading() as read:
-                gone = changing.expired(read, ended, filters) if expired else []
-                found = len(parts.with_parts(read, gone)) + changing.erased(read)
+                gone = read.tables.changing.expired(read, ended, filters) if expired else []
+                found = len(read.tables.parts.with_parts(read, gone)) + read.tables.changing.erased(read)
                 if replaced is not None:
-                    found += history.count_older(read, replaced, changing.rows_where(read, filters) if where else None)
+                    found += read.tables.history.count_older(
+                        read, replaced, read.tables.changing.rows_where(read, filters) if where else None
+                    )
                 return found
 
         def act(write: Writing, _: Keeping) -> int:
             found = 0
             if replaced is not None:
                 # Those of the entries that are deleted are counted too.
-                found = history.drop_older(write, replaced, changing.rows_where(write, filters) if where else None)
-            changing.erase(write, changing.expired(write, ended, filters) if expired else [])
-            found += entries.purge(write)
-            indexing.merge(write)
+                found = write.tables.history.drop_older(
+                    write, replaced, write.tables.changing.rows_where(write, filters) if where else None
+                )
+            write.tables.changing.erase(write, write.tables.changing.expired(write, ended, filters) if expired else [])
+            found += write.tables.entries.purge(write)
+            write.tables.indexing.merge(write)
             return found
 
         return self._change("purge", act)
@@ -277,11 +280,11 @@ class Changeable(Writable):
         """Delete the entries that have the ids, or those of a kind; return how many."""
         if dry_run:
             with self._store.reading() as read:
-                return len(entries.rows_of(read, ids, kind))
+                return len(read.tables.entries.rows_of(read, ids, kind))
 
         def act(write: Writing, _: Keeping) -> int:
-            rows = entries.rows_of(write, ids, kind)
-            changing.erase(write, rows)
+            rows = write.tables.entries.rows_of(write, ids, kind)
+            write.tables.changing.erase(write, rows)
             return len(rows)
 
         return self._change("delete", act)
@@ -289,12 +292,12 @@ class Changeable(Writable):
     def _holds(self, ids: Sequence[str], kind: str | None = None) -> set[str]:
         """Return those of the ids that entries have, or entries of a kind."""
         with self._store.reading() as read:
-            rows = entries.rows_of(read, ids, kind)
-            return set(entries.ids_at(read, rows))
+            rows = read.tables.entries.rows_of(read, ids, kind)
+            return set(read.tables.entries.ids_at(read, rows))
 
     def _count(self, filters: Mapping[str, Filter]) -> int:
         with self._store.reading() as read:
-            return changing.count_where(read, filters)
+            return read.tables.changing.count_where(read, filters)
 
 
 def chosen(where: object) -> Mapping[str, Filter]:
@@ -327,14 +330,14 @@ def _columns(changes: Mapping[str, object]) -> dict[str, object]:
             raise EntryError(f"update_many() cannot set {shown(name)}: known are {', '.join(sorted(_CHANGED))}")
     if not changes:
         return {}
-    row = entries.row_of(draft({"title": "-", **changes}, now=0.0))
+    row = row_of(draft({"title": "-", **changes}, now=0.0))
     return {name: getattr(row, name) for name in changes}
 
 
 def _merge(write: Writing, rows: Sequence[int], patch: Mapping[str, Any], keeping: Keeping) -> None:
-    stored = changing.attrs_at(write, rows)
+    stored = write.tables.changing.attrs_at(write, rows)
     made = [(row, json_text(merged_attrs(json.loads(text), patch))) for row, text in stored]
-    changing.set_attrs(write, made, keeping)
+    write.tables.changing.set_attrs(write, made, keeping)
 
 
 def _tag(value: object, name: str) -> tuple[str, ...]:

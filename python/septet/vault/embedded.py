@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from septet.arguments import called, flags, real
 from septet.errors import EmbeddingConfigError
 from septet.profiles import ProfileLike, resolve
-from septet.storage.store import Store
+from septet.storage.protocol import Store
 
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings, EmbeddingStatus

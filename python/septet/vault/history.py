@@ -9,8 +9,7 @@ from septet.arguments import shown, utf8
 from septet.entry import Entry, Version
 from septet.errors import EntryError
 from septet.ranking.pool import Candidate
-from septet.storage.store import Writing
-from septet.storage.tables import changing, entries, history, links
+from septet.storage.protocol import Writing
 from septet.storage.tables.links import MOST_NOTE_CHARS, Link
 from septet.vault.batch import Batch, item_fields, words_a_part
 from septet.vault.changing import Changeable
@@ -40,7 +39,7 @@ class Historic(Changeable):
             StoreError: the vault cannot be read.
         """
         with self._store.reading() as read:
-            found = history.of_entry(read, utf8(id, "id"))
+            found = read.tables.history.of_entry(read, utf8(id, "id"))
         return [Version(entry=v.entry, replaced_at=v.at, call=v.call, changed=_fields(v.columns)) for v in found]
 
     def supersede(self, old: str, new: str | Entry | EntryItem | Mapping[str, object], reason: str = "") -> str:
@@ -77,15 +76,15 @@ class Historic(Changeable):
                 new_id = batch.rows[0].id
             _check(write, old, new_id)
             if given is None:
-                row = entries.rows_of(write, [new_id])
-                changing.set_columns(write, row, {"valid_from": moment}, keeping, touch=False)
+                row = write.tables.entries.rows_of(write, [new_id])
+                write.tables.changing.set_columns(write, row, {"valid_from": moment}, keeping, touch=False)
             else:
                 self._store_batch(write, batch, keeping.call)
             if before.valid_until is None or before.valid_until > moment:
-                changing.set_columns(
-                    write, entries.rows_of(write, [old]), {"valid_until": moment}, keeping, touch=False
+                write.tables.changing.set_columns(
+                    write, write.tables.entries.rows_of(write, [old]), {"valid_until": moment}, keeping, touch=False
                 )
-            links.put(write, [Link(new_id, old, SUPERSEDES, said)])
+            write.tables.links.put(write, [Link(new_id, old, SUPERSEDES, said)])
         self._written()
         return str(new_id)
 
@@ -101,18 +100,18 @@ class Historic(Changeable):
         """
         id = utf8(id, "id")
         with self._store.writing() as write:
-            entry, newer = self._found(write, id), links.linked_by(write, id, SUPERSEDES)
+            entry, newer = self._found(write, id), write.tables.links.linked_by(write, id, SUPERSEDES)
             if newer is None:
                 return False
             if entry.valid_until == self._found(write, newer).valid_from:
-                until = history.was(write, entry.row, "supersede", "valid_until")
+                until = write.tables.history.was(write, entry.row, "supersede", "valid_until")
                 keeping = self._keeping("reinstate")
-                changing.set_columns(write, [entry.row], {"valid_until": until}, keeping, touch=False)
-            links.remove(write, newer, id)
+                write.tables.changing.set_columns(write, [entry.row], {"valid_until": until}, keeping, touch=False)
+            write.tables.links.remove(write, newer, id)
         return True
 
     def _found(self, write: Writing, id: str) -> Candidate:
-        found = entries.find(write, [id]).get(id)
+        found = write.tables.entries.find(write, [id]).get(id)
         if found is None:
             raise self._missing(id)
         return found
@@ -135,10 +134,10 @@ def _check(write: Writing, old: str, new: str) -> None:
     """Raise unless an entry may replace another one. One that was replaced itself would close a circle."""
     if old == new:
         raise EntryError(f"{shown(old)} cannot supersede itself: `update` changes an entry")
-    newer = links.linked_by(write, old, SUPERSEDES)
+    newer = write.tables.links.linked_by(write, old, SUPERSEDES)
     if newer is not None:
         raise EntryError(f"{shown(old)} was superseded by {shown(newer)} already: supersede that, or `reinstate` it")
-    newer = links.linked_by(write, new, SUPERSEDES)
+    newer = write.tables.links.linked_by(write, new, SUPERSEDES)
     if newer is not None:
         raise EntryError(f"{shown(new)} was superseded by {shown(newer)}: name that one, or `reinstate` it")
 

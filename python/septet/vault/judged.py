@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.arguments import as_epoch
 from septet.errors import EntryError
-from septet.storage.tables import entries, feedback
+from septet.storage.tables.feedback import checked
 from septet.vault.writing import Writable
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class Judged(Writable):
             EntryNotFound: no entry has this id.
             StoreError: the vault cannot be written.
         """
-        given = feedback.checked(query, id, action, self._clock())
+        given = checked(query, id, action, self._clock())
         with self._store.writing() as write:
-            if not entries.find(write, [given.entry_id]):
+            if not write.tables.entries.find(write, [given.entry_id]):
                 raise self._missing(given.entry_id)
-            feedback.record(write, given)
+            write.tables.feedback.record(write, given)
 
     def reset_feedback(self) -> int:
         """Delete all feedback, which restores the profile's weights; return how many rows were deleted.
@@ -42,12 +42,12 @@ class Judged(Writable):
             StoreError: the vault cannot be written.
         """
         with self._store.writing() as write:
-            return feedback.clear(write)
+            return write.tables.feedback.clear(write)
 
     def _feedback_days(self) -> list[tuple[int, str, int]]:
         """Return how many rows of each action each day has: whole days since 1970, in order."""
         with self._store.reading() as read:
-            return feedback.by_day(read)
+            return read.tables.feedback.by_day(read)
 
     def _restore_feedback(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Store feedback rows of an export, with their times."""
@@ -55,4 +55,4 @@ class Judged(Writable):
             for row in rows:
                 at = as_epoch(row.get("created_at"), "created_at", EntryError)
                 now = self._clock() if at is None else at
-                feedback.restore(write, feedback.checked(row["query"], row["entry_id"], row["action"], now))
+                write.tables.feedback.restore(write, checked(row["query"], row["entry_id"], row["action"], now))

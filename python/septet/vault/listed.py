@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.entry import Entry
-from septet.storage.store import Store
-from septet.storage.tables import listings
+from septet.storage.protocol import Store
 
 if TYPE_CHECKING:
     from septet.fields import Time
@@ -146,12 +145,12 @@ class Listed:
 
     def _last_row(self) -> int:
         with self._store.reading() as read:
-            return listings.last_row(read)
+            return read.tables.listings.last_row(read)
 
     def _part(self, row: int, last: int) -> list[Candidate]:
         """Return some hundred entries behind a row, up to the last one; none where there is no more."""
         with self._store.reading() as read:
-            return listings.run(read, row, last)
+            return read.tables.listings.run(read, row, last)
 
     def _listed(
         self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
@@ -167,4 +166,4 @@ class Listed:
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
         """Return those of the ids that are live."""
         with self._store.reading() as read:
-            return listings.held(read, ids)
+            return read.tables.listings.held(read, ids)

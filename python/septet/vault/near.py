@@ -15,10 +15,10 @@ from septet.errors import SeptetError, VectorError
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
 from septet.similar import MOST_SIMILAR, FindsSimilar, Like
-from septet.storage.store import Writing
-from septet.storage.tables import entries, links, texts
+from septet.storage.protocol import Writing
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.links import Link
+from septet.storage.tables.texts import joined
 from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, stopped
 from septet.vault.blocks import gather_item
@@ -75,14 +75,14 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         elif near.what == "note":
             with self._store.writing() as write:
                 self._store_batch(write, batch, call)
-                if entries.find(write, [found.id]):
+                if write.tables.entries.find(write, [found.id]):
                     note = f"{found.compared} {found.similarity:.4f}"
-                    links.put(write, [Link(row.id, found.id, SIMILAR, note)])
+                    write.tables.links.put(write, [Link(row.id, found.id, SIMILAR, note)])
             self._written()
         else:
             with self._store.writing() as write:
                 # As it is now: it may have been changed, or deleted, since it was found.
-                old = entries.find(write, [found.id]).get(found.id)
+                old = write.tables.entries.find(write, [found.id]).get(found.id)
                 if old is not None and TRUSTS.index(row_entry(row).trust) < TRUSTS.index(old.to_entry().trust):
                     # What anybody may have written takes no part of what is relied on.
                     return found.id
@@ -129,13 +129,13 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         if not _valid(row, now):
             return None
         with self._store.reading() as read:
-            held = entries.find(read, [row.id]).get(row.id)
+            held = read.tables.entries.find(read, [row.id]).get(row.id)
         if held is not None:
             return _Found(row.id, 1.0, "text") if _valid(held, now) and _same(row, held) else None
         if row.parent == row.id:
             return None
         words = searched_text(row.title, row.description, row.context, row.tags)
-        like = Like(words, texts.joined((row.title, row.description, row.context)))
+        like = Like(words, joined((row.title, row.description, row.context)))
         found = []
         for model, vector in batch.vectors[0].by_model.items() if batch.vectors else [(None, None)]:
             given = None if vector is None else query_vector(vector)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from septet.arguments import utf8, whole
 from septet.entry import Entry
 from septet.errors import EntryError
-from septet.storage.store import Store
-from septet.storage.tables import entries, feedback, links
-from septet.storage.tables import vectors as stored_vectors
+from septet.storage.protocol import Store
 from septet.storage.tables.links import Link
 from septet.vault.batch import ids_of
 
@@ -43,7 +40,7 @@ class Readable:
         """
         wanted = ids_of([ids] if isinstance(ids, str) else ids)
         with self._store.reading() as read:
-            found = entries.find(read, wanted)
+            found = read.tables.entries.find(read, wanted)
         return [found[i].to_entry() for i in wanted if i in found]
 
     def get_many(self, ids: Iterable[str]) -> list[Entry | None]:
@@ -72,7 +69,7 @@ class Readable:
         """
         wanted, most = utf8(text, "text"), whole(limit, "limit", EntryError, 1)
         with self._store.reading() as read:
-            return entries.ids_beginning(read, wanted, most)
+            return read.tables.entries.ids_beginning(read, wanted, most)
 
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry.
@@ -81,7 +78,7 @@ class Readable:
             StoreError: the vault cannot be read.
         """
         with self._store.reading() as read:
-            return links.links_of(read, utf8(id, "id"))
+            return read.tables.links.links_of(read, utf8(id, "id"))
 
     def stats(self) -> Stats:
         """Count what the vault holds.
@@ -94,13 +91,13 @@ class Readable:
         with self._store.reading() as read:
             return Stats(
                 path=self._store.path,
-                entries=entries.count(read),
-                kinds=entries.kinds(read),
-                links=links.count(read),
-                feedback=feedback.counts(read),
-                spaces=stored_vectors.spaces(read),
+                entries=read.tables.entries.count(read),
+                kinds=read.tables.entries.kinds(read),
+                links=read.tables.links.count(read),
+                feedback=read.tables.feedback.counts(read),
+                spaces=read.tables.vectors.spaces(read),
                 generation=read.generation,
-                size_bytes=0 if self._store.in_memory else _size(self._store.file),
+                size_bytes=self._store.size_bytes(),
                 notes=() if self._store.place is None else (self._store.place,),
             )
 
@@ -110,15 +107,7 @@ class Readable:
 
     def __len__(self) -> int:
         with self._store.reading() as read:
-            return entries.count(read)
+            return read.tables.entries.count(read)
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and self.get(id) is not None
-
-
-def _size(file: str) -> int:
-    """Return the size of a file in bytes; 0 for one that was deleted."""
-    try:
-        return os.stat(file).st_size  # noqa: PTH116
-    except OSError:
-        return 0

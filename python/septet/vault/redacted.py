@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from septet.arguments import called, flag, shown
 from septet.errors import EntryError, ReadOnly
+from septet.storage.store import Store
 from septet.vault.embedded import Embedded
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["Redactable"]
 class Redactable(Embedded):
     """A store from whose files secrets can be taken."""
 
+    _store: Store
     _tier: LocalTier
     _clock: Callable[[], float]
 
@@ -82,12 +84,11 @@ class Redactable(Embedded):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _rows_where(self, where: Mapping[str, object]) -> frozenset[int]:
-        from septet.storage.tables import changing, parts
         from septet.vault.changing import chosen
 
         filters = chosen(where)
         with self._store.reading() as read:
-            return frozenset(parts.with_parts(read, changing.rows_where(read, filters)))
+            return frozenset(read.tables.parts.with_parts(read, read.tables.changing.rows_where(read, filters)))
 
     def _forget_vectors(self, texts: Sequence[str]) -> int:
         return self._embeddings.forget(texts) if self._has_embeddings else 0

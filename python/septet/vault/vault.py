@@ -15,7 +15,6 @@ from septet.profiles import ProfileLike, resolve
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
-from septet.storage.tables import feedback
 from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
 from septet.vault.copies import Copied
@@ -25,6 +24,7 @@ from septet.vault.near import KnowsNear
 from septet.vault.reading import Readable
 from septet.vault.redacted import Redactable
 from septet.vault.retrieved import Retrievable
+from septet.vault.saved import Saved
 from septet.vault.similar import Similar
 from septet.vault.vectors import Vectors
 from septet.watch.hooks import watch_of
@@ -43,7 +43,7 @@ MOST_VERSIONS = 1_000_000
 
 
 @watched
-class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Following, Retrievable):
+class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Saved, Following, Retrievable):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -80,6 +80,8 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
             vectors and note why.
     """
 
+    _store: Store
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -111,6 +113,7 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
             Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
         )
         self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside), LateListings(self._store))
+        self._remembered = self._tier.manager.remembered
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
             if any(given is not None for given in self._embedding):
@@ -205,4 +208,4 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, F
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
-            return self._tier.manager.remembered(read, "feedback", lambda: feedback.counts(read))
+            return self._remembered(read, "feedback", lambda: read.tables.feedback.counts(read))

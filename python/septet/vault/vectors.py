@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from septet.arguments import shown, utf8
 from septet.errors import VectorError
-from septet.storage.store import Store
-from septet.storage.tables import vectors as stored_vectors
+from septet.storage.protocol import Store
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.tiers import LocalTier
+    from septet.storage.protocol import Remembered
 
 __all__ = ["Layout", "Vectors", "asked_model", "fullest", "rows_of"]
 
@@ -27,7 +26,8 @@ class Vectors:
     """A store whose vectors can be read."""
 
     _store: Store
-    _tier: LocalTier
+    #: Returns the answer to a question about the store, asked once for each state of it.
+    _remembered: Remembered
 
     def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:
         """Return the vectors of entries as they were given or came from a provider, a row for each id.
@@ -52,7 +52,7 @@ class Vectors:
     def _layouts(self) -> Mapping[Layout, int]:
         """Return how many entries have a vector of each model and number of dimensions."""
         with self._store.reading() as read:
-            found = self._tier.manager.remembered(read, "spaces", lambda: stored_vectors.spaces(read))
+            found = self._remembered(read, "spaces", lambda: read.tables.vectors.spaces(read))
         counts: dict[Layout, int] = {}
         for space in sorted(found, key=lambda s: s.space):
             layout = (space.model, space.dimensions)
@@ -62,7 +62,7 @@ class Vectors:
     def _vectors_of(self, ids: Sequence[str], layout: Layout) -> dict[str, bytes]:
         """Return the vectors of those ids that have one, little-endian float32; given ones before a provider's."""
         with self._store.reading() as read:
-            return stored_vectors.of_ids(read, *layout, ids)
+            return read.tables.vectors.of_ids(read, *layout, ids)
 
 
 def asked_model(model: object) -> str | None:

@@ -13,10 +13,9 @@ from septet.drafts import checked_patch, merged_attrs, revise
 from septet.entry import Entry
 from septet.errors import EntryError, EntryNotFound, SeptetError
 from septet.profiles import ProfileLike, resolve
-from septet.storage.store import Store, Writing
-from septet.storage.tables import entries, links
+from septet.storage.protocol import Store, Writing
 from septet.storage.tables.history import Keeping
-from septet.storage.tables.links import Link
+from septet.storage.tables.links import Link, checked
 from septet.vault.alike import KEEP, SIMILARITY, Near, nearness
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, words_a_part
 
@@ -251,7 +250,7 @@ class Writable(ABC):
         words, batch = words_a_part(split), Batch()
         patch = None if merge_attrs is None else checked_patch(merge_attrs, changes)
         with self._store.writing() as write:
-            found = entries.find(write, [id]).get(id)
+            found = write.tables.entries.find(write, [id]).get(id)
             if found is None:
                 raise self._missing(id)
             now, old = self._clock(), found.to_entry()
@@ -330,14 +329,14 @@ class Writable(ABC):
             StoreError: the vault cannot be written.
         """
         given = listed(items, "items", EntryError, "a list of links (source, target[, type[, note]])", MOST_IDS)
-        wanted = [links.checked(item) for item in given]
+        wanted = [checked(item) for item in given]
         with self._store.writing() as write:
-            known = entries.find(write, list({end for link in wanted for end in link[:2]}))
+            known = write.tables.entries.find(write, list({end for link in wanted for end in link[:2]}))
             for link in wanted:
                 for end in link[:2]:
                     if end not in known:
                         raise self._missing(end)
-            links.put(write, wanted)
+            write.tables.links.put(write, wanted)
         return len(wanted)
 
     def unlink(self, source: str, target: str) -> bool:
@@ -349,7 +348,7 @@ class Writable(ABC):
         """
         ends = utf8(source, "source"), utf8(target, "target")
         with self._store.writing() as write:
-            return links.remove(write, *ends)
+            return write.tables.links.remove(write, *ends)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

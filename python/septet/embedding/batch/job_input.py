@@ -9,7 +9,6 @@ from septet.embedding.batch.batch_format import BatchFormat
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
-from septet.storage.tables import claims, texts
 
 __all__ = ["MAX_RESULT_BYTES", "JobInput", "gather"]
 
@@ -63,8 +62,8 @@ def gather(
     while len(found.texts) < max_texts:
         with pipeline.store.reading() as read:
             space = pipeline.space(read, tally)
-            page = texts.missing(read, space, memories=pipeline.memories, after=found.after, limit=PAGE)
-            claimed = claims.claimed(read, pipeline.model, "", [key for key, _ in page], pipeline.clock())
+            page = read.tables.texts.missing(read, space, memories=pipeline.memories, after=found.after, limit=PAGE)
+            claimed = read.tables.claims.claimed(read, pipeline.model, "", [key for key, _ in page], pipeline.clock())
         if not page:
             break
         for key, text in page:

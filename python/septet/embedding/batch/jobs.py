@@ -28,8 +28,8 @@ from septet.embedding.transport.client import Client
 from septet.embedding.transport.faults import AnswerTooLarge, Garbled, parsed
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.results import Note
-from septet.storage.tables import claims, jobs, texts
-from septet.storage.tables.jobs import Job
+from septet.storage.tables.claims import new_owner
+from septet.storage.tables.jobs import Job, owner_of
 from septet.threads import call_uninterrupted
 
 __all__ = ["BatchJobs", "batch_jobs_of"]
@@ -127,14 +127,14 @@ class BatchJobs:
             if progress is not None:
                 progress(tally.done, max(total, tally.done))
 
-        run = _Run(tally, self.embedder.file_client(), claims.new_owner(), report_progress)
+        run = _Run(tally, self.embedder.file_client(), new_owner(), report_progress)
         try:
             self._resume(run)
             self._work(run, wait)
         finally:
             run.client.close()
             with self.pipeline.store.bookkeeping() as write:
-                jobs.let_go(write, run.owner)
+                write.tables.jobs.let_go(write, run.owner)
 
     def _work(self, run: _Run, wait: bool) -> None:
         wait_s = FIRST_POLL_S / 2
@@ -175,11 +175,13 @@ class BatchJobs:
         with pipeline.store.bookkeeping() as write:
             now = pipeline.clock()
             address = self.batch_format.base_url
-            job = jobs.make(write, pipeline.model, address, name, run.owner, now, now + JOBS_LEASE_S)
-            owner = jobs.owner_of(job)
-            claimed = claims.claim(write, pipeline.model, owner, list(found.texts), now, now + TEXTS_LEASE_S)
-            missing = texts.lacking(write, pipeline.space(write, run.tally), claimed)
-            claims.settle(write, pipeline.model, sorted(set(claimed).difference(missing)))
+            job = write.tables.jobs.make(write, pipeline.model, address, name, run.owner, now, now + JOBS_LEASE_S)
+            owner = owner_of(job)
+            claimed = write.tables.claims.claim(
+                write, pipeline.model, owner, list(found.texts), now, now + TEXTS_LEASE_S
+            )
+            missing = write.tables.texts.lacking(write, pipeline.space(write, run.tally), claimed)
+            write.tables.claims.settle(write, pipeline.model, sorted(set(claimed).difference(missing)))
         batch = [(key, found.texts[key]) for key in missing]
         uncached = pipeline.fill_from_cache(run.tally, batch) if batch else ()
         run.report_progress()
@@ -229,7 +231,7 @@ class BatchJobs:
 
     def _opened(self, run: _Run, job: Job, job_id: str) -> None:
         with self.pipeline.store.bookkeeping() as write:
-            jobs.submitted(write, job.job, job_id)
+            write.tables.jobs.submitted(write, job.job, job_id)
         run.open[job.job] = job._replace(batch=job_id)
 
     # -- after a crash -----------------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ class BatchJobs:
         with self.pipeline.store.bookkeeping() as write:
             now = self.pipeline.clock()
             address = self.batch_format.base_url
-            found = jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
+            found = write.tables.jobs.take(write, self.pipeline.model, address, run.owner, now, now + JOBS_LEASE_S)
         for job in found:
             if job.batch is not None:
                 run.open[job.job] = job
@@ -275,7 +277,7 @@ class BatchJobs:
         if run.tally.stopped_by is not None or job.batch is None:
             return False
         with self.pipeline.store.bookkeeping() as write:
-            jobs.renew(write, run.owner, self.pipeline.clock() + JOBS_LEASE_S + self.poll_s)
+            write.tables.jobs.renew(write, run.owner, self.pipeline.clock() + JOBS_LEASE_S + self.poll_s)
         try:
             status = self.batch_format.status(self._ask(run, self.batch_format.poll(job.batch)))
             if status.state == "running":
@@ -301,7 +303,7 @@ class BatchJobs:
     def _store_results(self, run: _Run, job: Job, status: JobStatus) -> tuple[int, str]:
         """Store a job's vectors; return how many of its texts have one, and why the first other one failed."""
         with self.pipeline.store.reading() as read:
-            claimed = jobs.keys(read, job.job)
+            claimed = read.tables.jobs.keys(read, job.job)
         # Vectors stored before a crash are not stored again, and are no failures either.
         stored = 0
         cause = ""
@@ -324,8 +326,8 @@ class BatchJobs:
         run.tally.dimensions = len(next(iter(vectors.values())))
         with self.pipeline.store.reading() as read:
             space = self.pipeline.space(read, run.tally)
-            missing = texts.lacking(read, space, list(vectors))
-            known = texts.of_keys(read, missing, memories=self.pipeline.memories)
+            missing = read.tables.texts.lacking(read, space, list(vectors))
+            known = read.tables.texts.of_keys(read, missing, memories=self.pipeline.memories)
         live = [(key, known[key]) for key in missing if key in known]
         deleted = [key for key in missing if key not in known and key in claimed]
         if live:
@@ -361,7 +363,7 @@ class BatchJobs:
     def _forget(self, run: _Run, job: Job) -> int:
         """Forget a job that has ended, and return how many of its texts have no vector; this run skips them."""
         with self.pipeline.store.reading() as read:
-            left_out = jobs.keys(read, job.job)
+            left_out = read.tables.jobs.keys(read, job.job)
         run.tried |= left_out
         self._drop(job.job)
         run.open.pop(job.job, None)
@@ -369,7 +371,7 @@ class BatchJobs:
 
     def _drop(self, job: int) -> None:
         with self.pipeline.store.bookkeeping() as write:
-            jobs.drop(write, job)
+            write.tables.jobs.drop(write, job)
 
     def _ask(self, run: _Run, call: Call, *, once: bool = False) -> Any:
         """Send a call and return the JSON of its answer."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.results import Note
 from septet.spaces import Space
-from septet.storage.store import Reading
-from septet.storage.tables import entries, texts, vectors
-from septet.storage.tables.texts import TextSpace
+from septet.storage.protocol import Reading
+
+if TYPE_CHECKING:
+    from septet.storage.tables.texts import TextSpace
 
 __all__ = ["Selection", "SpaceStatus", "select", "statuses"]
 
@@ -65,7 +66,7 @@ def select(read: Reading, chain: Sequence[str], available: Mapping[str, int | No
         available: models that queries can be embedded with, and their dimensions where known.
         memories: they are embedded too.
     """
-    held = [t for t in texts.text_spaces(read) if t.has_vectors and t.state != "left"]
+    held = [t for t in read.tables.texts.text_spaces(read) if t.has_vectors and t.state != "left"]
     choice = _of_chain(read, chain, held, available, memories)
     if choice.complete:
         for one in held:
@@ -112,7 +113,7 @@ def _of_chain(
     mine = [spaces[model] for model in ready if model in spaces and _fits(spaces[model], available)]
     if not mine:
         return _Choice(ready[0])
-    covered = {one.space.model: texts.coverage(read, one.space, memories=memories) for one in mine}
+    covered = {one.space.model: read.tables.texts.coverage(read, one.space, memories=memories) for one in mine}
     least = NEARLY * max(filled for filled, _ in covered.values())
     model = next(one.space.model for one in mine if covered[one.space.model][0] >= least)
     filled, missing = covered[model]
@@ -130,7 +131,7 @@ def _fits(one: TextSpace, available: Mapping[str, int | None]) -> bool:
 
 
 def _partial(read: Reading, space: Space, memories: bool) -> Selection:
-    filled, missing = texts.coverage(read, space, memories=memories)
+    filled, missing = read.tables.texts.coverage(read, space, memories=memories)
     if not missing:
         return Selection(space)
     cause = f"{space.model} has vectors of {filled} of {filled + missing} entries so far"
@@ -146,7 +147,7 @@ def _nothing(read: Reading, own: str | None, held: Collection[TextSpace], memori
         cause = f"the vectors are of {models}, and no query can be embedded with that; searched without vectors"
         cure = "give that embedder" if own is None else f"call embed() to change to {own}, or give previous_embedder="
         return (Note("other_model", cause, cure),)
-    if not entries.any_searchable(read, memories=memories):
+    if not read.tables.entries.any_searchable(read, memories=memories):
         return ()
     cause = "no entry has a vector yet; searched without vectors"
     return (Note("no_vectors", cause, "give the vault an embedder" if own is None else "call embed()"),)
@@ -160,17 +161,17 @@ def statuses(read: Reading, own: tuple[str, int | None] | None, *, memories: boo
         memories: they are embedded too.
     """
     found = []
-    states = {t.space.space: t.state for t in texts.text_spaces(read)}
-    for space in vectors.all_spaces(read):
+    states = {t.space.space: t.state for t in read.tables.texts.text_spaces(read)}
+    for space in read.tables.vectors.all_spaces(read):
         given = space.keyed_by == "entry"
-        filled, missing = texts.coverage(read, space, memories=memories)
+        filled, missing = read.tables.texts.coverage(read, space, memories=memories)
         state = "active" if given else states[space.space]
         if state == "left" or (given and not filled):
             continue
         one = _status(space.model, space.dimensions, filled, missing, state == "active", given)
         found.append(replace(one, standby=True) if state == "standby" else one)
     if own is not None and not any(s.model == own[0] and own[1] in (None, s.dimensions) for s in found if not s.given):
-        total = entries.count_searchable(read, memories=memories)
+        total = read.tables.entries.count_searchable(read, memories=memories)
         found.append(_status(*own, 0, total, not any(s.active and not s.given for s in found), False))
     return sorted(found, key=lambda s: (not s.active, -s.entries))
 

@@ -18,7 +18,17 @@ from septet.storage.tables.history import Keeping
 if TYPE_CHECKING:
     from septet.query.filters import Filter
 
-__all__ = ["attrs_at", "erase", "erased", "expired", "rows_where", "set_attrs", "set_columns", "set_tags"]
+__all__ = [
+    "attrs_at",
+    "count_where",
+    "erase",
+    "erased",
+    "expired",
+    "rows_where",
+    "set_attrs",
+    "set_columns",
+    "set_tags",
+]
 
 _THESE = "row IN (SELECT value FROM json_each(?))"
 #: Columns that a full-text table has, or that decide which one has the entry.

@@ -35,6 +35,7 @@ __all__ = [
     "find",
     "groups_at",
     "ids_at",
+    "ids_beginning",
     "kinds",
     "live",
     "plain_rows",

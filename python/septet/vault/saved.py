@@ -1,0 +1,62 @@
+"""Backups of a vault that is a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from septet.arguments import called, file_path
+from septet.errors import StoreError
+from septet.storage.store import Store
+
+__all__ = ["Saved"]
+
+
+class Saved:
+    """A file that can be copied while it is in use, and restored."""
+
+    _store: Store
+
+    def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy the vault to another file while it is in use; the copy appears when it is complete.
+
+        Args:
+            progress: called with the number of pages copied and the total.
+
+        Raises:
+            StoreError: the vault cannot be read, or the copy cannot be written: its name belongs to a vault or a
+                database in use, or is no file.
+        """
+        self._store.backup(file_path(path, "path", StoreError), called(progress, "progress", StoreError))
+
+    @staticmethod
+    def restore(
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Put a copy of a backup in the place of a vault, which may be damaged or missing.
+
+        The backup is copied and checked before anything is touched. A crash leaves the old vault or the new one, whole.
+        Stale logs and the folder beside the old vault are removed. Nobody may have the vault open, this process
+        neither; open it afterwards.
+
+        Args:
+            backup: a file that `backup` wrote, or any other vault that is sound.
+            path: the vault.
+            progress: called with the number of pages copied and the total.
+
+        Returns:
+            How many entries the vault now holds.
+
+        Raises:
+            NotAVault: the backup is damaged or no vault, or ``path`` is something else than a vault.
+            SchemaTooNew: the backup was written by a newer Septet.
+            StoreBusy: the vault is open.
+            StoreError: the backup cannot be read, or the vault cannot be written.
+        """
+        from septet.storage.restoring import restore
+
+        called(progress, "progress", StoreError)
+        return restore(file_path(backup, "backup", StoreError), file_path(path, "path", StoreError), progress)
