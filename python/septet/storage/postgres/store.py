@@ -138,6 +138,10 @@ class PostgresStore:
         """Return what searches should say of the server."""
         return []
 
+    def size_bytes(self) -> int:
+        """Return 0: a database does not say what one vault of it takes."""
+        return 0
+
     def reading(self) -> PostgresReadTransaction:
         """Begin a read transaction, until the end of a ``with`` block.
 

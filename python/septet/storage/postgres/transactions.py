@@ -54,6 +54,11 @@ class PostgresReading(NamedTuple):
     writer: str = ""
 
     @property
+    def state(self) -> object:
+        """What it sees, like no other: writes that began earlier may have ended since."""
+        return object()
+
+    @property
     def tables(self) -> PostgresTables:
         """The modules that read and write what the transaction holds."""
         return _TABLES
