@@ -95,7 +95,8 @@ class Pool:
                     link = self._idle.pop()
                 except IndexError:
                     break
-                link.answer_s, link.left_s = max(until - time.monotonic(), 0.0), None
+                # Where the other end of this one is frozen, there is time left for another one.
+                link.answer_s, link.left_s = max(until - time.monotonic(), 0.0) / 2, None
                 if time.monotonic() - link.opened_at < LONGEST_LIFE_S and link.settled():
                     self._out[link] = get_ident()
                     return link
