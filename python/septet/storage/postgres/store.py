@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
@@ -17,6 +17,7 @@ from septet.storage.postgres.faults import AGAIN
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.migrations import check_version, prepare, version_of
 from septet.storage.postgres.server import Server
+from septet.storage.postgres.tables import counts
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
 from septet.storage.postgres.vaults import opened
 
@@ -219,9 +220,12 @@ class PostgresStore:
         link, generation = self._writes.begin(text, self._connect_s, self._statement_s + GRACE_S)
         ending = False
         try:
-            yield PostgresWriting(link, self.vault, generation, Held())
+            write = PostgresWriting(link, self.vault, generation, Held())
+            yield write
             ending = True
             link.execute("COMMIT")
+            if write.held.fold_due:
+                self._fold(link)
         except psycopg.Error as fault:
             if isinstance(fault, psycopg.errors.ReadOnlySqlTransaction):
                 # A primary that became a standby: the next write looks for the other one.
@@ -235,6 +239,11 @@ class PostgresStore:
             raise told from fault
         finally:
             self._writes.give_back(link)
+
+    def _fold(self, link: Link) -> None:
+        """Sum what writes have counted; a failure costs nothing, as a writer behind this one folds too."""
+        with suppress(psycopg.Error):
+            counts.fold(link, self.vault)
 
     @contextmanager
     def _borrowed(self, server: Server) -> Iterator[Link]:

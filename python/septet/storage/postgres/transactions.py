@@ -23,20 +23,21 @@ _TABLES = PostgresTables()
 
 
 class Held:
-    """What a write transaction has locked.
+    """What a write transaction has locked, and what is left to do behind it.
 
     Attributes:
         keys: of the ids.
         rows: those known to be of locked ids.
         all: the whole vault is locked.
+        fold_due: enough differences of counts wait to be folded.
     """
 
-    __slots__ = ("all", "keys", "rows")
+    __slots__ = ("all", "fold_due", "keys", "rows")
 
     def __init__(self) -> None:
         self.keys: set[int] = set()
         self.rows: set[int] = set()
-        self.all = False
+        self.all = self.fold_due = False
 
 
 class PostgresReading(NamedTuple):

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from septet.query.filters import Filter
 
 __all__ = [
+    "INDEXED",
     "attrs_at",
+    "contradiction",
     "count_where",
     "erase",
     "erased",
@@ -28,11 +30,12 @@ __all__ = [
     "set_attrs",
     "set_columns",
     "set_tags",
+    "too_large",
 ]
 
 _THESE = "row IN (SELECT value FROM json_each(?))"
 #: Columns that a full-text table has, or that decide which one has the entry.
-_INDEXED = frozenset({"tags", "kind"})
+INDEXED = frozenset({"tags", "kind"})
 
 
 def rows_where(read: Reading | Writing, filters: Mapping[str, Filter]) -> list[int]:
@@ -74,7 +77,7 @@ def set_columns(
     """
     history.keep(write, rows, columns, keeping)
     every = parts.with_parts(write, rows)
-    reindex = [] if _INDEXED.isdisjoint(columns) else every
+    reindex = [] if INDEXED.isdisjoint(columns) else every
     indexing.unindex(write, reindex)
     said = [f"{name} = ?" for name in columns]
     values = [*columns.values()]
@@ -145,6 +148,20 @@ def erase(write: Writing, rows: Sequence[int]) -> None:
     )
 
 
+def contradiction(entry_id: str, validity: object) -> EntryError:
+    """Return the error about an entry whose times would contradict each other: those of its validity, or the others."""
+    ends = "valid_until would be before valid_from" if validity else "updated_at would be before created_at"
+    return EntryError(f"{ends} in {entry_id!r}: nothing was changed; leave it out by `where`, or change both times")
+
+
+def too_large(entry_id: str, chars: int) -> EntryError:
+    """Return the error about an entry that would be so many characters long."""
+    return EntryError(
+        f"texts and attrs of {entry_id!r} would have {chars:,} characters: an entry has at most {MOST_CHARS:,}; "
+        "nothing was changed"
+    )
+
+
 def _set_grams(write: Writing, rows: Sequence[int]) -> None:
     """Make the terms of entries again whose tags have changed."""
     sql = (
@@ -167,8 +184,7 @@ def _check(write: Writing, rows: Sequence[int]) -> None:
     )
     wrong = write.sql.execute(sql, (json.dumps(list(rows)),)).fetchone()
     if wrong is not None:
-        ends = "valid_until would be before valid_from" if wrong[1] else "updated_at would be before created_at"
-        raise EntryError(f"{ends} in {wrong[0]!r}: nothing was changed; leave it out by `where`, or change both times")
+        raise contradiction(*wrong)
 
 
 def _check_sizes(write: Writing, rows: Sequence[int]) -> None:
@@ -177,7 +193,4 @@ def _check_sizes(write: Writing, rows: Sequence[int]) -> None:
     sql = f"SELECT id, {size} FROM entries WHERE {_THESE} AND {size} > ? LIMIT 1"
     wrong = write.sql.execute(sql, (json.dumps(list(rows)), MOST_CHARS)).fetchone()
     if wrong is not None:
-        raise EntryError(
-            f"texts and attrs of {wrong[0]!r} would have {wrong[1]:,} characters: an entry has at most {MOST_CHARS:,}; "
-            "nothing was changed"
-        )
+        raise too_large(*wrong)

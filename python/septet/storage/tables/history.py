@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet.entry import Entry, entries_of
+from septet.ranking.pool import json_text
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import parts
 
-__all__ = ["Keeping", "Stored", "count_older", "drop_older", "erase", "keep", "keep_replaced", "of_entry", "was"]
+__all__ = [
+    "COLUMNS",
+    "COMPARED",
+    "Keeping",
+    "Stored",
+    "columns_of",
+    "count_older",
+    "drop_older",
+    "erase",
+    "keep",
+    "keep_replaced",
+    "of_entry",
+    "replaced",
+    "versions",
+    "was",
+]
 
 #: What a search and a caller see of an entry, in the order of `septet.entry.StoredEntry`. Grams and the hash follow.
 COLUMNS = (
@@ -19,7 +35,7 @@ COLUMNS = (
 )  # fmt: skip
 _TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
 #: What every write changes does not make a version.
-_COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
+COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
 #: Parts are made anew with each write of what was split, which is what has versions.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"
 _NEXT = "1 + coalesce((SELECT max(h.version) FROM history h WHERE h.entry = {}), 0)"
@@ -76,23 +92,35 @@ def keep_replaced(write: Writing, rows: Sequence[Any], keeping: Keeping) -> None
         return
     coming = {row.id: row for row in rows}
     sql = (
-        f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in _COMPARED)} "
+        f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
         f"FROM json_each(?) j JOIN entries p ON p.id = j.value WHERE p.live AND {_KEPT}"
     )
     kept = []
-    for entry_id, at, created_at, updated_at, *old in write.sql.execute(sql, (json.dumps(list(coming)),)):
-        row = coming[entry_id]
-        new = (*row[1:9], *row[10:14], *row[16:21])
-        if tuple(old) == new:
-            continue
-        held = {name: value for name, value, other in zip(_COMPARED, old, new) if value != other}
-        held["updated_at"] = updated_at
-        if row.created_given and row.created_at != created_at:
-            held["created_at"] = created_at
-        kept.append((at, keeping.at, keeping.call, json.dumps(held, ensure_ascii=False, separators=(",", ":"))))
+    for entry_id, at, *old in write.sql.execute(sql, (json.dumps(list(coming)),)):
+        held = replaced(old, coming[entry_id])
+        if held is not None:
+            kept.append((at, keeping.at, keeping.call, held))
     if kept:
         write.sql.executemany(f"INSERT INTO history SELECT ?1, {_NEXT.format('?1')}, ?2, ?3, ?4", kept)
         _trim(write, [one[0] for one in kept], keeping.most)
+
+
+def replaced(old: Sequence[Any], row: Any) -> str | None:
+    """Return as JSON what of an entry another version replaces; None where both are the same.
+
+    Args:
+        old: ``created_at``, ``updated_at`` and `COMPARED` of the one that is stored.
+        row: an `EntryRow` that comes in its place.
+    """
+    created_at, updated_at, *before = old
+    new = (*row[1:9], *row[10:14], *row[16:21])
+    if tuple(before) == new:
+        return None
+    held = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
+    held["updated_at"] = updated_at
+    if row.created_given and row.created_at != created_at:
+        held["created_at"] = created_at
+    return json_text(held)
 
 
 def of_entry(read: Reading, entry_id: str) -> list[Stored]:
@@ -104,12 +132,22 @@ def of_entry(read: Reading, entry_id: str) -> list[Stored]:
     if now is None or not _exists(read):
         return []
     sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
+    return versions(now, read.sql.execute(sql, (now[0],)))
+
+
+def versions(now: Sequence[Any], kept: Iterable[tuple[float, str, str]]) -> list[Stored]:
+    """Return the versions of an entry, the last one first.
+
+    Args:
+        now: its row, its id and `COLUMNS`.
+        kept: when each version was replaced, by which call, and the columns as JSON, the last one first.
+    """
     found, state = [], dict(zip(COLUMNS, now[2:]))
-    for at, call, text in read.sql.execute(sql, (now[0],)):
-        held = _read(text)
+    for at, call, text in kept:
+        held = columns_of(text)
         changed = tuple(name for name, value in held.items() if state[name] != value and name != "updated_at")
         state.update(held)
-        entry = entries_of([(now[0], entry_id, *(state[name] for name in COLUMNS))])[0]
+        entry = entries_of([(*now[:2], *(state[name] for name in COLUMNS))])[0]
         found.append(Stored(entry, at, call, changed))
     return found
 
@@ -121,7 +159,7 @@ def was(read: Reading | Writing, row: int, call: str, column: str) -> Any:
         "ORDER BY version DESC LIMIT 1"
     )
     found = read.sql.execute(sql, (row, call, column)).fetchone()
-    return None if found is None else _read(found[0]).get(column)
+    return None if found is None else columns_of(found[0]).get(column)
 
 
 def erase(write: Writing, rows: Sequence[int]) -> None:
@@ -168,7 +206,8 @@ def _as_json(name: str) -> str:
     return f"CASE WHEN {column} IS NULL THEN NULL ELSE printf('%!.17g', {column}) END" if name in _TIMES else column
 
 
-def _read(text: str) -> dict[str, Any]:
+def columns_of(text: str) -> dict[str, Any]:
+    """Return the columns of a version."""
     held: dict[str, Any] = json.loads(text)
     for name in _TIMES & held.keys():
         held[name] = None if held[name] is None else float(held[name])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from septet.storage.nul import listed
 from septet.storage.store import Reading
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.vectors import GivenVectors
 
-__all__ = ["rows_stored", "vectors_stored"]
+__all__ = ["SELECTED", "rows_stored", "same", "vectors_stored"]
 
 #: Compared apart: times may be the clock's.
 _TIMES = ("created_at", "updated_at")
 _COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]
+#: What `same` takes of a stored entry, in its order.
+SELECTED = (*_TIMES, *_COMPARED)
 _PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
 
 
@@ -25,17 +28,22 @@ def rows_stored(read: Reading, rows: Sequence[EntryRow], timed: Sequence[bool]) 
     """
     source, parameter = listed([row.id for row in rows])
     sql = (
-        f"SELECT {', '.join(f'e.{name}' for name in (*_TIMES, *_COMPARED))} FROM {source} j "
+        f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM {source} j "
         "JOIN entries e ON e.id = j.value WHERE e.live"
     )
+    return same(read.sql.execute(sql, (parameter,)), rows, timed)
+
+
+def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+    """Return of each row whether it is among the stored ones, each given as `SELECTED`; ``timed`` as above."""
     # By id, the first of what is compared.
-    found = {values[2]: values for values in read.sql.execute(sql, (parameter,))}
+    found = {values[2]: values for values in stored}
     if not found:
         return [False] * len(rows)
     return [
-        (stored := found.get(row.id)) is not None
-        and stored[2:] == tuple(row[place] for place in _PLACES)
-        and (not given or (stored[1] == row.updated_at and (not row.created_given or stored[0] == row.created_at)))
+        (one := found.get(row.id)) is not None
+        and one[2:] == tuple(row[place] for place in _PLACES)
+        and (not given or (one[1] == row.updated_at and (not row.created_given or one[0] == row.created_at)))
         for row, given in zip(rows, timed)
     ]
 

@@ -1,0 +1,118 @@
+"""What the text legs of a search know of entries: terms by part, as `septet._core` makes them.
+
+Parts are numbered as in schema.sql.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.ranking.pool import searched_text
+
+__all__ = [
+    "GRAMS",
+    "MEMORIES",
+    "TEXTS",
+    "TFIDF",
+    "TRIGRAMS",
+    "WORDS",
+    "Part",
+    "Texts",
+    "analysed",
+    "differences",
+]
+
+TEXTS = 0
+GRAMS = 1
+TRIGRAMS = 2
+TFIDF = 3
+WORDS = 4
+#: What a part is numbered higher for memories.
+MEMORIES = 16
+
+
+class Texts(NamedTuple):
+    """What is indexed of an entry; tags are a JSON list, grams separated by blanks."""
+
+    id: str
+    title: str
+    description: str
+    context: str
+    tags: str
+    grams: str
+
+
+class Part(NamedTuple):
+    """What ``n`` entries hold of one part: ``p`` pairs of an entry and a term, in the order of entries.
+
+    Attributes:
+        terms: each once, as the server keeps them (`_core.stored_terms`); numbers of trigrams as text.
+        entry: by pair the position of the entry ``(p,)``.
+        term: by pair the position of the term in ``terms`` ``(p,)``.
+        has: by entry whether it has the part ``(n,)``.
+        tokens: by entry how many there are, repeated ones too ``(n,)``; 0 where no score asks for them.
+        counts: by pair how often the term is in each column ``(p, columns)``; None but of texts and grams.
+    """
+
+    terms: Sequence[str]
+    entry: NDArray[np.int64]
+    term: NDArray[np.int64]
+    has: NDArray[np.bool_]
+    tokens: NDArray[np.int64]
+    counts: NDArray[np.int32] | None = None
+
+
+def analysed(texts: Sequence[Texts]) -> dict[int, Part]:
+    """Return what some entries hold of each part."""
+    found = _core.analysed(texts, [searched_text(*one[1:5]) for one in texts])
+    every, none = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
+    with_grams = np.fromiter((bool(one.grams) for one in texts), dtype=bool, count=len(texts))
+    starts, numbers, trigrams = found.trigrams
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return {
+        TEXTS: _rows(*found.texts, every),
+        GRAMS: _rows(*found.grams, with_grams),
+        TRIGRAMS: _part([str(one) for one in distinct.tolist()], starts, places, every, trigrams),
+        TFIDF: _part(*found.tfidf, every, none),
+        WORDS: _part(*found.words, every, none),
+    }
+
+
+def differences(part: Part, signs: NDArray[np.int64]) -> tuple[dict[str, int], tuple[int, int]]:
+    """Return by how much the counts of terms, and rows and tokens, change.
+
+    Args:
+        signs: by entry 1 where it comes, -1 where it goes, 0 where it is left out ``(n,)``.
+    """
+    # Sums of whole numbers below 2^53 are exact.
+    sums = np.bincount(part.term, weights=signs[part.entry], minlength=len(part.terms)).astype(np.int64)
+    changed = np.flatnonzero(sums)
+    counts = {part.terms[at]: count for at, count in zip(changed.tolist(), sums[changed].tolist())}
+    return counts, (int(signs[part.has].sum()), int((signs * part.tokens)[part.has].sum()))
+
+
+def _rows(
+    terms: Sequence[str],
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    tokens: NDArray[np.int32],
+    has: NDArray[np.bool_],
+) -> Part:
+    return _part(terms, starts, numbers, has, tokens)._replace(counts=counts)
+
+
+def _part(
+    terms: Sequence[str],
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.integer],
+    has: NDArray[np.bool_],
+    tokens: NDArray[np.integer],
+) -> Part:
+    entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return Part(terms, entry, numbers.astype(np.int64), has, tokens.astype(np.int64))

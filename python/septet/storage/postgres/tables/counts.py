@@ -1,0 +1,255 @@
+"""Counts: how many entries hold each term, and the totals of each part, as schema.sql says at `term_counts`.
+
+A write adds one row of differences; `fold` moves such rows into sums. Both together are exact in every snapshot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import psycopg
+
+from septet.storage.postgres.locks import lock_key
+from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+from septet.storage.postgres.vaults import VaultRow
+
+__all__ = [
+    "FEEDBACK",
+    "Counted",
+    "Total",
+    "add",
+    "asked",
+    "everything",
+    "fold",
+    "of",
+    "question",
+    "totals",
+]
+
+#: The part of feedback, whose terms are actions.
+FEEDBACK = 32
+#: Differences are folded when there are so many rows of them, or terms in them: each search reads all that wait.
+MOST_ROWS, MOST_TERMS = 64, 20_000
+#: A fold takes so many terms, or rows, at once.
+_TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
+
+_ADD = (
+    "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size) "
+    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s) "
+    # Of those before it.
+    "RETURNING (SELECT count(*) FROM septet.count_changes c WHERE c.vault = %s), "
+    "(SELECT coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s)"
+)
+# A value that is stored out of line would be fetched again for each term, but for `||`.
+_ASKED = """
+WITH wanted AS MATERIALIZED (
+    SELECT w.bucket, w.part, w.term, ARRAY[w.part::text, w.term] AS path
+    FROM unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term)
+), changes AS MATERIALIZED (
+    SELECT c.counts || '{}'::jsonb AS counts, c.totals FROM septet.count_changes c WHERE c.vault = %s
+)
+SELECT w.part, w.term, t.count, 0::bigint FROM wanted w JOIN septet.term_counts t
+    ON t.vault = %s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C"
+UNION ALL
+SELECT w.part, w.term, sum((c.counts #>> w.path)::bigint)::bigint, 0 FROM wanted w CROSS JOIN changes c
+    GROUP BY w.part, w.term
+UNION ALL
+SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %s
+UNION ALL
+SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint FROM changes c, jsonb_each(c.totals) AS o
+"""
+_EVERYTHING = """
+SELECT t.part, t.term, t.count, 0::bigint FROM septet.term_counts t WHERE t.vault = %(vault)s
+UNION ALL
+SELECT p.key::smallint, o.key, o.value::bigint, 0 FROM septet.count_changes c, jsonb_each(c.counts) AS p,
+    jsonb_each_text(p.value) AS o WHERE c.vault = %(vault)s
+UNION ALL
+SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
+UNION ALL
+SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
+    FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+"""
+_NEXT = "SELECT bucket, change, size FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
+_TAKE = (
+    "DELETE FROM septet.count_changes WHERE vault = %s AND bucket = ANY(%s::integer[]) AND change = ANY(%s::bigint[]) "
+    "RETURNING counts::text, totals::text"
+)
+_FOLD_TERMS = (
+    "INSERT INTO septet.term_counts AS t (vault, bucket, part, term, count) "
+    "SELECT %s::integer, w.bucket, w.part, w.term, w.count "
+    "FROM unnest(%s::integer[], %s::smallint[], %s::text[], %s::bigint[]) AS w (bucket, part, term, count) "
+    "ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count"
+)
+_DROP_TERMS = (
+    "DELETE FROM septet.term_counts t "
+    "USING unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term) "
+    'WHERE t.vault = %s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C" AND t.count = 0'
+)
+_FOLD_TOTALS = (
+    "INSERT INTO septet.totals AS t (vault, bucket, part, rows, tokens) "
+    "SELECT %s::integer, %s::integer, w.part, w.rows, w.tokens "
+    "FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS w (part, rows, tokens) "
+    "ON CONFLICT (vault, bucket, part) DO UPDATE SET rows = t.rows + excluded.rows, tokens = t.tokens + excluded.tokens"
+)
+
+
+class Total(NamedTuple):
+    """How many entries have a part, and the tokens in all of them; of trigrams, how many there are."""
+
+    rows: int
+    tokens: int
+
+
+class Counted(NamedTuple):
+    """Counts of terms by part, none of them 0, and the totals of the parts that have any."""
+
+    counts: dict[int, dict[str, int]]
+    totals: dict[int, Total]
+
+    @classmethod
+    def read(cls, rows: Iterable[tuple[Any, ...]]) -> Counted:
+        """Return what the answer to a `question` says."""
+        counts: dict[int, Counter[str]] = {}
+        totals: dict[int, list[int]] = {}
+        for part, term, number, tokens in rows:
+            if term is None:
+                total = totals.setdefault(part, [0, 0])
+                total[0] += number
+                total[1] += tokens
+            elif number:
+                counts.setdefault(part, Counter())[term] += number
+        kept = {part: {term: n for term, n in own.items() if n} for part, own in sorted(counts.items())}
+        return cls(
+            {part: own for part, own in kept.items() if own},
+            {part: Total(*total) for part, total in sorted(totals.items()) if any(total)},
+        )
+
+    def of_all(self, part: int, memories: bool) -> tuple[Total, dict[str, int]]:
+        """Return the total and the counts of a part; those of memories are added if ``memories`` says so."""
+        from septet.storage.postgres.analysis import MEMORIES
+
+        nothing = Total(0, 0)
+        total, counts = self.totals.get(part, nothing), self.counts.get(part, {})
+        if not memories:
+            return total, counts
+        more = self.totals.get(part + MEMORIES, nothing)
+        return Total(total.rows + more.rows, total.tokens + more.tokens), dict(
+            Counter(counts) + Counter(self.counts.get(part + MEMORIES, {}))
+        )
+
+
+def question(vault: VaultRow, wanted: Mapping[int, Iterable[str]]) -> tuple[str, tuple[object, ...]]:
+    """Return the one statement, with its parameters, that `Counted.read` reads the answer of.
+
+    Args:
+        wanted: terms by part, as `analysis.stored_term` makes them; numbers of trigrams as text.
+    """
+    pairs = [(part, term) for part, terms in wanted.items() for term in dict.fromkeys(terms)]
+    named = [vault.bucket_of(term) for _, term in pairs], [part for part, _ in pairs], [term for _, term in pairs]
+    return _ASKED, (*named, vault.number, vault.number, vault.number)
+
+
+def asked(read: PostgresReading | PostgresWriting, wanted: Mapping[int, Iterable[str]]) -> Counted:
+    """Return the counts of terms by part, and all totals, in one round trip; ``wanted`` as for `question`."""
+    return Counted.read(read.sql.execute(*question(read.vault, wanted)))
+
+
+def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
+    """Return how many entries hold each of some terms of a part; those that none holds are left out."""
+    return asked(read, {part: terms}).counts.get(part, {})
+
+
+def totals(read: PostgresReading | PostgresWriting) -> dict[int, Total]:
+    """Return the totals by part."""
+    return asked(read, {}).totals
+
+
+def everything(read: PostgresReading | PostgresWriting) -> Counted:
+    """Return all counts of a vault: for checks, as there are many."""
+    return Counted.read(read.sql.execute(_EVERYTHING, {"vault": read.vault.number}))
+
+
+def add(
+    write: PostgresWriting, bucket: int, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]
+) -> None:
+    """Record by how much counts and totals differ after a write, by part; without a difference nothing is written.
+
+    Args:
+        bucket: of the first entry that is written.
+        totals: by part rows and tokens.
+    """
+    changed = {part: own for part, own in counts.items() if own}
+    moved = {part: total for part, total in totals.items() if any(total)}
+    if changed or moved:
+        size = sum(map(len, changed.values()))
+        number = write.vault.number
+        given = number, bucket, _json(changed), _json(moved), size, number, number
+        rows, terms = _one(write.sql, _ADD, given)
+        write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
+
+
+def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
+    """Move differences into the sums, in a transaction of its own; return how many rows of them.
+
+    0 also if another writer is just doing it. A call takes the oldest ones, and not more than a second's work.
+    """
+    with sql.transaction():
+        (alone,) = _one(sql, "SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(vault.number, "fold"),))
+        taken = _taken(sql, vault) if alone else []
+        if not taken:
+            return 0
+        counts: Counter[tuple[int, int, str]] = Counter()
+        sums: dict[int, list[int]] = {}
+        for own, moved in taken:
+            for part, terms in json.loads(own).items():
+                number = int(part)
+                for term, count in terms.items():
+                    counts[vault.bucket_of(term), number, term] += count
+            for part, (rows, tokens) in json.loads(moved).items():
+                total = sums.setdefault(int(part), [0, 0])
+                total[0] += rows
+                total[1] += tokens
+        _fold_terms(sql, vault, counts)
+        parts = sorted(sums)
+        lists = parts, [sums[part][0] for part in parts], [sums[part][1] for part in parts]
+        sql.execute(_FOLD_TOTALS, (vault.number, vault.first_bucket, *lists))
+        return len(taken)
+
+
+def _taken(sql: psycopg.Connection[Any], vault: VaultRow) -> list[tuple[str, str]]:
+    buckets: set[int] = set()
+    changes: list[int] = []
+    terms = 0
+    for bucket, change, size in sql.execute(_NEXT, (vault.number, _ROWS_A_FOLD)):
+        # One is taken whatever its size.
+        if changes and terms + size > _TERMS_A_FOLD:
+            break
+        buckets.add(bucket)
+        changes.append(change)
+        terms += size
+    return sql.execute(_TAKE, (vault.number, sorted(buckets), changes)).fetchall() if changes else []
+
+
+def _fold_terms(sql: psycopg.Connection[Any], vault: VaultRow, counts: Counter[tuple[int, int, str]]) -> None:
+    # In the order of the index.
+    changed = sorted(item for item in counts.items() if item[1])
+    if not changed:
+        return
+    buckets, parts, terms = map(list, zip(*(key for key, _ in changed)))
+    sql.execute(_FOLD_TERMS, (vault.number, buckets, parts, terms, [count for _, count in changed]))
+    gone = [key for key, count in changed if count < 0]
+    if gone:
+        buckets, parts, terms = map(list, zip(*gone))
+        sql.execute(_DROP_TERMS, (buckets, parts, terms, vault.number))
+
+
+def _one(sql: psycopg.Connection[Any], statement: str, parameters: Sequence[object]) -> tuple[Any, ...]:
+    found = sql.execute(statement, parameters).fetchone()
+    return () if found is None else tuple(found)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

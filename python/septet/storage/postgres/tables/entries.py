@@ -1,0 +1,344 @@
+"""Rows of `entries`: reading, upserting, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from septet.arguments import utf8
+from septet.entry import tags_of
+from septet.ranking.pool import Candidate, searched_text
+from septet.storage.postgres.locks import hold
+from septet.storage.postgres.nul import refuse
+from septet.storage.postgres.tables import history, indexing
+from septet.storage.postgres.tables.indexing import Indexed, indexed
+from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+from septet.storage.tables.entries import CANDIDATE, EntryRow, MissingRows
+from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
+from septet.storage.tables.history import Keeping
+
+__all__ = [
+    "any_searchable",
+    "attrs_at",
+    "count",
+    "count_searchable",
+    "facts_at",
+    "find",
+    "groups_at",
+    "ids_at",
+    "ids_beginning",
+    "kinds",
+    "live",
+    "places_at",
+    "purge",
+    "read_rows",
+    "rows_of",
+    "tags_at",
+    "texts_at",
+    "titles_at",
+    "upsert",
+]
+
+_Found = TypeVar("_Found")
+_Read = PostgresReading | PostgresWriting
+
+#: Rows that `live` has the server send at once.
+PAGE_ROWS = 1_000
+
+#: Entries ``e`` by id, and by row in the order of rows; the row ends in the bucket.
+_BY_ID = (
+    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
+)
+_BY_ROW = (
+    "FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
+)
+#: What searches look at, with memories or without; `IS NOT` compares no column in PostgreSQL.
+_FINDABLE = {
+    memories: condition.replace("IS NOT", "IS DISTINCT FROM")
+    for memories, condition in ((True, FINDABLE), (False, f"e.live AND {SEARCHABLE}"))
+}
+
+_FIND = f"SELECT {CANDIDATE} {_BY_ID} WHERE e.live"
+_ROWS_OF = f"SELECT e.row {_BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
+_READ_ROWS = f"SELECT {CANDIDATE} {_BY_ROW} WHERE e.live ORDER BY w.place"
+_LIVE = (
+    f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.live "
+    "ORDER BY e.parent IS NOT NULL AND e.parent <> e.id, e.row"
+)
+_BEGINNING = (
+    'SELECT id FROM septet.entries WHERE vault = %s AND id COLLATE "C" >= %s::text AND id COLLATE "C" < %s::text '
+    'AND live ORDER BY id COLLATE "C" LIMIT %s'
+)
+_STORED = (
+    "SELECT e.row, e.live, e.kind, e.parent, e.id, e.title, e.description, e.context, e.tags, e.grams, e.created_at "
+    f"{_BY_ID}"
+)
+_NUMBERS = "SELECT nextval('septet.row_numbers') FROM generate_series(1, %s::integer)"
+
+_COLUMNS = EntryRow._fields[:-1]
+_TYPES = {"first_line": "int8", "last_line": "int8", "created_at": "float8", "updated_at": "float8"}
+_TYPES |= {"valid_from": "float8", "valid_until": "float8"}
+_COPY = f"COPY septet.entries (vault, bucket, row, {', '.join(_COLUMNS)}, live, generation) FROM STDIN (FORMAT BINARY)"
+_COPIED = ["int4", "int4", "int8", *(_TYPES.get(name, "text") for name in _COLUMNS), "bool", "int8"]
+_UPDATE = (
+    f"UPDATE septet.entries SET {', '.join(f'{name} = %s' for name in _COLUMNS)}, live = true, generation = %s "
+    "WHERE vault = %s AND bucket = %s AND row = %s"
+)
+_DEAD = "SELECT id FROM septet.entries WHERE vault = %s AND NOT live"
+_PURGE = "DELETE FROM septet.entries WHERE vault = %s AND NOT live AND id = ANY(%s::text[])"
+
+
+def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[EntryRow], keeping: Keeping) -> None:
+    """Insert entries, or overwrite those whose id exists; ``created_at`` of an existing one stays unless given.
+
+    Args:
+        own: those of which earlier versions are kept.
+
+    Raises:
+        EntryError: a text has a NUL character; nothing was written.
+    """
+    refuse(rows)
+    ids = list(dict.fromkeys(row.id for row in rows))
+    hold(write, ids)
+    found = write.sql.execute(_STORED, _ids(write, ids)).fetchall()
+    before: dict[int, Indexed] = {}
+    stored: dict[str, tuple[int, bool, float]] = {}
+    for *values, created_at in found:
+        stored[values[4]] = (values[0], values[1], created_at)
+        if (one := indexed(*values)) is not None:
+            before[one.row] = one
+    if stored:
+        history.keep_replaced(write, own, keeping)
+    coming = _coming(rows, stored)
+    new = [row for row in coming.values() if row.id not in stored]
+    numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
+    if new:
+        numbers = [number for (number,) in write.sql.execute(_NUMBERS, (len(new),))]
+        numbered |= {
+            row.id: write.vault.row_of(number, write.vault.bucket_of(row.id)) for row, number in zip(new, numbers)
+        }
+        _insert(write, [(numbered[row.id], row) for row in new])
+    _update(write, [(numbered[row.id], row) for row in coming.values() if row.id in stored])
+    after = {}
+    for row in coming.values():
+        texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
+        if (one := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
+            after[one.row] = one
+    indexing.change(write, before, after)
+    write.held.rows.update(numbered.values())
+
+
+def find(read: _Read, ids: Sequence[str]) -> dict[str, Candidate]:
+    """Return the live entries with the given ids, by id.
+
+    Raises:
+        EntryError: an id is not text.
+    """
+    wanted = [utf8(i, "id") for i in ids]
+    hold(read, wanted)
+    return {c.id: c for c in map(Candidate._make, read.sql.execute(_FIND, _ids(read, wanted)))}
+
+
+def ids_beginning(read: _Read, text: str, limit: int) -> list[str]:
+    """Return the ids of live entries that begin with a text, ascending, at most so many; by the index of ids."""
+    if "\0" in text:
+        return []
+    # No text has a character behind the last one.
+    found = read.sql.execute(_BEGINNING, (read.vault.number, text, f"{text}\U0010ffff", limit))
+    return [one for (one,) in found]
+
+
+def rows_of(read: _Read, ids: Sequence[str], kind: str | None = None) -> list[int]:
+    """Return the rows of those of the ids that live entries have, or live entries of a kind, ascending."""
+    hold(read, ids)
+    rows = sorted({row for (row,) in read.sql.execute(_ROWS_OF, (*_ids(read, ids), kind, kind))})
+    if isinstance(read, PostgresWriting):
+        read.held.rows.update(rows)
+    return rows
+
+
+def live(read: _Read) -> Iterator[Candidate]:
+    """Yield every live entry in the order of rows, those with a parent of their own behind all others."""
+    with read.sql.cursor(name="septet_live") as cursor:
+        cursor.itersize = PAGE_ROWS
+        cursor.execute(_LIVE, (read.vault.number,))
+        yield from map(Candidate._make, cursor)
+
+
+def read_rows(read: _Read, rows: Sequence[int]) -> list[Candidate]:
+    """Return the live entries at the given rows, in that order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    found = read.sql.execute(_READ_ROWS, _rows(read, rows)) if rows else ()
+    return _all_of(rows, [*map(Candidate._make, found)])
+
+
+def facts_at(read: _Read, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return facts, expressions over ``entries e``, about the entries at the given rows, in their order.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    if not rows:
+        return []
+    return _all_of(rows, read.sql.execute(_facts(sources), _rows(read, rows)).fetchall())
+
+
+def texts_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
+    return [searched_text(*texts) for texts in found]
+
+
+def ids_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
+
+
+def groups_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return the ids of the parents of the entries at the given rows, their own where they have none.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
+
+
+def places_at(read: _Read, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
+    """Return path, first and last line, empty and 0 where there is none, and id of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
+    return [(path, first, last, entry_id) for path, first, last, entry_id in facts_at(read, sources, rows)]
+
+
+def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
+    """Return the tags of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
+
+
+def attrs_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return the attrs of the entries at the given rows, as JSON.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
+
+
+def titles_at(read: _Read, rows: Sequence[int]) -> list[str]:
+    """Return the titles of the entries at the given rows.
+
+    Raises:
+        StoreError: one of them is not there.
+    """
+    return [title for (title,) in facts_at(read, ("e.title",), rows)]
+
+
+def purge(write: PostgresWriting) -> int:
+    """Remove deleted rows, and vectors of texts that no entry has any more; return how many rows."""
+    write.tables.texts.drop_orphans(write)
+    dead = [one for (one,) in write.sql.execute(_DEAD, (write.vault.number,))]
+    if not dead:
+        return 0
+    # Somebody may bring one back meanwhile.
+    hold(write, dead)
+    return write.sql.execute(_PURGE, (write.vault.number, dead)).rowcount
+
+
+def count(read: _Read) -> int:
+    """Return the number of live entries, memories included."""
+    return _number(read, "SELECT count(*) FROM septet.entries WHERE vault = %s AND live")
+
+
+def count_searchable(read: _Read, *, memories: bool = False) -> int:
+    """Return the number of entries that searches look at; memories count if ``memories`` says so."""
+    return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {_FINDABLE[memories]}")
+
+
+def any_searchable(read: _Read, *, memories: bool) -> bool:
+    """Say whether there is a live entry; a memory counts if ``memories`` says so."""
+    one = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {_FINDABLE[memories]} LIMIT 1"
+    return _number(read, f"SELECT count(*) FROM ({one}) AS found") > 0
+
+
+def kinds(read: _Read) -> dict[str, int]:
+    """Return the number of live entries by kind."""
+    sql = 'SELECT kind, count(*) FROM septet.entries WHERE vault = %s AND live GROUP BY kind ORDER BY kind COLLATE "C"'
+    return dict(read.sql.execute(sql, (read.vault.number,)).fetchall())
+
+
+def _coming(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]) -> dict[str, EntryRow]:
+    """Return what the entries will be, by id in the order in which the ids came first; the last of an id wins.
+
+    A revived entry starts a new life, so it takes the new creation time.
+    """
+    coming: dict[str, EntryRow] = {}
+    created = {entry_id: created_at for entry_id, (_, is_live, created_at) in stored.items() if is_live}
+    for row in rows:
+        before = created.get(row.id)
+        if before is not None and not row.created_given:
+            row = row._replace(created_at=min(before, row.updated_at))
+        created[row.id] = row.created_at
+        coming[row.id] = row
+    return coming
+
+
+def _insert(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
+    vault, generation = write.vault, write.generation
+    with write.sql.cursor().copy(_COPY) as copy:
+        copy.set_types(_COPIED)
+        for number, row in rows:
+            copy.write_row((vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+
+
+def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
+    vault, generation = write.vault, write.generation
+    given = [(*row[:-1], generation, vault.number, vault.bucket_of_row(number), number) for number, row in rows]
+    if given:
+        write.sql.cursor().executemany(_UPDATE, given)
+
+
+def _ids(read: _Read, ids: Iterable[str]) -> tuple[list[int], list[str], int]:
+    """Return the parameters of `_BY_ID`; an id with a NUL character is no entry's."""
+    wanted = [one for one in dict.fromkeys(ids) if "\0" not in one]
+    return [read.vault.bucket_of(one) for one in wanted], wanted, read.vault.number
+
+
+def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
+    """Return the parameters of `_BY_ROW`."""
+    return [int(row) for row in rows], read.vault.number, read.vault.first_bucket
+
+
+def _facts(sources: Sequence[str]) -> str:
+    return f"SELECT {', '.join(sources)} {_BY_ROW} ORDER BY w.place"
+
+
+def _number(read: _Read, sql: str) -> int:
+    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} entries are not there any more: search again")
+    return found

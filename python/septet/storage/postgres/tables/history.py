@@ -1,0 +1,140 @@
+"""History: what entries were before they were changed. A new entry has none, and costs nothing here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from septet.ranking.pool import json_text
+from septet.storage.postgres.tables import parts
+from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+from septet.storage.tables.history import COLUMNS, COMPARED, Keeping, Stored, columns_of, replaced, versions
+
+__all__ = ["count_older", "drop_older", "erase", "keep", "keep_replaced", "of_entry", "was"]
+
+_Read = PostgresReading | PostgresWriting
+
+#: Parts are made anew with each write of what was split, which is what has versions.
+_KEPT = f"p.live AND {parts.IS_PART} IS NOT TRUE"
+_AT_ROWS = (
+    "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries p "
+    "ON p.vault = %s AND p.bucket = %s + (w.row & 1023)::integer AND p.row = w.row"
+)
+_REPLACED = (
+    f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
+    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries p "
+    f"ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id WHERE {_KEPT}"
+)
+#: Behind the versions that an entry has; then so many of them are dropped as there are too many.
+_ADD = (
+    "INSERT INTO septet.history (vault, bucket, entry, version, at, call, columns) "
+    "SELECT %s::integer, w.bucket, w.row, 1 + coalesce((SELECT max(h.version) FROM septet.history h "
+    "WHERE h.vault = %s AND h.bucket = w.bucket AND h.entry = w.row), 0), %s::float8, %s::text, w.columns "
+    "FROM unnest(%s::integer[], %s::bigint[], %s::text[]) AS w (bucket, row, columns)"
+)
+_TRIM = (
+    "DELETE FROM septet.history h USING (SELECT o.bucket, o.entry, max(o.version) AS last "
+    "FROM unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) JOIN septet.history o "
+    "ON o.vault = %s AND o.bucket = w.bucket AND o.entry = w.row GROUP BY o.bucket, o.entry) AS l "
+    "WHERE h.vault = %s AND h.bucket = l.bucket AND h.entry = l.entry AND h.version <= l.last - %s::integer"
+)
+_NOW = (
+    f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM septet.entries e "
+    "WHERE e.vault = %s AND e.bucket = %s AND e.id = %s::text AND e.live"
+)
+_VERSIONS = (
+    "SELECT at, call, columns FROM septet.history WHERE vault = %s AND bucket = %s AND entry = %s ORDER BY version DESC"
+)
+_WAS = (
+    "SELECT columns FROM septet.history "
+    "WHERE vault = %s AND bucket = %s AND entry = %s AND call = %s::text ORDER BY version DESC"
+)
+_ERASE = (
+    "DELETE FROM septet.history h USING unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
+    "WHERE h.vault = %s AND h.bucket = w.bucket AND h.entry = w.row"
+)
+#: Without rows those of all entries.
+_OLDER = (
+    "FROM septet.history WHERE vault = %s AND at <= %s::float8 AND (%s::bigint[] IS NULL OR entry = ANY(%s::bigint[]))"
+)
+
+
+def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
+    """Keep what entries hold in columns, of those in which one of them is about to get another value.
+
+    Args:
+        columns: their new values.
+    """
+    if not (keeping.most and rows and columns):
+        return
+    named = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
+    sql = f"SELECT p.row, {', '.join(f'p.{name}' for name in named)} {_AT_ROWS} WHERE {_KEPT}"
+    new = tuple(columns.values())
+    found = write.sql.execute(sql, (list(rows), write.vault.number, write.vault.first_bucket))
+    _add(write, [(row, json_text(dict(zip(named, old)))) for row, *old in found if (*old[: len(new)],) != new], keeping)
+
+
+def keep_replaced(write: PostgresWriting, rows: Sequence[Any], keeping: Keeping) -> None:
+    """Keep of entries that are about to be overwritten what will be another then.
+
+    Args:
+        rows: what they will be, each an `EntryRow`.
+    """
+    if not keeping.most:
+        return
+    coming = {row.id: row for row in rows}
+    buckets = [write.vault.bucket_of(one) for one in coming]
+    found = write.sql.execute(_REPLACED, (buckets, list(coming), write.vault.number))
+    held = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in found]
+    _add(write, [(row, text) for row, text in held if text is not None], keeping)
+
+
+def of_entry(read: _Read, entry_id: str) -> list[Stored]:
+    """Return the earlier versions of a live entry, the last one first."""
+    if "\0" in entry_id:
+        return []
+    place = read.vault.number, read.vault.bucket_of(entry_id)
+    now = read.sql.execute(_NOW, (*place, entry_id)).fetchone()
+    return [] if now is None else versions(now, read.sql.execute(_VERSIONS, (*place, now[0])))
+
+
+def was(read: _Read, row: int, call: str, column: str) -> Any:
+    """Return what an entry held in a column before the last such call that changed it; None if that was not kept."""
+    found = read.sql.execute(_WAS, (read.vault.number, read.vault.bucket_of_row(row), row, call))
+    held = (columns_of(text) for (text,) in found)
+    return next((one[column] for one in held if column in one), None)
+
+
+def erase(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Remove the versions of entries."""
+    write.sql.execute(_ERASE, (*_places(write, rows), write.vault.number))
+
+
+def count_older(read: _Read, until: float, rows: Sequence[int] | None) -> int:
+    """Return how many versions were replaced at a time or before, of all entries or of some."""
+    found = read.sql.execute(f"SELECT count(*) {_OLDER}", _older(read, until, rows)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def drop_older(write: PostgresWriting, until: float, rows: Sequence[int] | None) -> int:
+    """Remove the versions that were replaced at a time or before, of all entries or of some; return how many."""
+    return write.sql.execute(f"DELETE {_OLDER}", _older(write, until, rows)).rowcount
+
+
+def _older(read: _Read, until: float, rows: Sequence[int] | None) -> tuple[object, ...]:
+    some = None if rows is None else list(rows)
+    return read.vault.number, until, some, some
+
+
+def _add(write: PostgresWriting, kept: Sequence[tuple[int, str]], keeping: Keeping) -> None:
+    if not kept:
+        return
+    vault, rows = write.vault.number, [row for row, _ in kept]
+    buckets, rows = _places(write, rows)
+    texts = [text for _, text in kept]
+    write.sql.execute(_ADD, (vault, vault, keeping.at, keeping.call, buckets, rows, texts))
+    write.sql.execute(_TRIM, (buckets, rows, vault, vault, keeping.most))
+
+
+def _places(write: PostgresWriting, rows: Sequence[int]) -> tuple[list[int], list[int]]:
+    return [write.vault.bucket_of_row(row) for row in rows], list(rows)

@@ -1,0 +1,76 @@
+"""Parts: what of `entries` was made by splitting a long text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from septet.storage.postgres.locks import hold, hold_rows
+from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+
+__all__ = ["IS_PART", "of", "taken", "with_parts"]
+
+_Read = PostgresReading | PostgresWriting
+
+_PART = "left(p.id, length(e.id) + 1) = e.id || '#' AND substr(p.id, length(e.id) + 2) ~ '^[0-9]+$'"
+#: Whether ``entries p`` is a part; one that only names a parent is none.
+IS_PART = (
+    "(p.parent <> p.id AND EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = p.vault "
+    f"AND e.id = p.parent AND e.parent = e.id AND e.live AND {_PART}))"
+)
+_ANY = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
+_PARTS = (
+    "JOIN septet.entries p ON p.vault = e.vault AND p.parent = e.id AND p.live "
+    f"WHERE e.live AND e.parent = e.id AND {_PART}"
+)
+_OF = (
+    "SELECT p.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    f"ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id {_PARTS}"
+)
+_WITH = (
+    "SELECT p.row, p.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e "
+    f"ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row {_PARTS}"
+)
+_TAKEN = (
+    "SELECT e.id, e.parent FROM unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
+    "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live ORDER BY w.place"
+)
+
+
+def of(read: _Read, ids: Sequence[str]) -> list[str]:
+    """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
+    # What is written next is locked by one call, rather than twice.
+    hold(read, ids)
+    if not _any(read):
+        return []
+    return [one for (one,) in read.sql.execute(_OF, _places(read, ids))]
+
+
+def with_parts(read: _Read, rows: Sequence[int]) -> list[int]:
+    """Return rows and those of the parts that the entries there were split into, ascending."""
+    hold_rows(read, rows)
+    if not rows or not _any(read):
+        return [*rows]
+    given = [int(row) for row in rows], read.vault.number, read.vault.first_bucket
+    found = read.sql.execute(_WITH, given).fetchall()
+    if found and isinstance(read, PostgresWriting):
+        # Again: somebody may have written one of them by its own id until now.
+        hold(read, [entry_id for _, entry_id in found])
+        found = read.sql.execute(_WITH, given).fetchall()
+    return sorted({*rows, *(row for row, _ in found)})
+
+
+def taken(read: _Read, parents: Mapping[str, str]) -> list[str]:
+    """Return those ids that live entries have already which are not parts of the parent named for the id."""
+    hold(read, parents)
+    found = read.sql.execute(_TAKEN, _places(read, list(parents)))
+    return [one for one, parent in found if parent != parents[one]]
+
+
+def _any(read: _Read) -> bool:
+    """Say whether any entry has a parent: most vaults hold none, and this is asked with every write."""
+    return read.sql.execute(_ANY, (read.vault.number,)).fetchone() is not None
+
+
+def _places(read: _Read, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
+    wanted = [one for one in ids if "\0" not in one]
+    return [read.vault.bucket_of(one) for one in wanted], wanted, read.vault.number

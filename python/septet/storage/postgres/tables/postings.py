@@ -1,0 +1,96 @@
+"""Rows of `postings`: which entries hold a term, how often in each column, written by binary COPY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.storage.postgres.analysis import GRAMS, TEXTS, Part
+from septet.storage.postgres.transactions import PostgresWriting
+
+__all__ = ["COLUMNS", "put", "remove"]
+
+#: Columns of a posting that count; grams are in the second.
+COLUMNS = ("id", "title", "description", "context", "tags")
+_GRAMS_COLUMN = COLUMNS.index("title")
+#: So many are sent at once.
+_BLOCK = 50_000
+
+_COPY = (
+    "COPY septet.postings (vault, bucket, part, term, row, memory, id, title, description, context, tags, tokens) "
+    "FROM STDIN (FORMAT BINARY)"
+)
+_REMOVE = (
+    "DELETE FROM septet.postings p USING unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
+    "WHERE p.vault = %s AND p.bucket = w.bucket AND p.row = w.row"
+)
+#: The fields of a row before its term, and behind it, each with its length before it.
+_HEAD = np.dtype([("fields", ">i2"), ("n1", ">i4"), ("vault", ">i4"), ("n2", ">i4"), ("bucket", ">i4"), ("n3", ">i4"),
+                  ("part", ">i2")])  # fmt: skip
+_TAIL = np.dtype([("n1", ">i4"), ("row", ">i8"), ("n2", ">i4"), ("memory", "u1"), ("numbers", ">i4", (6, 2))])
+_FIELDS = 12
+_BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+
+
+def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
+    """Remove the postings of entries."""
+    write.sql.execute(_REMOVE, ([write.vault.bucket_of_row(row) for row in rows], list(rows), write.vault.number))
+
+
+def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> None:
+    """Write the postings of entries.
+
+    Args:
+        texts: what entries hold in their columns; the entries at the end of these are those that are written.
+        grams: what they hold of grams.
+        rows: of the entries that are written ``(n,)``.
+        memories: which of these are memories ``(n,)``.
+    """
+    with write.sql.cursor().copy(_COPY) as copy:
+        copy.write(_BEGIN)
+        for part, number in ((texts, TEXTS), (grams, GRAMS)):
+            for block in _blocks(part, number, write.vault.number, rows, memories):
+                copy.write(block)
+        copy.write(_END)
+
+
+def _blocks(
+    part: Part, number: int, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
+) -> Iterator[bytes]:
+    """Yield rows of a part as COPY takes them, in the order of the table's key, so that it is written page by page."""
+    from septet.storage.postgres.vaults import STRIDE
+
+    first = len(part.has) - len(rows)
+    pairs = np.flatnonzero(part.entry >= first)
+    entries, terms = part.entry[pairs] - first, part.term[pairs]
+    buckets = vault * STRIDE + rows % STRIDE
+    names = [len(data).to_bytes(4, "big") + data for data in map(str.encode, part.terms)]
+    ranks = np.empty(len(names), dtype=np.int64)
+    # UTF-8 has the order of "C".
+    ranks[sorted(range(len(names)), key=lambda at: part.terms[at])] = np.arange(len(names))
+    order = np.lexsort((rows[entries], ranks[terms], buckets[entries]))
+    for start in range(0, len(order), _BLOCK):
+        some = order[start : start + _BLOCK]
+        own = entries[some]
+        head, tail = np.zeros(len(some), _HEAD), np.zeros(len(some), _TAIL)
+        head["fields"], head["vault"], head["bucket"], head["part"] = _FIELDS, vault, buckets[own], number
+        head["n1"], head["n2"], head["n3"] = 4, 4, 2
+        tail["row"], tail["memory"], tail["n1"], tail["n2"] = rows[own], memories[own], 8, 1
+        counts = part.counts[pairs[some]] if part.counts is not None else np.ones((len(some), 1), dtype=np.int32)
+        tail["numbers"][:, :, 0] = 4
+        if number == TEXTS:
+            tail["numbers"][:, : len(COLUMNS), 1] = counts
+        else:
+            tail["numbers"][:, _GRAMS_COLUMN, 1] = counts[:, 0]
+        tail["numbers"][:, len(COLUMNS), 1] = part.tokens[first + own]
+        spelt = [names[at] for at in terms[some].tolist()]
+        yield b"".join(chain.from_iterable(zip(_bytes(head), spelt, _bytes(tail))))
+
+
+def _bytes(records: NDArray[np.void]) -> list[bytes]:
+    """Return each record as bytes."""
+    made: list[bytes] = records.view(f"V{records.dtype.itemsize}").tolist()
+    return made
