@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 __all__ = ["COMPLETE_VARIABLE", "complete_ids", "complete_profiles", "completion_asked", "script"]
@@ -45,7 +44,7 @@ def complete_ids(ctx: Any, incomplete: str) -> list[str]:
 
     given = ctx.params.get("vault") or os.environ.get("SEPTET_VAULT")
     # A shell shows whatever is printed as what can be typed.
-    with suppress(Exception), existing(None if given is None else Path(given)) as opened:
+    with suppress(Exception), existing(given) as opened:
         return [one for one in opened.ids_beginning(incomplete, limit=MOST) if one not in (ctx.params.get("ids") or ())]
     return []
 

@@ -6,14 +6,17 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from septet.cli.places import existing, writable
 from septet.errors import EntryError, EntryNotFound, TierError
 
+if TYPE_CHECKING:
+    from septet.service.vaults import VaultPlace
+
 __all__ = ["CONFIG_VARIABLE", "LEAST_ID", "in_tier", "memory", "place_of", "whole_id", "whole_ids"]
 
-#: The variables that name the file of a vault, and that of a configuration with tiers.
+#: The variables that name a vault, and that of a configuration with tiers.
 _VAULT_VARIABLE = "SEPTET_VAULT"
 CONFIG_VARIABLE = "SEPTET_CONFIG"
 #: So many characters of an id say which one is meant, if no other begins so.
@@ -24,7 +27,7 @@ _CANDIDATES = 10
 
 @contextmanager
 def memory(
-    vault: Path | None,
+    vault: VaultPlace | None,
     config: Path | None,
     *,
     write: bool = False,

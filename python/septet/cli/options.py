@@ -38,9 +38,14 @@ Id = Annotated[
 ]
 
 VaultPath = Annotated[
-    Path | None,
+    Any,
     typer.Option(
-        "--vault", envvar="SEPTET_VAULT", metavar="FILE", help="The vault; default ~/.local/share/septet/vault.db."
+        "--vault",
+        envvar="SEPTET_VAULT",
+        metavar="FILE|ADDRESS",
+        # No `Path`: it would take a slash of an address away. Shells complete files all the same.
+        path_type=str,
+        help="The vault; default ~/.local/share/septet/vault.db. On a server: postgresql://host/database?vault=NAME.",
     ),
 ]
 ConfigFile = Annotated[

@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from septet.errors import StoreError
+from septet.errors import QueryError, StoreError
 from septet.service.places import cache_file, cache_folder, config_folder, default_vault, make_folder
+from septet.storage.postgres.dsn import is_dsn
 
 if TYPE_CHECKING:
-    from septet.vault import Vault
+    from septet.service.vaults import VaultPlace
 
 __all__ = [
     "EMBEDDING_VARIABLE",
@@ -23,6 +24,7 @@ __all__ = [
     "default_vault",
     "demo_vault",
     "existing",
+    "file_only",
     "make_folder",
     "shown",
     "writable",
@@ -39,16 +41,21 @@ def demo_vault() -> Path:
     return cache_folder() / f"stdlib-{version}.db"
 
 
-def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> Vault:
-    """Open a vault that must exist.
+def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: Any) -> Any:
+    """Open a vault that must exist: that of a file, or one on a server.
 
     Args:
+        place: the file or the address; None for the user's own vault.
         embedding: arguments of `Vault` about embedding.
 
     Raises:
         StoreError: it does not exist; the message says how to create one.
     """
-    wanted = path or default_vault()
+    from septet.service.vaults import open_vault
+
+    if is_dsn(place):
+        return open_vault(str(place), read_only=read_only, **embedding)
+    wanted = Path(place or default_vault())
     if not wanted.exists():
         here = demo_vault()
         demo = f"the demo left one at {shown(here)}" if here.exists() else "`septet demo` makes one to try"
@@ -56,26 +63,42 @@ def existing(path: Path | None, *, read_only: bool = True, **embedding: Any) -> 
             f"there is no vault at {shown(wanted)}: fill one with `septet add`, `septet import` or `septet sync`, "
             f"or name another with --vault FILE; {demo}"
         )
-    from septet.vault import Vault
+    return open_vault(wanted, read_only=read_only, **embedding)
 
-    return Vault(wanted, read_only=read_only, **embedding)
+
+def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
+    """Return the file of a vault, for a command that works with files alone.
+
+    Args:
+        why: the reason, and what to do instead.
+
+    Raises:
+        QueryError: it is on a server.
+    """
+    if is_dsn(place):
+        raise QueryError(f"`septet {command}` is for vaults in files: {why}")
+    return None if place is None else Path(place)
 
 
 @contextmanager
-def writable(path: Path | None, **embedding: Any) -> Iterator[Vault]:
-    """Open a vault for writing; create it, and its folder, if it does not exist.
+def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
+    """Open a vault for writing; create it, and the folder of its file, if it does not exist.
 
-    If the command fails before it stores anything, a vault that was created for it is removed again.
+    If the command fails before it stores anything, a file that was created for it is removed again.
 
     Raises:
         StoreError: the folder cannot be created, or the file cannot be opened.
     """
-    from septet.vault import Vault
+    from septet.service.vaults import open_vault
 
-    wanted = path or default_vault()
+    if is_dsn(place):
+        with open_vault(str(place), **embedding) as remote:
+            yield remote
+        return
+    wanted = Path(place or default_vault())
     new = not wanted.exists()
     make_folder(wanted)
-    with Vault(wanted, **embedding) as vault:
+    with open_vault(wanted, **embedding) as vault:
         try:
             yield vault
         except BaseException:

@@ -13,6 +13,10 @@
     read_only = true
     optional = true
 
+    [tiers.company]
+    url = "postgresql://reader@db.example.org/knowledge"
+    vault = "company"
+
     [embedding]
     provider = "openai"
 """
@@ -32,6 +36,7 @@ from septet.embedding.config import EmbeddingConfig, config_of, error_of
 from septet.errors import EmbeddingConfigError, TierError
 from septet.profiles.builtin import BUILTIN
 from septet.service.places import config_folder, default_vault, expanded, project_vault
+from septet.storage.postgres.dsn import is_dsn, without_passwords
 
 __all__ = ["CONFIG_VARIABLE", "Configuration", "TierTable", "configuration", "configuration_of", "discovered"]
 
@@ -56,15 +61,19 @@ class _Table(BaseModel):
 
 
 class TierTable(_Table):
-    """One tier: a vault in a file, or one that is served elsewhere. Names may be ``snake_case`` or ``camelCase``.
+    """One tier: a vault in a file, on a PostgreSQL server, or behind `septet serve`.
+
+    Names may be ``snake_case`` or ``camelCase``.
 
     Attributes:
         path: the file, relative to that of the configuration. It is created when it is missing, unless it is for
             reading only.
-        url: the address of a server, in the place of a path.
+        url: the address of a server, in the place of a path: ``https://`` of `septet serve`, or ``postgresql://``.
+        dsn_env: the environment variable with the address of a PostgreSQL server, in the place of a url.
+        vault: the name of the vault there, unless the address ends in ``?vault=NAME``.
         token_env: the environment variable with the token of that server.
         token_file: the file with that token.
-        timeout_s: how long a request to that server takes at most, 0.05 to 600 seconds.
+        timeout_s: how long a request to a server takes at most, 0.05 to 600 seconds.
         priority: 0 to 2; None for 1.0 of ``agent``, 0.8 of ``project``, 0.6 of ``team``, 0.5 of others.
         read_only: nothing is written to it.
         optional: start without it when it cannot be opened.
@@ -72,6 +81,8 @@ class TierTable(_Table):
 
     path: _Text | None = None
     url: _Text | None = None
+    dsn_env: _Text | None = None
+    vault: _Text | None = None
     token_env: _Text | None = None
     token_file: _Text | None = None
     timeout_s: Annotated[float, Field(ge=0.05, le=600, strict=False)] | None = None
@@ -81,16 +92,30 @@ class TierTable(_Table):
 
     @model_validator(mode="after")
     def _one_place(self) -> TierTable:
-        if (self.path is None) == (self.url is None):
-            raise ValueError("wanted either path or url")
-        if self.url is not None and not self.url.startswith(("http://", "https://")):
-            raise ValueError("url must begin with http:// or https://")
-        remote = [name for name in ("token_env", "token_file", "timeout_s") if getattr(self, name) is not None]
-        if self.url is None and remote:
-            raise ValueError(f"{remote[0]} belongs to a tier with a url")
-        if len(remote) > 1 and remote[1] == "token_file":
+        if [self.path, self.url, self.dsn_env].count(None) != 2:
+            raise ValueError("wanted one of path, url and dsn_env")
+        postgres = self.dsn_env is not None or is_dsn(self.url)
+        if self.url is not None and not postgres and not self.url.startswith(("http://", "https://")):
+            raise ValueError("url must begin with https://, http:// or postgresql://")
+        given = {name for name in ("token_env", "token_file", "timeout_s", "vault") if getattr(self, name) is not None}
+        if self.path is not None and given:
+            raise ValueError(f"{min(given)} belongs to a tier with a url")
+        if postgres and (tokens := given & {"token_env", "token_file"}):
+            raise ValueError(f"{min(tokens)} belongs to a tier with an https:// address")
+        if not postgres and "vault" in given:
+            raise ValueError("vault names one of a postgresql:// address")
+        if given >= {"token_env", "token_file"}:
             raise ValueError("wanted either token_env or token_file")
         return self
+
+    @property
+    def place(self) -> str:
+        """Where it is, as it may be shown: without a password."""
+        if self.path is not None:
+            return self.path
+        if self.dsn_env is not None:
+            return f"${self.dsn_env}"
+        return without_passwords(str(self.url))
 
 
 class _File(_Table):

@@ -16,7 +16,8 @@ from septet.service.configuration import IN_MEMORY, Configuration, TierTable, co
 from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
-from septet.vault import Vault
+from septet.service.vaults import OneVault, VaultPlace, open_vault
+from septet.storage.postgres.dsn import is_dsn
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ MOST_TOKEN_BYTES = 4_096
 
 @contextmanager
 def opened(
-    vault: str | os.PathLike[str] | None = None,
+    vault: VaultPlace | None = None,
     config: str | os.PathLike[str] | Configuration | None = None,
     *,
     read_only: bool = False,
@@ -44,7 +45,8 @@ def opened(
     """Open one vault, or the tiers of a configuration, and close all of it at the end of the ``with`` block.
 
     Args:
-        vault: the file of the one vault; it is created, with its folder, unless it is for reading only.
+        vault: the one vault: its file, or the address of a PostgreSQL server with ``?vault=NAME``. It is created, a
+            file with its folder, unless it is for reading only.
         config: a configuration, or its file; without both, what `configuration` finds.
         read_only: nothing may be written.
         profile: how searches rank; None for what the configuration says.
@@ -62,7 +64,7 @@ def opened(
         memory: Memory
         if vault is not None:
             more = default_embedder if embedder is None else embedder
-            memory = _local(stack, Path(vault), read_only, {**(more or {}), **_ranking(profile)})
+            memory = _vault(stack, vault, read_only, {**(more or {}), **_ranking(profile)})
         else:
             found = config if isinstance(config, Configuration) else configuration(config)
             more = _embedder(found, default_embedder) if embedder is None else embedder
@@ -112,16 +114,26 @@ def _tiers(stack: ExitStack, found: Configuration, read_only: bool, embedder: Ma
 
 def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping[str, Any]) -> Any:
     if table.path is not None:
-        return _local(stack, Path(table.path), read_only, embedder)
-    return _remote(stack, table, read_only)
+        return _vault(stack, table.path, read_only, embedder)
+    dsn = _from_environment(table.dsn_env, "dsn_env") if table.dsn_env is not None else str(table.url)
+    if not is_dsn(dsn):
+        if table.dsn_env is not None:
+            raise TierError(
+                f"the environment variable {shown(table.dsn_env)} of dsn_env holds no postgresql:// address"
+            )
+        return _remote(stack, table, read_only)
+    more: dict[str, Any] = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
+    return _vault(stack, dsn, read_only, {**embedder, **more}, table.vault)
 
 
-def _local(stack: ExitStack, path: Path, read_only: bool, arguments: Mapping[str, Any]) -> Vault:
-    if str(path) != IN_MEMORY:
-        path = expanded(path)
+def _vault(
+    stack: ExitStack, place: VaultPlace, read_only: bool, arguments: Mapping[str, Any], named: str | None = None
+) -> OneVault:
+    if not is_dsn(place) and str(place) != IN_MEMORY:
+        place = expanded(Path(place))
         if not read_only:
-            make_folder(path)
-    return stack.enter_context(Vault(path, read_only=read_only, **arguments))
+            make_folder(place)
+    return stack.enter_context(open_vault(place, read_only=read_only, named=named, **arguments))
 
 
 def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Client:
@@ -152,10 +164,7 @@ def _token(table: TierTable) -> str | None:
         TierError: the variable is not set, or the file cannot be read.
     """
     if table.token_env is not None:
-        token = os.environ.get(table.token_env, "").strip()
-        if not token:
-            raise TierError(f"the environment variable {shown(table.token_env)} of token_env is not set")
-        return token
+        return _from_environment(table.token_env, "token_env")
     if table.token_file is None:
         return None
     try:
@@ -166,3 +175,15 @@ def _token(table: TierTable) -> str | None:
     if not token:
         raise TierError(f"{table.token_file} of token_file is empty")
     return token
+
+
+def _from_environment(variable: str, field: str) -> str:
+    """Return what a variable holds; no message quotes it.
+
+    Raises:
+        TierError: it is not set.
+    """
+    found = os.environ.get(variable, "").strip()
+    if not found:
+        raise TierError(f"the environment variable {shown(variable)} of {field} is not set")
+    return found

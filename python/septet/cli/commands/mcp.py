@@ -85,7 +85,7 @@ def mcp(
 
 def _print(
     program: str,
-    vault: Path | None,
+    vault: str | None,
     config: Path | None,
     embedding: str | None,
     *,
@@ -97,14 +97,23 @@ def _print(
     from septet.mcp.clients import CLIENTS, block
     from septet.service.configuration import CONFIG_VARIABLE
     from septet.service.places import expanded
+    from septet.storage.postgres.dsn import is_dsn, without_passwords
 
     if vault is None and config is None and (named := os.environ.get(CONFIG_VARIABLE, "").strip()):
         # The program may not have this environment.
         config = Path(named)
     arguments = ["mcp"]
+    if vault is not None and is_dsn(vault):
+        if without_passwords(vault) != vault:
+            raise QueryError(
+                "the address has a password, which everybody could read in what is printed: "
+                "leave it out, and keep it in ~/.pgpass"
+            )
+        arguments += ["--vault", vault]
+        vault = None
     for option, path in (("--vault", vault), ("--config", config)):
         if path is not None:
-            arguments += [option, str(expanded(path).absolute())]
+            arguments += [option, str(expanded(Path(path)).absolute())]
     if embedding is not None:
         file = expanded(Path(embedding))
         arguments += ["--embedding", str(file.absolute()) if file.is_file() else embedding]

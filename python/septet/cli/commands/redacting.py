@@ -9,7 +9,7 @@ import typer
 
 from septet.cli.exits import STORE
 from septet.cli.options import AsJson, Embedding, VaultPath
-from septet.cli.places import existing
+from septet.cli.places import existing, file_only
 from septet.cli.progress import progress
 from septet.cli.terminal import print_json, say
 from septet.errors import EntryError
@@ -22,6 +22,7 @@ __all__ = ["redact"]
 
 #: So many names of entries or files that hold secrets are shown.
 SHOWN = 20
+WHY = "no program can erase a server's logs, standbys and backups: redact a file and `septet push` it"
 
 
 def redact(
@@ -45,7 +46,8 @@ def redact(
     made: dict[str, Any] = {} if dry_run else settings.find(embedding).embedder
     if not (made or dry_run) and settings.cache_file().exists():
         made["embedding_cache"] = settings.cache_file()
-    with existing(vault, read_only=dry_run, **made) as opened, progress("redacting") as step:
+    file = file_only(vault, "redact", WHY)
+    with existing(file, read_only=dry_run, **made) as opened, progress("redacting") as step:
         report = opened.redact(redactor=redactor, dry_run=dry_run, progress=step)
     if as_json:
         print_json(report.to_dict())

@@ -11,7 +11,7 @@ import typer
 from septet.cli.commands.embedding import embedding_stoppable, end_embedding
 from septet.cli.exits import NOTHING
 from septet.cli.options import AsJson, Embedding, VaultPath
-from septet.cli.places import existing, writable
+from septet.cli.places import existing, file_only, writable
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import flat, print_json, say
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from septet.files.report import RootInfo, SkippedFile, SyncReport
     from septet.vault import Vault
 
-__all__ = ["forget_root", "left_out", "print_roots", "sync"]
+__all__ = ["FOLDERS", "forget_root", "left_out", "print_roots", "sync"]
 
 #: So many files that were left out are named.
 SHOWN = 20
+#: Why folders are followed by files alone.
+FOLDERS = "folders are those of this machine: sync one into a file, and `septet push` the file"
 REDACT: dict[str, Any] = {"yes": True, "no": False, "all": "all"}
 
 _Globs = list[str] | None
@@ -94,7 +96,8 @@ def sync(
     }  # fmt: skip
     made = settings.find(embedding).embedder
     # Without a folder there is nothing to write down in a vault that is not there yet.
-    with existing(vault, read_only=False, **made) if root is None else writable(vault, **made) as opened:
+    file = file_only(vault, "sync", FOLDERS)
+    with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
         cut = {"tokens": tokens, "overlap": overlap, "variant": variant}
         options["chunking"] = _chunking(opened, root, {key: value for key, value in cut.items() if value is not None})
         if root is None and not opened.roots() and not any(value is not None for value in options.values()):
@@ -123,7 +126,7 @@ def forget_root(
     vault: VaultPath = None,
 ) -> None:
     """Stop following a folder, and erase its chunks; the folder itself stays as it is."""
-    with existing(vault, read_only=False) as opened:
+    with existing(file_only(vault, "forget-root", FOLDERS), read_only=False) as opened:
         say(f"erased {opened.forget_root(name):,} chunks of {name} from {opened.path}")
 
 

@@ -57,5 +57,5 @@ def _asked(found: Configuration, name: str) -> dict[str, Any]:
     priority = table.priority if table.priority is not None else TIER_PRIORITIES.get(name, 0.5)
     return {
         "tier": name, "priority": priority, "entries": entries, "writable": not table.read_only,
-        "place": table.path or table.url, "problem": problem,
+        "place": table.place, "problem": problem,
     }  # fmt: skip

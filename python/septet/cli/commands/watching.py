@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from septet.cli.commands.syncing import left_out
+from septet.cli.commands.syncing import FOLDERS, left_out
 from septet.cli.options import AsJson, Embedding, VaultPath
-from septet.cli.places import existing, writable
+from septet.cli.places import existing, file_only, writable
 from septet.cli.terminal import flat, print_json, say
 from septet.errors import EntryError
 
@@ -43,7 +43,8 @@ def watch(
     from septet.cli import settings
 
     made = settings.find(embedding).embedder
-    with existing(vault, read_only=False, **made) if root is None else writable(vault, **made) as opened:
+    file = file_only(vault, "watch", FOLDERS)
+    with existing(file, read_only=False, **made) if root is None else writable(file, **made) as opened:
         try:
             if root is not None:
                 _told(opened.sync(root))
@@ -58,7 +59,7 @@ def watch(
 
 def status(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """Say how far a vault is in step with the folders it follows."""
-    with existing(vault) as opened:
+    with existing(file_only(vault, "status", FOLDERS)) as opened:
         found = opened.sync_status()
     if as_json:
         print_json(found.to_dict())
