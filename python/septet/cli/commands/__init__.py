@@ -52,6 +52,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "backup": "copying.backup",
         "restore": "copying.restore",
         "redact": "redacting.redact",
+        "push": "pushing.push",
+        "pull": "pushing.pull",
     },
     "Other programs": {
         "completion": "completing.completion",
