@@ -5,8 +5,10 @@ from __future__ import annotations
 import platform
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import septet
 from septet.cli.catalogue import key_said
@@ -20,6 +22,10 @@ from septet.embedding.choose import Configured, configured
 from septet.embedding.embedder import Embedder, space_name
 from septet.embedding.providers.credentials import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
+from septet.storage.postgres.dsn import is_dsn
+
+if TYPE_CHECKING:
+    from septet.service.vaults import VaultPlace
 
 __all__ = ["checkup"]
 
@@ -27,7 +33,7 @@ __all__ = ["checkup"]
 _PROBE = "septet"
 
 
-def checkup(embedding: str | None, vault: Path | None, *, timeout_s: float | None) -> list[Check]:
+def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float | None) -> list[Check]:
     """Run every check.
 
     Args:
@@ -41,7 +47,7 @@ def checkup(embedding: str | None, vault: Path | None, *, timeout_s: float | Non
         settings = find(embedding)
     except EmbeddingConfigError as fault:
         found.append(Check("configuration", "fault", str(fault), {}, USAGE))
-        return found + vault_checks(vault, ())
+        return found + _vault(vault, ())
     found.append(_configuration(settings))
     models: list[Configured] = []
     try:
@@ -56,10 +62,19 @@ def checkup(embedding: str | None, vault: Path | None, *, timeout_s: float | Non
             found += [replace(check, name=check.name + which) for check in _model_checks(settings, one, timeout_s)]
         if made:
             found.append(_cache())
-        return found + vault_checks(vault, made)
+        return found + _vault(vault, made)
     finally:
         for embedder in made:
             embedder.close()
+
+
+def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
+    """Check a vault, in a file or on a server."""
+    if is_dsn(place):
+        from septet.cli.server_checks import server_checks
+
+        return server_checks(str(place), models)
+    return vault_checks(None if place is None else Path(place), models)
 
 
 def _model_checks(settings: Settings, one: Configured, timeout_s: float | None) -> list[Check]:

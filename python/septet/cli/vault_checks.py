@@ -24,7 +24,7 @@ from septet.storage.store import Store
 from septet.target import left_unfinished, sweep
 from septet.vault import Vault
 
-__all__ = ["vault_checks"]
+__all__ = ["vault_checks", "vectors_check"]
 
 
 def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
@@ -45,7 +45,7 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
         _full_text(wanted),
         _sidecar(wanted, stats.entries),
         _left_behind(wanted),
-        _vectors(spaces),
+        vectors_check(spaces),
     ]
 
 
@@ -160,7 +160,8 @@ def _cleared(path: Path) -> str:
     return f"cleared {claims:,} claims and {files:,} files"
 
 
-def _vectors(spaces: list[SpaceStatus]) -> Check:
+def vectors_check(spaces: Sequence[SpaceStatus]) -> Check:
+    """Say which models have vectors, and of how many entries."""
     facts = {
         "spaces": [
             {
