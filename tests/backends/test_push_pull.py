@@ -80,9 +80,9 @@ def everything(vault, folder):
 def asked(vault):
     """Return the ids and the scores of some searches."""
     found = [vault.search("cache", query_vector=[1.0] * 8, limit=20)]
-    for words in ("retry backoff", "straße 東京", "über naïve cache lock", "long one", "bob billing"):
-        for options in ({}, {"where": {"domain": "domain1"}}, {"include_memories": True, "include_expired": True}):
-            found.append(vault.search(words, limit=8, **options))
+    for options in ({}, {"where": {"domain": "domain1"}}, {"include_memories": True, "include_expired": True}):
+        asked = ("retry backoff", "straße 東京", "über naïve cache lock", "long one", "bob billing")
+        found += [vault.search(words, limit=8, **options) for words in asked]
     ids = [(number, hit.id) for number, hits in enumerate(found) for hit in hits]
     return ids, pytest.approx([hit.score for hits in found for hit in hits], abs=1e-9)
 

@@ -7,7 +7,7 @@ OK = 0
 NOTHING = 1
 #: An argument, entry, filter or profile is invalid.
 USAGE = 2
-#: The file of a vault cannot be used.
+#: A vault cannot be used.
 STORE = 3
 #: An embedding provider failed.
 PROVIDER = 4

@@ -60,6 +60,10 @@ class Tables(Protocol):
         """Entries one after the other."""
 
     @property
+    def marks(self) -> of.Marks:
+        """What the vault keeps about itself, such as how far a copy into it has come."""
+
+    @property
     def parts(self) -> of.Parts:
         """What entries were split into."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.storage.tables.jobs import Job
     from septet.storage.tables.links import Link
     from septet.storage.tables.texts import State, TextSpace
-    from septet.storage.tables.vectors import GivenVectors
+    from septet.storage.tables.vectors import GivenVectors, StoredVector
 
 __all__ = [
     "Changing",
@@ -33,6 +33,7 @@ __all__ = [
     "Indexing",
     "Jobs",
     "Links",
+    "Marks",
     "Parts",
     "Runs",
     "StagedTexts",
@@ -245,6 +246,16 @@ class Runs(Protocol):
         """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last."""
 
 
+class Marks(Protocol):
+    """What a vault keeps about itself under a name."""
+
+    def get(self, read: Any, name: str) -> str | None:
+        """Return what is kept under a name; None without any."""
+
+    def put(self, write: Any, name: str, value: str | None) -> None:
+        """Keep a text under a name; None forgets it."""
+
+
 class Parts(Protocol):
     """What entries were split into."""
 
@@ -361,6 +372,9 @@ class Vectors(Protocol):
 
     def spaces(self, read: Any) -> list[Space]:
         """Return all spaces that hold vectors of live entries, the fullest first."""
+
+    def of_rows(self, read: Any, space: Space, rows: Sequence[int]) -> list[StoredVector]:
+        """Return the vectors of the entries at the given rows in a space, by the position of the row, in order."""
 
     def of_ids(self, read: Any, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
         """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
