@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError, StoreError
 from septet.service.places import cache_file, cache_folder, config_folder, default_vault, make_folder
-from septet.storage.postgres.dsn import is_dsn
 
 if TYPE_CHECKING:
     from septet.service.vaults import VaultPlace
@@ -52,6 +51,7 @@ def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: A
         StoreError: it does not exist; the message says how to create one.
     """
     from septet.service.vaults import open_vault
+    from septet.storage.postgres.dsn import is_dsn
 
     if is_dsn(place):
         return open_vault(str(place), read_only=read_only, **embedding)
@@ -75,6 +75,8 @@ def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
     Raises:
         QueryError: it is on a server.
     """
+    from septet.storage.postgres.dsn import is_dsn
+
     if is_dsn(place):
         raise QueryError(f"`septet {command}` is for vaults in files: {why}")
     return None if place is None else Path(place)
@@ -90,6 +92,7 @@ def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
         StoreError: the folder cannot be created, or the file cannot be opened.
     """
     from septet.service.vaults import open_vault
+    from septet.storage.postgres.dsn import is_dsn
 
     if is_dsn(place):
         with open_vault(str(place), **embedding) as remote:
