@@ -51,14 +51,15 @@ CREATE TABLE septet.entries (
     parent      text,
     source      text,
     trust       text    NOT NULL,
-    text_hash   text    NOT NULL,           -- of title, description, context
+    text_hash   text    NOT NULL COLLATE "C", -- of title, description, context
     live        boolean NOT NULL,
     generation  bigint  NOT NULL,
     PRIMARY KEY (vault, bucket, row),
     UNIQUE (vault, bucket, id)
 );
 CREATE INDEX entries_by_id ON septet.entries (vault, id COLLATE "C") WHERE live;
-CREATE INDEX entries_by_text ON septet.entries (vault, bucket, text_hash);
+-- With the row and the kind, so that texts without a vector are found in indexes alone.
+CREATE INDEX entries_by_text ON septet.entries (vault, text_hash, bucket) INCLUDE (row, kind) WHERE live;
 CREATE INDEX entries_by_facts ON septet.entries (vault, domain, type, severity) WHERE live;
 CREATE INDEX entries_by_parent ON septet.entries (vault, parent) WHERE parent IS NOT NULL;
 CREATE INDEX entries_by_validity ON septet.entries (vault, bucket)
@@ -92,7 +93,8 @@ CREATE INDEX postings_by_row ON septet.postings (vault, bucket, row);
 -- every snapshot.
 --
 -- `part`: 0 texts and 1 grams, as above; 2 trigrams inside words, by their number; 3 terms of TF-IDF; 4 words, as
--- spelling compares them; plus 16 for memories. 32 feedback, by action.
+-- spelling compares them; 5 vectors, by `space:level`, and 6 the sums of their `sample` (tables/covered.py); plus 16 for
+-- memories. 32 feedback, by action.
 CREATE TABLE septet.term_counts (
     vault  integer  NOT NULL,
     bucket integer  NOT NULL,               -- vault * 1024 + crc32(term) mod B
@@ -176,7 +178,9 @@ CREATE TABLE septet.spaces (
 );
 
 -- `key` is the text_hash of the entry, or text_hash:id in spaces keyed by entry. Equal texts in different buckets have
--- a copy each. One of `vector` and `half` is set, as the vault says.
+-- a copy each: whoever writes an entry copies what another bucket has of its text, and a vector that arrives is stored
+-- in every bucket with such an entry. One of `vector` and `half` is set, as the vault says. By key before bucket, so
+-- that a text's copies lie together.
 CREATE TABLE septet.vectors (
     vault      integer NOT NULL,
     bucket     integer NOT NULL,
@@ -186,7 +190,7 @@ CREATE TABLE septet.vectors (
     half       halfvec,
     sample     bigint  NOT NULL,            -- `_core.row_keys` of the unit row: what rows are sampled by
     generation bigint  NOT NULL DEFAULT 0,  -- in which it arrived after its entry; 0 for one given with it
-    PRIMARY KEY (vault, bucket, space, key)
+    PRIMARY KEY (vault, space, key, bucket)
 );
 CREATE INDEX vectors_by_sample ON septet.vectors (vault, space, sample);
 
