@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresWriting
 
-__all__ = ["hold", "hold_rows", "lock_key"]
+__all__ = ["hold", "hold_all", "hold_rows", "lock_key"]
 
 #: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
@@ -49,13 +49,20 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
     if few and not new:
         return
     if not few or len(new) + len(held.keys) > MOST_IDS:
-        read.sql.execute(_EXCLUSIVE, (lock_key(vault),))
-        held.all = True
+        hold_all(read)
         return
     if not held.keys:
         read.sql.execute(_SHARED, (lock_key(vault),))
     read.sql.execute(_EACH, (new,))
     held.keys.update(new)
+
+
+def hold_all(read: PostgresReading | PostgresWriting) -> None:
+    """Lock the whole vault against other writers of entries until the end of a write transaction."""
+    held: Held | None = getattr(read, "held", None)
+    if held is not None and not held.all:
+        read.sql.execute(_EXCLUSIVE, (lock_key(read.vault.number),))
+        held.all = True
 
 
 def hold_rows(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> None:

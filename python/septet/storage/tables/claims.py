@@ -20,6 +20,7 @@ __all__ = [
     "drop_expired",
     "drop_own",
     "is_dead",
+    "is_own",
     "new_owner",
     "owners",
     "release",
@@ -88,8 +89,13 @@ def drop_own(write: Writing, model: str, living: Container[str]) -> None:
     """Remove the claims that this process made for owners which it does not know any more."""
     owners = [r[0] for r in write.sql.execute("SELECT DISTINCT owner FROM claims WHERE model = ?", (model,))]
     for owner in owners:
-        if owner.rpartition(" ")[0] == _process() and owner not in living:
+        if is_own(owner) and owner not in living:
             release(write, owner)
+
+
+def is_own(owner: str) -> bool:
+    """Say whether an owner is, or was, of this process."""
+    return owner.rpartition(" ")[0] == _process()
 
 
 def is_dead(owner: str) -> bool:

@@ -10,10 +10,11 @@ from typing import NamedTuple
 from septet.storage.store import Reading, Writing
 from septet.storage.tables import claims
 
-__all__ = ["Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
+__all__ = ["OWNERS", "Job", "count_texts", "drop", "keys", "let_go", "make", "owner_of", "renew", "submitted", "take"]
 
-# Claims tell a process by four words; the first of these is the name of no machine.
-_OWNERS = "batch job"
+#: How all names begin in which jobs claim texts. Claims tell a process by four words; the first of these is the name of
+#: no machine.
+OWNERS = "batch job"
 
 
 class Job(NamedTuple):
@@ -31,7 +32,7 @@ class Job(NamedTuple):
 
 def owner_of(job: int) -> str:
     """Return the name in which a job's texts are claimed."""
-    return f"{_OWNERS} {job} - -"
+    return f"{OWNERS} {job} - -"
 
 
 def make(write: Writing, model: str, address: str, name: str, owner: str, now: float, until: float) -> int:
@@ -91,4 +92,4 @@ def keys(read: Reading, job: int) -> set[str]:
 def count_texts(read: Reading, model: str) -> int:
     """Return how many texts of a model are in jobs."""
     sql = "SELECT count(*) FROM claims WHERE model = ? AND owner GLOB ?"
-    return int(read.sql.execute(sql, (model, f"{_OWNERS} *")).fetchone()[0])
+    return int(read.sql.execute(sql, (model, f"{OWNERS} *")).fetchone()[0])

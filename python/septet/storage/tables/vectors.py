@@ -31,6 +31,7 @@ __all__ = [
     "drop_stale",
     "given",
     "models_of",
+    "no_space",
     "of_ids",
     "of_rows",
     "put",
@@ -167,9 +168,14 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
         return fitting[0]
     if not found:
         return None
+    raise no_space(found, model, dimensions)
+
+
+def no_space(found: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
+    """Return what to raise when no space that holds vectors is of a query vector's model and dimensions."""
     here = ", ".join(f"{s.model} ({s.dimensions})" for s in found)
     asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
-    raise VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
+    return VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
 
 
 def of_rows(read: Reading, space: Space, rows: Sequence[int]) -> list[StoredVector]:
