@@ -24,7 +24,7 @@ __all__ = ["COLUMNS", "MOST_DIMENSIONS", "PackedVector", "check_dimensions", "co
 #: Of what pgvector stores.
 MOST_DIMENSIONS = 16_000
 #: Largest components that float16 keeps with all of its bits, when many others are smaller.
-_LEAST, _MOST = 2.0**-6, 2.0**15
+_LEAST, _MOST = 1 / 64, 32_768
 
 #: Where vectors are, by what the vault's are stored as.
 COLUMNS = {"vector": "vector", "halfvec": "half"}

@@ -119,6 +119,8 @@ def differences(write: PostgresWriting, gone: Sequence[Entry], come: Sequence[En
         gone: what changed or went, as it was.
         come: what changed or came, as it is.
     """
+    same = set(gone).intersection(come)
+    gone, come = [one for one in gone if one not in same], [one for one in come if one not in same]
     if not (gone or come):
         return {}
     spaces: dict[int, str] = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())

@@ -1,4 +1,4 @@
-"""Keeping postings and counts equal to `entries`, in the transaction that writes."""
+"""Keeping postings, counts and copies of vectors as `entries` has them, in the transaction that writes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from septet._core import text_hash
 from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, Texts, analysed, differences
 from septet.storage.postgres.locks import hold
-from septet.storage.postgres.tables import counts, postings
+from septet.storage.postgres.tables import counts, covered, postings
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 
 __all__ = ["Indexed", "change", "indexed", "indexed_at", "merge", "rows_of"]
@@ -55,7 +56,7 @@ def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> 
 
 
 def change(write: PostgresWriting, before: Mapping[int, Indexed], after: Mapping[int, Indexed]) -> None:
-    """Have postings and counts follow a write of entries.
+    """Have postings, counts and copies of vectors follow a write of entries.
 
     Args:
         before: by row what searches found of the entries.
@@ -80,13 +81,20 @@ def change(write: PostgresWriting, before: Mapping[int, Indexed], after: Mapping
     if come:
         rows = np.fromiter((one.row for one in come), dtype=np.int64, count=len(come))
         postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(gone) :])
+    counted: dict[int, Mapping[str, int]] = {number: terms for number, (terms, _) in moved.items()}
+    counted.update(covered.differences(write, [*map(_described, gone)], [*map(_described, come)]))
     counts.add(
         write,
         write.vault.bucket_of_row(every[0].row),
-        {number: terms for number, (terms, _) in moved.items()},
+        counted,
         {number: total for number, (_, total) in moved.items()},
     )
 
 
 def merge(write: PostgresWriting) -> None:
     """Do nothing: words of texts that are gone leave with their postings."""
+
+
+def _described(one: Indexed) -> covered.Entry:
+    texts = one.texts
+    return covered.Entry(one.row, one.memory, texts.id, text_hash(texts.title, texts.description, texts.context))

@@ -68,8 +68,7 @@ _OF_ENTRIES = (
     "DELETE FROM septet.vectors v USING unnest(%s::bigint[]) AS w (row) "
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row "
     "JOIN septet.spaces s ON s.vault = e.vault AND s.keyed_by = 'entry' "
-    "WHERE v.vault = e.vault AND v.space = s.space AND v.bucket = e.bucket AND v.key = e.text_hash || ':' || e.id "
-    "RETURNING v.space, v.bucket, v.key, v.sample"
+    "WHERE v.vault = e.vault AND v.space = s.space AND v.bucket = e.bucket AND v.key = e.text_hash || ':' || e.id"
 )
 _AT_ROWS = (
     "SELECT (w.at - 1)::integer, {sent} FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, at) "
@@ -128,9 +127,8 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
 
 
 def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Remove the vectors that were given with entries, which are about to be emptied."""
-    gone = write.sql.execute(_OF_ENTRIES, (list(rows), write.vault.number, write.vault.first_bucket))
-    covered.note_given(write, [*map(Change._make, gone)], -1)
+    """Remove the vectors that were given with entries, which are about to be emptied and have left the counts."""
+    write.sql.execute(_OF_ENTRIES, (list(rows), write.vault.number, write.vault.first_bucket))
 
 
 def all_spaces(read: PostgresReading | PostgresWriting) -> list[Space]:
