@@ -553,6 +553,9 @@ def needed_words(
         than 64, or their forms and pieces more than 256. And whether FTS5 takes one for several tokens.
     """
 
+def edits_between(word: str, others: Sequence[str], most: int) -> list[int | None]:
+    """Return the edits from a word to each of other, folded words, as `Corpus.words_near`; None for too many."""
+
 @final
 class NameTable:
     """Texts by number, append-only: what the numbered columns of a `Corpus` point into."""

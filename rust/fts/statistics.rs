@@ -318,6 +318,37 @@ mod tests {
     }
 
     #[test]
+    fn given_statistics_are_those_of_a_larger_corpus() {
+        let (index, none) = (TextIndex::new(1).unwrap(), HashMap::new());
+        index.append(&[["red"], ["green red"]]).unwrap();
+        let counts: HashMap<Vec<u8>, u32> =
+            [("red", 7), ("violet", 3), ("", 1), ("a\0", 1)].map(|(name, count)| (name.into(), count)).into();
+        let given = |slots: &[i64]| {
+            index.statistics_given(slots, &Given { rows: 90, tokens: 400, counts: &counts, begun: &none })
+        };
+        let made = given(&[1]).unwrap();
+        assert_eq!((made.rows(), made.tokens(), made.slots().count()), (90, 400, 1));
+        let counted = [&b"red"[..], b"violet", b"green", b"", b"a\0"].map(|term| made.document_frequency(term));
+        assert_eq!(counted, [7, 3, 0, 0, 0]);
+        assert_eq!(made.length(4, FTS5), FTS5.k1 * (0.25 + 0.75 * 4.0 / (400.0 / 90.0)));
+        assert_eq!(given(&[2]).unwrap_err(), Error::OutOfRange { what: "slot", index: 2, len: 2 });
+        assert_eq!(given(&[0, 0]).unwrap_err(), Error::Repeated { slot: 0 });
+        assert_eq!(made.moved(&index, &[0], &[]).unwrap_err(), Error::Given);
+        let folder = Folder::new("given");
+        let mut writer = ArrayWriter::create(&folder.file("a"), b"").unwrap();
+        assert_eq!(made.write(&mut writer, ""), Err(Error::Given));
+        assert_eq!((made.begun(b""), made.begun(b"re").is_err()), (Ok(Some(0)), true));
+        // A term that got its number before any row held it is like another.
+        index.append(&[["violet violet"]]).unwrap();
+        let later = index.statistics(&[0, 1, 2]).unwrap();
+        assert_eq!((later.document_frequency(b"violet"), later.rows()), (1, 3));
+        index.write(&mut writer, "i.").unwrap();
+        writer.finish().unwrap();
+        let opened = TextIndex::open(&ArrayFile::open(&folder.file("a")).unwrap(), "i.").unwrap();
+        assert_eq!(opened.statistics(&[2]).unwrap().to_vec(), [(b"violet".to_vec(), 1)]);
+    }
+
+    #[test]
     fn faults() {
         let index = TextIndex::new(1).unwrap();
         index.append(&[["red"], ["green"]]).unwrap();

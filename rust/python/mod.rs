@@ -260,7 +260,7 @@ mod _core {
     #[pymodule_export]
     use super::ranking::{FactRules, Ranking};
     #[pymodule_export]
-    use super::search::{Corpus, NameTable, Selection};
+    use super::search::{Corpus, NameTable, Selection, edits_between};
     #[pymodule_export]
     use super::terms::{
         Frequencies, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, fold, grams, query_grams,

@@ -230,6 +230,12 @@ impl Corpus {
     }
 }
 
+/// Return the edits between a word and others, None where they are more than so many.
+#[pyfunction]
+pub(super) fn edits_between(py: Python<'_>, word: &str, others: Vec<PyBackedStr>, most: usize) -> Vec<Option<usize>> {
+    py.detach(|| search::edits_between(word, &others, most))
+}
+
 fn listed(words: Vec<search::Word>) -> Vec<(String, usize, u32)> {
     words.into_iter().map(|found| (found.word, found.edits, found.rows)).collect()
 }

@@ -34,4 +34,4 @@ pub use recall::{Columns, Guard, Query, Recalled, Request, candidates_at, recall
 pub use selection::Selection;
 pub use smoothing::{Smoothing, Unless};
 pub use spans::{Span, spans};
-pub use vocabulary::Word;
+pub use vocabulary::{Word, edits_between};

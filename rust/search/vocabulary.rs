@@ -15,28 +15,53 @@ pub struct Word {
     pub rows: u32,
 }
 
+/// A word to which others may be near.
+struct Wanted {
+    letters: Vec<char>,
+    mask: u64,
+    edits: usize,
+    other: Vec<char>,
+    rows: [Vec<usize>; 3],
+}
+
+impl Wanted {
+    fn new(word: &str, edits: usize) -> Self {
+        let letters: Vec<char> = fold(word).chars().collect();
+        Self { mask: mask(letters.iter().copied()), letters, edits, other: Vec::new(), rows: Default::default() }
+    }
+
+    /// The edits that lead to a word, if they are not too many.
+    fn edits_to(&mut self, name: &[u8]) -> Option<usize> {
+        let (edits, len) = (self.edits, self.letters.len());
+        if name.len() > 4 * (len + edits) || name.len() + edits < len {
+            return None;
+        }
+        self.other.clear();
+        self.other.extend(std::str::from_utf8(name).ok()?.chars());
+        let own = mask(self.other.iter().copied());
+        // An edit brings at most one letter, and takes away at most one.
+        let few = |letters: u64| letters.count_ones() as usize <= edits;
+        if self.other.len().abs_diff(len) > edits || !few(self.mask & !own) || !few(own & !self.mask) {
+            return None;
+        }
+        distance(&self.letters, &self.other, edits, &mut self.rows)
+    }
+}
+
+/// Return the edits that lead from a word to each of others, which are folded, where they are not more than so many.
+pub fn edits_between<T: AsRef<str>>(word: &str, others: &[T], most: usize) -> Vec<Option<usize>> {
+    let mut wanted = Wanted::new(word, most);
+    others.iter().map(|other| wanted.edits_to(other.as_ref().as_bytes())).collect()
+}
+
 impl FullText<'_> {
     /// Return the words at most so many edits from a word, nearest first, of those the most frequent first.
     pub fn words_near(&self, word: &str, edits: usize, most: usize) -> Vec<Word> {
-        let wanted: Vec<char> = fold(word).chars().collect();
-        let (letters, mut rows, mut other) =
-            (mask(wanted.iter().copied()), [Vec::new(), Vec::new(), Vec::new()], Vec::new());
+        let mut wanted = Wanted::new(word, edits);
         let mut near: Vec<(usize, String)> = Vec::new();
         self.spelling.0.for_each_word(|name| {
-            if name.len() > 4 * (wanted.len() + edits) || name.len() + edits < wanted.len() {
-                return;
-            }
-            let Ok(name) = std::str::from_utf8(name) else { return };
-            other.clear();
-            other.extend(name.chars());
-            let own = mask(other.iter().copied());
-            // An edit brings at most one letter, and takes away at most one.
-            let few = |letters: u64| letters.count_ones() as usize <= edits;
-            if other.len().abs_diff(wanted.len()) > edits || !few(letters & !own) || !few(own & !letters) {
-                return;
-            }
-            if let Some(distance) = distance(&wanted, &other, edits, &mut rows) {
-                near.push((distance, name.to_owned()));
+            if let (Some(edits), Ok(name)) = (wanted.edits_to(name), str::from_utf8(name)) {
+                near.push((edits, name.to_owned()));
             }
         });
         near.sort_unstable();
@@ -115,6 +140,12 @@ mod tests {
     fn edits(a: &str, b: &str) -> Option<usize> {
         let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
         distance(&a, &b, 2, &mut [Vec::new(), Vec::new(), Vec::new()])
+    }
+
+    #[test]
+    fn a_word_is_folded_before_it_is_compared() {
+        assert_eq!(edits_between("Größe", &["grosse", "grose", "zebra", ""], 1), [Some(0), Some(1), None, None]);
+        assert_eq!(edits_between("", &["", "a"], 0), [Some(0), None]);
     }
 
     #[test]

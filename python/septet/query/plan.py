@@ -132,6 +132,11 @@ class Plan(NamedTuple):
         return "text" in self.legs and bool(self.query.terms)
 
     @property
+    def begins_words(self) -> bool:
+        """Whether words are asked for by what they begin with."""
+        return bool(self.query.begun or (self.asked is not None and self.asked.without))
+
+    @property
     def asks_vectors(self) -> bool:
         """Whether vectors are searched: their leg is on, a query vector is there, and the query is not too vague."""
         if self.query.vague and "text" in self.legs:

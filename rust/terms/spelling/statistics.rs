@@ -229,6 +229,20 @@ mod tests {
     }
 
     #[test]
+    fn given_statistics_weigh_as_counted_ones() {
+        let (index, query) = (SpellingIndex::new(), "redden 漢字");
+        index.append(&["red green red", "漢字 green", "", "éa"]);
+        let all = SpellingStatistics::default().moved(&index, &[0, 1, 2, 3], &[]).unwrap();
+        let counts: HashMap<u32, u32> =
+            trigram_numbers(query).into_iter().map(|number| (number, all.counts.get(number))).collect();
+        let given = SpellingStatistics::given(4, all.trigrams, &counts).unwrap();
+        assert_eq!(index.bm25(&given, query, &[0, 1, 2, 3]), index.bm25(&all, query, &[0, 1, 2, 3]));
+        let beyond = HashMap::from([((PLAIN + SHARED) as u32, 1)]);
+        let fault = SpellingStatistics::given(4, 1, &beyond).unwrap_err();
+        assert!(matches!(fault, Error::OutOfRange { what: "trigram", .. }));
+    }
+
+    #[test]
     fn every_trigram_has_a_count() {
         let mut numbers: Vec<u32> = Vec::new();
         for word in [" a ", " aaa ", " 0zz ", " éa ", " 漢 ", " _x "] {
