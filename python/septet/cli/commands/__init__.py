@@ -54,6 +54,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "redact": "redacting.redact",
         "push": "pushing.push",
         "pull": "pushing.pull",
+        "postgres": "postgres.postgres",
     },
     "Other programs": {
         "completion": "completing.completion",

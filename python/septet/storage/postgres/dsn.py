@@ -39,11 +39,12 @@ class Address:
         self._parts, self.shown, self.hosts = parts, shown, hosts
 
     @classmethod
-    def of(cls, dsn: object, vault: str) -> Address:
-        """Return the address of a vault.
+    def of(cls, dsn: object, vault: str | None = None) -> Address:
+        """Return the address of a vault, or of a database.
 
         Args:
             dsn: ``postgresql://…``, or ``host=… dbname=…`` as libpq reads it.
+            vault: its name; None for the address of the database.
 
         Raises:
             StoreError: it cannot be read; the message has no password.
@@ -69,7 +70,9 @@ class Address:
         host, port = texts.get("host") or texts.get("hostaddr") or "", texts.get("port", "")
         ports = port.split(",") if "," in port else [port] * (host.count(",") + 1)
         hosts = ",".join(f"{one}:{at}" if at else one for one, at in zip(host.split(","), ports))
-        shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}?vault={quote(vault)}"
+        shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}"
+        if vault is not None:
+            shown += f"?vault={quote(vault)}"
         return cls({**_PATIENCE, **texts}, shown, host.count(",") + 1)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ __all__ = ["SCHEMA_VERSION", "check_version", "prepare", "version_of"]
 SCHEMA_VERSION = 1
 #: Of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
+EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
 #: What brings a version to the next one: {version: statements}.
 _STEPS: dict[int, str] = {}
 
@@ -58,7 +59,7 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
             check_version(before, path)
         if before == 0:
             try:
-                sql.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                sql.execute(EXTENSION)
             except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as fault:
                 raise StoreError(f"{path}: the server has no extension `vector`: install pgvector there") from fault
             sql.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
