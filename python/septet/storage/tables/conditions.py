@@ -15,7 +15,8 @@ from septet.storage.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Holds, Scalar
 
-__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "holding_all", "json_source", "validity"]
+__all__ = ["Condition", "by_type", "chosen", "conditions", "conjunction", "filtered", "holding_all", "json_source"]
+__all__ += ["validity", "values_of"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Which members of a list are compared with texts, and which with numbers.
@@ -166,7 +167,7 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$contains":
         return Condition(f"instr(casefold({column}), casefold(?)) > 0", (item.value,))
     if item.operator == "$in":
-        texts, numbers, others = _by_type(_values(item))
+        texts, numbers, others = by_type(values_of(item))
         source, parameter, _ = among(texts or numbers)
         inside = Condition(f"{column} IN (SELECT value FROM {source})", (parameter,))
         return _joined([inside, Condition(f"{column} IS NULL")], " OR ", "0") if None in others else inside
@@ -175,13 +176,14 @@ def _compare(item: Compare) -> Condition:
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
 
 
-def _values(item: Compare) -> tuple[Scalar, ...]:
+def values_of(item: Compare) -> tuple[Scalar, ...]:
+    """Return what a field is compared with."""
     return item.value if isinstance(item.value, tuple) else (item.value,)
 
 
 def _every(item: Compare) -> Condition:
     """A column has one value."""
-    values = list(dict.fromkeys(_values(item)))
+    values = list(dict.fromkeys(values_of(item)))
     if not values:
         return Condition("1")
     return Condition("0") if len(values) > 1 else _compare(replace(item, operator="$eq", value=values[0]))
@@ -189,7 +191,7 @@ def _every(item: Compare) -> Condition:
 
 def _every_json(item: Compare) -> Condition:
     """As many of the values are there as were asked for."""
-    texts, numbers, others = _by_type(_values(item))
+    texts, numbers, others = by_type(values_of(item))
     parts = [_compare_json(replace(item, operator="$eq", value=value)) for value in others]
     for kind, some in ((_TEXT, texts), (_NUMBER, numbers)):
         if some:
@@ -206,7 +208,7 @@ def _compare_json(item: Compare) -> Condition:
         if item.field == "tags":
             return Condition(f"e.tags {'<>' if item.value else '='} '[]'")
         return Condition(f"json_type({source}) IS {'NOT ' if item.value else ''}NULL", path)
-    texts, numbers, others = _by_type(_values(item))
+    texts, numbers, others = by_type(values_of(item))
     inside = _joined(_members(item.operator, texts, numbers, others), " OR ", "0")
     some = _of_members(item.field, "EXISTS (SELECT 1 {})", inside)
     if item.field == "tags" and item.operator in ("$eq", "$in") and 0 < len(texts) <= FEW_TAGS:
@@ -239,7 +241,7 @@ def json_source(field: str) -> tuple[str, tuple[object, ...]]:
     return f"{whole}, ?", ("$" + "".join(f".{json_text(part)}" for part in field.split(".")[1:]),)
 
 
-def _by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
+def by_type(values: Sequence[Any]) -> tuple[Sequence[str], Sequence[float], Sequence[Scalar]]:
     """Return the texts, the numbers, and the rest: JSON's booleans are not numbers."""
     types = set(map(type, values))
     if types == {str}:
