@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.listing.asked import AskedListing
-    from septet.listing.shadows import Shadowing
+    from septet.listing.shadows import Mirror, Shadowing
     from septet.snapshot.arrays import Mask
-    from septet.tiers.remote.listings import Mirror
     from septet.vault.vectors import Layout
 
 __all__ = ["RemoteMember"]
@@ -126,14 +125,14 @@ class RemoteMember(ABC):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _mirrored(self) -> Mirror:
-        from septet.tiers.remote.listings import Mirror
+        from septet.tiers.remote.listings import mirror_of
 
         known = self._mirror
         answer = self._asked("mirror", known=None if known is None else known.state)
         try:
             if known is None or "ids" in answer:
                 # What is kept is asked again and again: nothing that is none may be.
-                known = self._mirror = Mirror.of(answer)
+                known = self._mirror = mirror_of(answer)
         except (KeyError, TypeError, QueryError) as fault:
             raise Unreachable(f"{self._settings.url}: the server's answer cannot be understood") from fault
         return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from septet.listing.columns import Positions
 from septet.snapshot.arrays import Mask
 
-__all__ = ["Shadowing", "Shadows"]
+__all__ = ["Mirror", "Shadowing", "Shadows"]
 
 #: So many pairs of listings are remembered.
 MOST_PAIRS = 64
@@ -32,6 +32,31 @@ class Shadowing(Protocol):
         """Return which entries are valid at a moment ``(n,)``."""
 
     def __len__(self) -> int: ...
+
+
+class Mirror(NamedTuple):
+    """Ids and validity of the entries of a listing elsewhere, as those of other tiers are compared with them.
+
+    Attributes:
+        state: names the state of the listing.
+        rows: of each entry, ascending, in an array of its own for each state ``(n,)``.
+        known_ids: the id of each entry ``(n,)``.
+        valid_from, valid_until: epoch seconds ``(n,)``, infinite where there is no limit.
+    """
+
+    state: str
+    rows: NDArray[np.int64]
+    known_ids: NDArray[np.object_]
+    valid_from: NDArray[np.float64]
+    valid_until: NDArray[np.float64]
+
+    def valid(self, moment: float) -> Mask:
+        """Return which entries are valid at a moment ``(n,)``."""
+        found: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 class Shadows:

@@ -70,11 +70,11 @@ class Listed:
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.paging import placed, the_page
+        from septet.listing.asked import PageAsked
+        from septet.listing.paging import the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        with self._listings.reading() as view:
-            return the_page(placed(view, request), request)
+        return the_page(self._listed(PageAsked(request), None)[0], request)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
         """Return how many entries pass a filter, valid or not, memories too.
@@ -88,11 +88,9 @@ class Listed:
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.counting import number_of
+        from septet.listing.asked import NumberAsked
 
-        request = Request.of(where, as_of)
-        with self._listings.reading() as view:
-            return number_of(view, request)
+        return self._listed(NumberAsked(Request.of(where, as_of)), None)[0]
 
     def facets(
         self,
@@ -120,12 +118,12 @@ class Listed:
             StoreError: the vault cannot be read.
         """
         from septet.listing import Request
-        from septet.listing.counting import Faceted, counted, facets_of
+        from septet.listing.asked import CountsAsked
+        from septet.listing.counting import Faceted, facets_of
         from septet.listing.request import limit_of
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
-        with self._listings.reading() as view:
-            return facets_of(what, [counted(view, what, request, most)], most)
+        return facets_of(what, [self._listed(CountsAsked(what, request, most), None)[0]], most)
 
     def __iter__(self) -> Iterator[Entry]:
         """Go through all entries in the order in which they were first stored, some hundred in memory at a time.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.arguments import listed, real, shown, utf8
 from septet.entry import Entry
@@ -15,6 +14,7 @@ from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsk
 from septet.listing.listing import View
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
+from septet.listing.shadows import Mirror
 from septet.query.facets import Faceted
 from septet.ranking.pool import Candidate
 from septet.snapshot.arrays import Mask
@@ -23,50 +23,25 @@ from septet.tiers.remote.answers import counted_data, counted_of
 from septet.tiers.remote.packing import floats, floats_of, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of
 
-__all__ = ["Mirror", "answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
-__all__ += ["state_of"]
+__all__ = ["answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
+__all__ += ["mirror_of", "state_of"]
 
 MOST_KEYS = 8
 
 
-class Mirror(NamedTuple):
-    """Ids and validity of the entries of a listing elsewhere, as those of other tiers are compared with them.
+def mirror_of(data: Mapping[str, Any]) -> Mirror:
+    """Return what `mirror_data` described.
 
-    Attributes:
-        state: names the state of the listing.
-        rows: an array of its own for each state ``(n,)``.
-        known_ids: the id of each entry ``(n,)``.
-        valid_from, valid_until: epoch seconds ``(n,)``, infinite where there is no limit.
+    Raises:
+        QueryError: it is no mirror.
     """
-
-    state: str
-    rows: NDArray[np.int64]
-    known_ids: NDArray[np.object_]
-    valid_from: NDArray[np.float64]
-    valid_until: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Mirror:
-        """Return what `mirror_data` described.
-
-        Raises:
-            QueryError: it is no mirror.
-        """
-        ids = data["ids"]
-        begins, ends = floats_of(data["from"]), floats_of(data["until"])
-        if not isinstance(ids, list) or set(map(type, ids)) - {str} or not len(ids) == len(begins) == len(ends):
-            raise QueryError("a mirror of a listing is cut")
-        known = np.empty(len(ids), dtype=object)
-        known[:] = ids
-        return cls(str(data["state"]), np.arange(len(ids)), known, begins, ends)
-
-    def valid(self, moment: float) -> Mask:
-        """Return which entries are valid at a moment ``(n,)``."""
-        found: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
-        return found
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    ids = data["ids"]
+    begins, ends = floats_of(data["from"]), floats_of(data["until"])
+    if not isinstance(ids, list) or set(map(type, ids)) - {str} or not len(ids) == len(begins) == len(ends):
+        raise QueryError("a mirror of a listing is cut")
+    known = np.empty(len(ids), dtype=object)
+    known[:] = ids
+    return Mirror(str(data["state"]), np.arange(len(ids)), known, begins, ends)
 
 
 def mirror_data(view: View, state: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from septet.storage.tables.conditions import Condition, by_type, values_of
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
 
-__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "holding_all", "validity"]
+__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "holding_all", "text_compared", "validity"]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Columns that are no text.
@@ -66,7 +66,8 @@ def filtered(filters: Mapping[str, Filter]) -> Condition:
 def validity(now: float) -> Condition:
     """Return the condition that an entry is valid at a moment: ``valid_from <= now < valid_until``."""
     return Condition(
-        "(e.valid_until IS NULL OR e.valid_until > %s::float8) AND (e.valid_from IS NULL OR e.valid_from <= %s::float8)",
+        "(e.valid_until IS NULL OR e.valid_until > %s::float8) "
+        "AND (e.valid_from IS NULL OR e.valid_from <= %s::float8)",
         (now, now),
     )
 
@@ -171,7 +172,7 @@ def _compare(item: Compare) -> Condition:
     if null:
         return null[0]
     if kind == "text":
-        return _text(column, item.operator, texts[0])
+        return text_compared(column, item.operator, texts[0])
     return Condition(f"{column} {_COMPARISONS[item.operator]} %s::text::{kind}", (given[0],))
 
 
@@ -180,8 +181,8 @@ def _storable(texts: Sequence[str]) -> list[str]:
     return [text for text in texts if "\0" not in text]
 
 
-def _text(column: str, operator: str, text: str) -> Condition:
-    """Compare a text, by its characters where order counts."""
+def text_compared(column: str, operator: str, text: str) -> Condition:
+    """Return the condition on a column of text; where order counts, it is that of the characters."""
     text, nul, _ = text.partition("\0")
     if operator == "$eq":
         return _FALSE if nul else Condition(f"{column} = %s::text", (text,))
@@ -213,7 +214,8 @@ def _containing(text: str, part: str) -> Condition:
     # Other characters are in no match.
     folds = {char: fold for char, fold in _folds().items() if char in letters or not letters.isdisjoint(fold)}
     single = [char for char, fold in folds.items() if len(fold) == 1]
-    sql, parameters = f'{text} COLLATE "C"', ()
+    sql = f'{text} COLLATE "C"'
+    parameters: tuple[object, ...] = ()
     if single:
         sql = f"translate({sql}, %s::text, %s::text)"
         parameters = ("".join(single), "".join(folds[char] for char in single))
@@ -262,9 +264,7 @@ def _of_members(field: str, sql: str, inside: Condition) -> Condition:
     """Ask for members of a field that pass a condition, where the braces are in the SQL."""
     given = members(field)
     before, _, behind = sql.partition("{}")
-    return Condition(
-        f"{before}FROM {given.sql} WHERE {inside.sql}{behind}", (*given.parameters, *inside.parameters)
-    )
+    return Condition(f"{before}FROM {given.sql} WHERE {inside.sql}{behind}", (*given.parameters, *inside.parameters))
 
 
 def _member_in(some: Sequence[str], *, text: bool) -> Condition:
@@ -286,7 +286,7 @@ def _members(
     if operator == "$in":
         out += [_member_in(texts, text=True)] if texts else []
         return out + ([_member_in(canonicals(numbers), text=False)] if numbers else [])
-    out += [_joined([Condition(_TEXT), _text("m.text", operator, text)], " AND ", _TRUE) for text in texts]
+    out += [_joined([Condition(_TEXT), text_compared("m.text", operator, text)], " AND ", _TRUE) for text in texts]
     sign = _COMPARISONS.get(operator, "=")
     given = (canonical(number) for number in numbers)
     return out + [

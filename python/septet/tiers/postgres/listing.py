@@ -1,0 +1,90 @@
+"""Listings of a vault on PostgreSQL: what is asked of a listing, answered by the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
+from septet.listing.counting import Counted
+from septet.listing.paging import Placed
+from septet.listing.request import Cursor, Request
+from septet.listing.shadows import Mirror, Shadowing
+from septet.snapshot.arrays import Mask
+from septet.storage.postgres.store import PostgresReading, PostgresStore
+from septet.storage.postgres.tables import listings
+from septet.storage.postgres.tables.listings import Listed
+
+__all__ = ["PostgresListings"]
+
+_Answer = TypeVar("_Answer")
+
+
+class PostgresListings:
+    """Answers what is asked of the listing of a vault, each time at one state. Threads may share it.
+
+    Only for a federation are ids and validity of all entries read, and remembered until the database changes.
+    """
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self._mirror: Mirror | None = None
+
+    def answer(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        with self._store.reading() as read:
+            if hidden is None:
+                return cast(_Answer, _answered(read, asked, ())), None
+            mirror = self._mirrored(read)
+            mask = hidden(mirror)
+            rows = [] if mask is None else mirror.rows[mask].tolist()
+            return cast(_Answer, _answered(read, asked, rows)), mirror
+
+    def _mirrored(self, read: PostgresReading) -> Mirror:
+        state, known = listings.state(read), self._mirror
+        if known is None or known.state != state:
+            found = listings.every(read)
+            rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
+            known_ids = np.empty(len(ids), dtype=object)
+            known_ids[:] = ids
+            known = self._mirror = Mirror(
+                state,
+                np.array(rows, dtype=np.int64),
+                known_ids,
+                _times(begins, -np.inf),
+                _times(ends, np.inf),
+            )
+        return known
+
+
+def _times(values: tuple[float | None, ...], unset: float) -> Any:
+    return np.array([unset if value is None else value for value in values], dtype=np.float64)
+
+
+def _answered(read: PostgresReading, asked: AskedListing[Any], hidden: list[int] | tuple[()]) -> Any:
+    if isinstance(asked, PageAsked):
+        return _placed(read, asked.request, _listed(asked.request, hidden))
+    if isinstance(asked, NumberAsked):
+        return listings.number(read, _listed(asked.request, hidden))
+    if isinstance(asked, CountsAsked):
+        what = asked.what
+        # As in arrays, dates are cut when those of all tiers are together.
+        most = asked.limit if what.by is None else None
+        found = listings.values(read, what.field, what.by, _listed(asked.request, hidden), most)
+        other = found.every - sum(count for _, count in found.counts)
+        return Counted(found.counts, found.total, found.missing, found.distinct, other)
+    raise TypeError(f"a listing on PostgreSQL is not asked for {type(asked).__name__}")
+
+
+def _listed(request: Request, hidden: list[int] | tuple[()]) -> Listed:
+    return Listed(request.filters, request.as_of, hidden)
+
+
+def _placed(read: PostgresReading, request: Request, listed: Listed) -> list[Placed]:
+    most = None if request.limit is None else request.limit + 1
+    found = listings.page(read, listed, request.keys, most, request.after)
+    return [Placed(one.to_entry(), Cursor(values, one.id)) for one, values in found]

@@ -1,0 +1,1 @@
+"""A vault on PostgreSQL, by subject."""
