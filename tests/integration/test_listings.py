@@ -368,3 +368,13 @@ def test_a_providers_vectors_come_back_and_a_given_one_of_the_same_model_goes_be
     assert found[1].tolist() == [9, 9, 9]
     assert np.isnan(found[2]).all()
     assert found[3, 2] / found[3, 1] == pytest.approx(2)
+
+
+@pytest.mark.parametrize("wanted", [None, {"$in": [None, 5]}], ids=repr)
+def test_a_filter_by_null_takes_no_deleted_entry_for_a_live_one(vault, wanted):
+    vault.add_many([{"id": i, "title": "t", "attrs": attrs} for i, attrs in zip("abc", ({"x": 1}, {}, {"x": 2}))])
+    vault.delete("b")
+    where = {"attrs.x": wanted}
+    assert (vault.entries(where).ids, vault.count(where)) == ([], 0)
+    assert vault.delete(where=where) == 0
+    assert len(vault) == 2
