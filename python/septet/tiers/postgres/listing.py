@@ -14,8 +14,8 @@ from septet.listing.request import Cursor, Request
 from septet.listing.shadows import Mirror, Shadowing
 from septet.snapshot.arrays import Mask
 from septet.storage.postgres.store import PostgresReading, PostgresStore
-from septet.storage.postgres.tables import listings
-from septet.storage.postgres.tables.listings import Listed
+from septet.storage.postgres.tables import listed as table
+from septet.storage.postgres.tables.listed import Listed
 
 __all__ = ["PostgresListings"]
 
@@ -45,9 +45,9 @@ class PostgresListings:
             return cast(_Answer, _answered(read, asked, rows)), mirror
 
     def _mirrored(self, read: PostgresReading) -> Mirror:
-        state, known = listings.state(read), self._mirror
+        state, known = table.state(read), self._mirror
         if known is None or known.state != state:
-            found = listings.every(read)
+            found = table.every(read)
             rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
             known_ids = np.empty(len(ids), dtype=object)
             known_ids[:] = ids
@@ -69,12 +69,12 @@ def _answered(read: PostgresReading, asked: AskedListing[Any], hidden: list[int]
     if isinstance(asked, PageAsked):
         return _placed(read, asked.request, _listed(asked.request, hidden))
     if isinstance(asked, NumberAsked):
-        return listings.number(read, _listed(asked.request, hidden))
+        return table.number(read, _listed(asked.request, hidden))
     if isinstance(asked, CountsAsked):
         what = asked.what
         # As in arrays, dates are cut when those of all tiers are together.
         most = asked.limit if what.by is None else None
-        found = listings.values(read, what.field, what.by, _listed(asked.request, hidden), most)
+        found = table.values(read, what.field, what.by, _listed(asked.request, hidden), most)
         other = found.every - sum(count for _, count in found.counts)
         return Counted(found.counts, found.total, found.missing, found.distinct, other)
     raise TypeError(f"a listing on PostgreSQL is not asked for {type(asked).__name__}")
@@ -86,5 +86,5 @@ def _listed(request: Request, hidden: list[int] | tuple[()]) -> Listed:
 
 def _placed(read: PostgresReading, request: Request, listed: Listed) -> list[Placed]:
     most = None if request.limit is None else request.limit + 1
-    found = listings.page(read, listed, request.keys, most, request.after)
+    found = table.page(read, listed, request.keys, most, request.after)
     return [Placed(one.to_entry(), Cursor(values, one.id)) for one, values in found]

@@ -9,10 +9,10 @@ from septet.storage.postgres.store import PostgresReading
 from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction, validity
 from septet.storage.postgres.tables.fragments import FINDABLE
 
-__all__ = ["NAMED", "filters_passed", "named", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
+__all__ = ["filters_passed", "passing_among", "passing_rows", "rows_of", "rows_where", "valid_ids"]
 
 #: Ids with their buckets, and the entries that have them.
-NAMED = (
+_NAMED = (
     "unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
 )
@@ -20,15 +20,15 @@ NAMED = (
 
 def rows_where(read: PostgresReading, condition: Condition) -> list[int]:
     """Return the rows of the entries that a search may find and that pass a condition, in any order."""
-    sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND {FINDABLE} AND ({condition.sql})"
+    sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND {FINDABLE} AND {condition.sql}"
     return [row for (row,) in read.sql.execute(sql, (read.vault.number, *condition.parameters))]
 
 
 def passing_rows(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> list[int]:
     """Return the rows of those ids that exist and pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
-    sql = f"SELECT e.row FROM {NAMED} WHERE {passing.sql} ORDER BY w.place"
-    return [row for (row,) in read.sql.execute(sql, (*named(read, ids), *passing.parameters))]
+    sql = f"SELECT e.row FROM {_NAMED} WHERE {passing.sql} ORDER BY w.place"
+    return [row for (row,) in read.sql.execute(sql, (*_named(read, ids), *passing.parameters))]
 
 
 def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> frozenset[int]:
@@ -45,14 +45,14 @@ def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> fro
 
 def rows_of(read: PostgresReading, ids: Sequence[str]) -> dict[str, int]:
     """Return the row of each of the ids that exists, by id."""
-    return dict(read.sql.execute(f"SELECT e.id, e.row FROM {NAMED} WHERE e.live", named(read, ids)).fetchall())
+    return dict(read.sql.execute(f"SELECT e.id, e.row FROM {_NAMED} WHERE e.live", _named(read, ids)).fetchall())
 
 
 def valid_ids(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
     """Return those of the ids that exist and are valid at the plan's moment, or exist, if it includes expired ones."""
     valid = Condition("TRUE") if plan.include_expired else validity(plan.now)
-    sql = f"SELECT e.id FROM {NAMED} WHERE e.live AND {valid.sql}"
-    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*named(read, ids), *valid.parameters)))
+    sql = f"SELECT e.id FROM {_NAMED} WHERE e.live AND {valid.sql}"
+    return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*_named(read, ids), *valid.parameters)))
 
 
 def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
@@ -69,8 +69,7 @@ def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: boo
     return {name: bool(passed) for name, passed in zip(named, found or ()) if name != "live"}
 
 
-def named(read: PostgresReading, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
-    """Return the parameters of `NAMED`."""
+def _named(read: PostgresReading, ids: Sequence[str]) -> tuple[list[int], list[str], int]:
     # No id that is stored has NUL.
     known = [one for one in ids if "\0" not in one]
     return [read.vault.bucket_of(one) for one in known], known, read.vault.number

@@ -59,8 +59,9 @@ def chosen(plan: Plan) -> Condition | None:
 
 
 def filtered(filters: Mapping[str, Filter]) -> Condition:
-    """Return filters joined: an entry must pass all of them."""
-    return conjunction([_translate(f) for f in filters.values()])
+    """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
+    joined = conjunction([_translate(f) for f in filters.values()])
+    return joined._replace(sql=f"({joined.sql})")
 
 
 def validity(now: float) -> Condition:

@@ -1,59 +1,169 @@
-"""What is read of entries in the order of their rows, and which ids are live."""
+"""Listings of live entries, answered by PostgreSQL: pages, counts, and the values of a field."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from septet.entry import SEVERITIES, TRUSTS
 from septet.ranking.pool import Candidate
-from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+from septet.storage.postgres.store import PostgresReading
+from septet.storage.postgres.tables.conditions import Condition, conjunction, filtered, validity
+from septet.storage.postgres.tables.json_values import MEMBER_ORDER, members, value_of
+from septet.storage.postgres.tables.orders import Order
 from septet.storage.tables.entries import CANDIDATE
-from septet.storage.tables.listings import RUN_CHARS, RUN_ROWS
 
-__all__ = ["held", "last_row", "run"]
+if TYPE_CHECKING:
+    from septet.query.filters import Filter
 
-_Read = PostgresReading | PostgresWriting
+__all__ = ["Listed", "Values", "every", "number", "page", "state", "values"]
 
-#: Rows that `run` has the server send at once, as texts may be long.
-PAGE_ROWS = 50
-
-_HELD = (
-    "SELECT e.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
-)
-_RUN = (
-    f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.row > %s AND e.row <= %s AND e.live "
-    f"ORDER BY e.row LIMIT {RUN_ROWS}"
-)
+_UNITS = {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}
+#: The years that a date can name: 1 to 9999, in epoch seconds.
+_FIRST, _BEYOND = -62_135_596_800.0, 253_402_300_800.0
+_RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 
 
-def held(read: _Read, wanted: Sequence[str]) -> frozenset[str]:
-    """Return those of the ids that are live."""
-    ids = [one for one in dict.fromkeys(wanted) if "\0" not in one]
-    found = read.sql.execute(_HELD, ([read.vault.bucket_of(one) for one in ids], ids, read.vault.number))
-    return frozenset(one for (one,) in found)
+class Listed(NamedTuple):
+    """Which entries are listed.
+
+    Attributes:
+        filters: an entry must pass all of them.
+        as_of: the moment at which entries must be valid, epoch seconds; None for any.
+        hidden: rows that are left out.
+    """
+
+    filters: Mapping[str, Filter]
+    as_of: float | None
+    hidden: Sequence[int] = ()
+
+    def passing(self, read: PostgresReading) -> Condition:
+        """Return the condition on entries ``e``."""
+        parts = [Condition("e.vault = %s AND e.live", (read.vault.number,))]
+        if self.filters:
+            parts.append(filtered(self.filters))
+        if self.as_of is not None:
+            parts.append(validity(self.as_of))
+        if self.hidden:
+            parts.append(Condition("e.row NOT IN (SELECT unnest(%s::bigint[]))", (list(self.hidden),)))
+        return conjunction(parts)
 
 
-def last_row(read: _Read) -> int:
-    """Return the highest row, 0 without any."""
-    sql = "SELECT coalesce(max(row), 0) FROM septet.entries WHERE vault = %s"
-    found = read.sql.execute(sql, (read.vault.number,)).fetchone()
-    return 0 if found is None else int(found[0])
+class Values(NamedTuple):
+    """The values of a field, each with the number of entries that have it.
+
+    Attributes:
+        counts: of most entries first.
+        total: how many entries were looked at.
+        missing: how many of them have no value.
+        distinct: how many values there are, also those that were cut.
+        every: the sum of the counts of all.
+    """
+
+    counts: list[tuple[Any, int]]
+    total: int
+    missing: int
+    distinct: int
+    every: int
 
 
-def run(read: _Read, after: int, last: int) -> list[Candidate]:
-    """Return the next live entries in the order of rows: some hundred, or a few megabytes; none behind the last.
+def state(read: PostgresReading) -> str:
+    """Return what names the state of the database that is read: another one after each change."""
+    found = read.sql.execute("SELECT pg_current_snapshot()::text").fetchone()
+    assert found is not None
+    return f"{read.generation} {found[0]}"
+
+
+def every(read: PostgresReading) -> list[tuple[int, str, float | None, float | None]]:
+    """Return row, id and both ends of validity of every live entry, in the order of rows."""
+    sql = (
+        "SELECT e.row, e.id, e.valid_from, e.valid_until FROM septet.entries e "
+        "WHERE e.vault = %s AND e.live ORDER BY e.row"
+    )
+    return read.sql.execute(sql, (read.vault.number,)).fetchall()
+
+
+def number(read: PostgresReading, listed: Listed) -> int:
+    """Return how many entries are listed."""
+    passing = listed.passing(read)
+    found = read.sql.execute(f"SELECT count(*) FROM septet.entries e WHERE {passing.sql}", passing.parameters)
+    (count,) = found.fetchone() or (0,)
+    return int(count)
+
+
+def page(
+    read: PostgresReading,
+    listed: Listed,
+    keys: Sequence[tuple[str, bool]],
+    most: int | None,
+    after: tuple[Sequence[Any], str] | None,
+) -> list[tuple[Candidate, tuple[Any, ...]]]:
+    """Return entries in an order, each with its values of the keys.
 
     Args:
-        after: the row before the first.
-        last: the row that is looked at last.
+        keys: fields, and whether each is descending; entries that are equal come in the order of their ids.
+        most: at most so many; None for all.
+        after: the values of the keys and the id of the entry behind which they begin.
     """
-    found, chars = [], 0
-    with read.sql.cursor(name="septet_run") as cursor:
-        cursor.itersize = PAGE_ROWS
-        cursor.execute(_RUN, (read.vault.number, after, last))
-        for entry in map(Candidate._make, cursor):
-            found.append(entry)
-            chars += len(entry.title) + len(entry.description) + len(entry.context) + len(entry.attrs_json)
-            if chars > RUN_CHARS:
-                break
-    return found
+    order, passing = Order(keys), listed.passing(read)
+    if after is not None:
+        passing = conjunction([passing, order.behind(*after)])
+    joined, sorting = order.joined, order.sorting
+    sql = (
+        f"SELECT {CANDIDATE}{order.shown} FROM septet.entries e {joined.sql} WHERE {passing.sql} "
+        f"ORDER BY {sorting.sql} LIMIT %s::bigint"
+    )
+    found = read.sql.execute(sql, (*joined.parameters, *passing.parameters, *sorting.parameters, most))
+    width = len(Candidate._fields)
+    return [(Candidate._make(row[:width]), order.values(row[width:])) for row in found]
+
+
+def values(read: PostgresReading, field: str, by: str | None, listed: Listed, most: int | None) -> Values:
+    """Return how many of the entries that are listed have each value of a field.
+
+    Args:
+        by: into what times are gathered: ``day``, ``month`` or ``year``.
+        most: only so many values, those of most entries, of equally frequent ones the first; None for all.
+    """
+    passing = listed.passing(read)
+    if field == "tags" or field.startswith("attrs."):
+        return _members(read, field, passing, most)
+    column, where = Condition(f"e.{field}"), "TRUE"
+    if by is not None:
+        where = f"e.{field} >= {_FIRST} AND e.{field} < {_BEYOND}"
+        column = Condition(f"to_char(to_timestamp(floor(e.{field})) AT TIME ZONE 'UTC', '{_UNITS[by]}')")
+    value = f"CASE WHEN {where} THEN {column.sql} END"
+    rank = 'v COLLATE "C"'
+    ranks: tuple[object, ...] = ()
+    if field in _RANKS:
+        rank, ranks = "coalesce(array_position(%s::text[], v), 0), v", (list(_RANKS[field]),)
+    inner = f"SELECT {value} AS v, count(*) AS n FROM septet.entries e WHERE {passing.sql} GROUP BY 1"
+    sql = (
+        f"WITH g AS MATERIALIZED ({inner}), s AS (SELECT sum(n) AS total, coalesce(sum(n) FILTER (WHERE v IS NULL), 0) "
+        "AS missing, count(*) FILTER (WHERE v IS NOT NULL) AS many FROM g) "
+        "SELECT s.total, s.missing, s.many, b.v, b.n FROM s LEFT JOIN "
+        f"(SELECT v, n FROM g WHERE v IS NOT NULL ORDER BY n DESC, {rank} LIMIT %s::bigint) b ON TRUE"
+    )
+    rows = read.sql.execute(sql, (*passing.parameters, *ranks, most)).fetchall()
+    total, missing, many = (int(one or 0) for one in rows[0][:3])
+    return Values([(row[3], row[4]) for row in rows if row[3] is not None], total, missing, many, total - missing)
+
+
+def _members(read: PostgresReading, field: str, passing: Condition, most: int | None) -> Values:
+    given = members(field)
+    columns = ", ".join(f"{sql} AS {name}" for sql, name in zip(MEMBER_ORDER, ("kind", "number", "text", "truth")))
+    sql = (
+        f"WITH p AS MATERIALIZED (SELECT e.row, e.{field.split('.')[0]} FROM septet.entries e WHERE {passing.sql}), "
+        # Once for each entry, and once for 1 and 1.0.
+        f"c AS MATERIALIZED (SELECT e.row, {columns}, min(m.text) AS written, min(m.type) AS type FROM p e "
+        f"CROSS JOIN LATERAL {given.sql} WHERE m.type IN ('string', 'number', 'boolean') GROUP BY 1, 2, 3, 4, 5), "
+        "g AS (SELECT kind, number, text, truth, min(written) AS written, min(type) AS type, count(*) AS n FROM c "
+        "GROUP BY 1, 2, 3, 4) SELECT (SELECT count(*) FROM p), (SELECT count(DISTINCT c.row) FROM c), "
+        "(SELECT count(*) FROM g), (SELECT count(*) FROM c), b.type, b.written, b.n FROM (SELECT 1) s LEFT JOIN "
+        '(SELECT type, written, n FROM g ORDER BY n DESC, kind, number, text COLLATE "C", truth LIMIT %s::bigint) b '
+        "ON TRUE"
+    )
+    rows = read.sql.execute(sql, (*passing.parameters, *given.parameters, most)).fetchall()
+    total, having, many, together = (int(one) for one in rows[0][:4])
+    counts = [(value_of(kind, text), n) for *_, kind, text, n in rows if kind is not None]
+    return Values(counts, total, total - having, many, together)
