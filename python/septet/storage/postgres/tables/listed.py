@@ -20,7 +20,7 @@ __all__ = ["Listed", "Values", "every", "number", "page", "state", "values"]
 
 _UNITS = {"day": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}
 #: The years that a date can name: 1 to 9999, in epoch seconds.
-_FIRST, _BEYOND = -62_135_596_800.0, 253_402_300_800.0
+_FIRST, _BEYOND = -62_135_596_800, 253_402_300_800
 _RANKS: Mapping[str, Sequence[str]] = {"severity": SEVERITIES[::-1], "trust": TRUSTS}
 
 
