@@ -192,6 +192,8 @@ CREATE TABLE septet.vectors (
     generation bigint  NOT NULL DEFAULT 0,  -- in which it arrived after its entry; 0 for one given with it
     PRIMARY KEY (vault, space, key, bucket)
 );
+-- The planner learns nothing from them, and they are long to look at.
+ALTER TABLE septet.vectors ALTER vector SET STATISTICS 0, ALTER half SET STATISTICS 0;
 CREATE INDEX vectors_by_sample ON septet.vectors (vault, space, sample);
 
 CREATE TABLE septet.claims (

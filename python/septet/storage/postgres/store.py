@@ -16,6 +16,7 @@ from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.migrations import check_version, prepare, version_of
+from septet.storage.postgres.planning import analyse_if_grown
 from septet.storage.postgres.server import Server
 from septet.storage.postgres.tables import counts
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
@@ -244,6 +245,7 @@ class PostgresStore:
         """Sum what writes have counted; a failure costs nothing, as a writer behind this one folds too."""
         with suppress(psycopg.Error):
             counts.fold(link, self.vault)
+            analyse_if_grown(link)
 
     @contextmanager
     def _borrowed(self, server: Server) -> Iterator[Link]:

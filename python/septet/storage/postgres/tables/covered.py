@@ -1,7 +1,8 @@
 """Which entries have vectors: what keeps the counts of them exact, and copies of a text's vector where its entries are.
 
 Two rules hold after every write. In spaces keyed by text, each entry's own bucket has the vector of its text if any
-bucket has it, but for spaces that are being emptied. And the counts say of each space how many of the entries that searches find have a vector in it:
+bucket has it, but for spaces that are being emptied. And the counts say of each space how many of the entries that
+searches find have a vector in it:
 
 - whoever changes entries, under the lock that every writer of entries shares, asks `differences`;
 - whoever stores or removes vectors of texts locks the vault alone (`locks.hold_all`), so that no entry comes or goes,
