@@ -28,6 +28,11 @@ class VaultRow(NamedTuple):
         """The lowest bucket, which has what belongs to no entry."""
         return self.number * STRIDE
 
+    @property
+    def all_buckets(self) -> list[int]:
+        """Every bucket of the vault."""
+        return list(range(self.first_bucket, self.first_bucket + self.buckets))
+
     def bucket_of(self, text: str) -> int:
         """Return the bucket of an id, or of a term."""
         return self.number * STRIDE + crc32(text.encode()) % self.buckets

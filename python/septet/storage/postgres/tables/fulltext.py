@@ -1,0 +1,206 @@
+"""The text leg: entries that hold terms of a query, ranked by FTS5's formula over our own postings.
+
+The server ranks to choose; the scores that count are computed from what it chose (`septet.tiers.postgres.corpus`). So it
+has to choose the same entries as FTS5 would: sums are made in FTS5's order where entries are nearly equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from septet.storage.postgres.pipeline import Statement
+from septet.storage.postgres.tables.found import FACTS, VECTOR, joined_vector
+
+if TYPE_CHECKING:
+    from septet.query.parse import TextQuery
+    from septet.spaces import Space
+    from septet.storage.postgres.tables.conditions import Condition
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = ["Asked", "Needed", "Ranking", "TextLeg", "best", "holding_either"]
+
+#: Sums of one entry in different orders differ by less than this part of them.
+ROUNDING = 1e-9
+
+
+class Asked(NamedTuple):
+    """The terms of a query as they are looked up, in their order: by table, with how rare each is.
+
+    Attributes:
+        parts: 0 for texts, 1 for grams.
+        weights: inverse document frequencies; None for a term that only tells whether a word is held.
+    """
+
+    parts: Sequence[int] = ()
+    terms: Sequence[str] = ()
+    weights: Sequence[float | None] = ()
+
+
+class Needed(NamedTuple):
+    """The words that entries must hold to come first, by term: the number of the word, and of its piece.
+
+    Attributes:
+        pieces: 0 for a form of the word, which stands for it alone; else the number of a piece, from 1.
+        many: how many pieces the word has.
+        count: how many words there are.
+    """
+
+    words: Sequence[int] = ()
+    terms: Sequence[str] = ()
+    pieces: Sequence[int] = ()
+    many: Sequence[int] = ()
+    count: int = 0
+
+
+class Ranking(NamedTuple):
+    """What scores depend on: the weights of the five columns, the tokens of an average row by table, k1 and b."""
+
+    weights: Sequence[float]
+    average: tuple[float, float]
+    k1: float
+    b: float
+
+
+class TextLeg(NamedTuple):
+    """One query of the text leg.
+
+    Attributes:
+        condition: what entries must pass beside validity; None for all.
+        now: when they must be valid; None for whenever.
+        memories: memories are ranked too.
+        most: how many are wanted.
+        space: whose vectors are brought.
+    """
+
+    asked: Asked
+    needed: Needed
+    ranking: Ranking
+    condition: Condition | None
+    now: float | None
+    memories: bool
+    most: int
+    space: Space | None
+
+
+# Whoever holds a term, with what it scores for it.
+_HELD = """
+WITH c AS (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8[] AS w, %s::float8[] AS average),
+asked AS MATERIALIZED (
+    SELECT * FROM unnest(%s::smallint[], %s::text[], %s::float8[]) WITH ORDINALITY AS a (part, term, weight, place)
+),
+held AS MATERIALIZED (
+    SELECT p.bucket, p.row, p.part, a.term, a.place,
+        a.weight * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1]))) AS score
+    FROM asked a CROSS JOIN c
+    JOIN septet.postings p
+        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = a.part AND p.term = a.term
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN p.part = 0
+            THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5]
+            ELSE p.title::float8 END AS f
+    ) f
+    WHERE %s OR NOT p.memory
+),
+"""
+# Which of them hold every word that is needed.
+_WHOLE = """
+needed AS (SELECT * FROM unnest(%s::int[], %s::text[], %s::int[], %s::int[]) AS n (word, term, piece, pieces)),
+whole AS (
+    SELECT w.row FROM (
+        SELECT h.row, n.word FROM needed n JOIN (SELECT DISTINCT row, term FROM held) h ON h.term = n.term
+        GROUP BY h.row, n.word
+        HAVING bool_or(n.piece = 0) OR count(DISTINCT n.piece) FILTER (WHERE n.piece > 0) = max(n.pieces)
+    ) w GROUP BY w.row HAVING count(*) = %s
+),
+grouped AS (
+    SELECT h.bucket, h.row, sum(h.score) AS score, h.row IN (SELECT w.row FROM whole w) AS whole
+    FROM held h GROUP BY h.bucket, h.row HAVING count(h.score) > 0
+),
+"""
+_GROUPED = """
+grouped AS (SELECT h.bucket, h.row, sum(h.score) AS score, false AS whole FROM held h GROUP BY h.bucket, h.row),
+"""
+_ALL = "ranked AS MATERIALIZED (SELECT g.* FROM grouped g),"
+# Few entries have a limit of their validity, and these have an index of their own.
+_VALID = """
+ranked AS MATERIALIZED (
+    SELECT g.* FROM grouped g WHERE NOT EXISTS (
+        SELECT 1 FROM septet.entries e
+        WHERE e.vault = %s AND e.bucket = g.bucket AND e.row = g.row AND e.live
+            AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
+            AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
+    )
+),
+"""
+_PASSING = """
+ranked AS MATERIALIZED (
+    SELECT g.* FROM grouped g
+    JOIN septet.entries e ON e.vault = %s AND e.bucket = g.bucket AND e.row = g.row
+    WHERE {condition}
+),
+"""
+_BEST = f"""
+edge AS MATERIALIZED (SELECT whole, score FROM ranked ORDER BY whole DESC, score DESC OFFSET %s LIMIT 1),
+near AS (
+    SELECT r.bucket, r.row, r.whole FROM ranked r
+    WHERE NOT EXISTS (SELECT 1 FROM edge)
+        OR r.whole > (SELECT whole FROM edge)
+        OR (r.whole = (SELECT whole FROM edge) AND r.score >= (SELECT score FROM edge) * (1 - {ROUNDING!r}::float8))
+),
+summed AS (
+    SELECT s.bucket, s.row, s.whole, sum(s.score ORDER BY s.part) AS score FROM (
+        SELECT n.bucket, n.row, n.whole, h.part, sum(h.score ORDER BY h.place) AS score
+        FROM near n JOIN held h ON h.bucket = n.bucket AND h.row = n.row
+        GROUP BY n.bucket, n.row, n.whole, h.part
+    ) s GROUP BY s.bucket, s.row, s.whole
+),
+best AS (SELECT * FROM summed ORDER BY whole DESC, score DESC, row LIMIT %s)
+SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {VECTOR}, {FACTS}
+FROM best t
+JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
+{{vector}}
+ORDER BY t.whole DESC, t.score DESC, t.row
+"""
+
+_EITHER = """
+SELECT p.term, count(DISTINCT p.row) FROM septet.postings p
+WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
+    AND (%s OR NOT p.memory)
+GROUP BY p.term
+"""
+
+
+def best(vault: VaultRow, leg: TextLeg) -> Statement:
+    """Return what asks for the best of a query: those that hold every needed word first, then by score, then by row.
+
+    Each row has the number of all matches, and of those that hold every needed word, the score, the vector, and the
+    facts of `septet.storage.postgres.tables.found`.
+    """
+    asked, ranking = leg.asked, leg.ranking
+    sql = [_HELD]
+    given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
+    given += [list(asked.parts), list(asked.terms), list(asked.weights)]
+    given += [vault.number, vault.all_buckets, leg.memories]
+    if leg.needed.count:
+        sql.append(_WHOLE)
+        given += [*map(list, leg.needed[:4]), leg.needed.count]
+    else:
+        sql.append(_GROUPED)
+    if leg.condition is not None:
+        sql.append(_PASSING.format(condition=leg.condition.sql))
+        given += [vault.number, *leg.condition.parameters]
+    elif leg.now is not None:
+        sql.append(_VALID)
+        given += [vault.number, leg.now, leg.now]
+    else:
+        sql.append(_ALL)
+    vector, of_vector = joined_vector(vault, leg.space)
+    sql.append(_BEST.format(vector=vector))
+    given += [leg.most - 1, leg.most, vault.number, *of_vector]
+    return Statement("".join(sql), given)
+
+
+def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> Statement:
+    """Return what counts the rows that hold terms in their texts or among their grams, by term."""
+    return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
