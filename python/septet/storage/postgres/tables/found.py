@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from septet.ranking.pool import Candidate
+from septet.storage.postgres.packing import sent, unpacked
 from septet.storage.postgres.pipeline import Statement
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from septet.spaces import Space
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["FACTS", "VECTOR", "Found", "found_of", "joined_vector", "of_rows"]
+__all__ = ["FACTS", "Found", "all_of", "joined_vector", "of_rows"]
 
 #: Of ``entries e``: its grams, and the columns of a `Candidate` in its order.
 FACTS = (
@@ -23,15 +24,13 @@ FACTS = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
 )
-#: Of ``vectors v``.
-VECTOR = "coalesce(v.vector, v.half::vector)"
 #: In spaces keyed by entry a vector belongs to the text of one entry.
 _VECTOR_OF = """
 LEFT JOIN septet.vectors v ON v.vault = %s AND v.bucket = e.bucket AND v.space = %s::int
     AND v.key = CASE WHEN %s THEN e.text_hash || ':' || e.id ELSE e.text_hash END
 """
 _OF_ROWS = f"""
-SELECT {VECTOR}, {FACTS}
+SELECT {{sent}}, {FACTS}
 FROM unnest(%s::int[], %s::bigint[]) AS j (bucket, row)
 JOIN septet.entries e ON e.vault = %s AND e.bucket = j.bucket AND e.row = j.row AND e.live
 {_VECTOR_OF}
@@ -50,10 +49,11 @@ class Found(NamedTuple):
     vector: NDArray[np.float32] | None
 
 
-def found_of(row: Sequence[Any]) -> Found:
-    """Return an entry, given the values of `VECTOR` and `FACTS`."""
-    vector = None if row[0] is None else np.asarray(row[0].to_numpy(), dtype=np.float32)
-    return Found(Candidate._make(row[2:]), row[1], vector)
+def all_of(vault: VaultRow, rows: Sequence[Sequence[Any]], space: Space | None) -> list[Found]:
+    """Return entries, given for each its vector as it was sent, if there is one, and the values of `FACTS`."""
+    given = [row[0] for row in rows if row[0] is not None]
+    vectors = iter(unpacked(vault.vectors, given, space.dimensions) if given and space is not None else ())
+    return [Found(Candidate._make(row[2:]), row[1], None if row[0] is None else next(vectors)) for row in rows]
 
 
 def joined_vector(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
@@ -65,4 +65,5 @@ def joined_vector(vault: VaultRow, space: Space | None) -> tuple[str, tuple[obje
 def of_rows(vault: VaultRow, rows: Sequence[int], space: Space | None) -> Statement:
     """Return what asks for live entries at given rows, in any order, with their vectors in a space."""
     buckets = [vault.bucket_of_row(row) for row in rows]
-    return Statement(_OF_ROWS, (buckets, list(rows), vault.number, *joined_vector(vault, space)[1]))
+    sql = _OF_ROWS.format(sent=sent(vault.vectors))
+    return Statement(sql, (buckets, list(rows), vault.number, *joined_vector(vault, space)[1]))

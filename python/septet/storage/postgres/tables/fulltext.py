@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from septet.storage.postgres.packing import sent
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS, VECTOR, joined_vector
+from septet.storage.postgres.tables.found import FACTS, joined_vector
 
 if TYPE_CHECKING:
     from septet.query.parse import TextQuery
@@ -156,7 +157,7 @@ summed AS (
     ) s GROUP BY s.bucket, s.row, s.whole
 ),
 best AS (SELECT * FROM summed ORDER BY whole DESC, score DESC, row LIMIT %s)
-SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {VECTOR}, {FACTS}
+SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {{sent}}, {FACTS}
 FROM best t
 JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
 {{vector}}
@@ -196,7 +197,7 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     else:
         sql.append(_ALL)
     vector, of_vector = joined_vector(vault, leg.space)
-    sql.append(_BEST.format(vector=vector))
+    sql.append(_BEST.format(vector=vector, sent=sent(vault.vectors)))
     given += [leg.most - 1, leg.most, vault.number, *of_vector]
     return Statement("".join(sql), given)
 

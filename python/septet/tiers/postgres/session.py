@@ -1,0 +1,190 @@
+"""A search of a vault on PostgreSQL, inside one read transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet.ranking.facts import numbers_of
+from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.results import Note
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing
+
+if TYPE_CHECKING:
+    from septet.listing.counting import Counted
+    from septet.query.facets import Faceted
+    from septet.query.plan import Plan
+    from septet.tiers.postgres.tier import PostgresTier
+    from septet.tiers.postgres.view import PostgresView
+
+__all__ = ["PostgresSession"]
+
+NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
+
+_Method = TypeVar("_Method", bound=Callable[..., object])
+
+
+def _translated(method: _Method) -> _Method:
+    """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer."""
+
+    @wraps(method)
+    def translated(session: PostgresSession, *arguments: object) -> object:
+        with session.view.transaction.asking():
+            return method(session, *arguments)
+
+    return translated  # type: ignore[return-value]
+
+
+class PostgresSession:
+    """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
+
+    __slots__ = ("generation", "place", "tier", "view")
+
+    def __init__(self, tier: PostgresTier, place: int, view: PostgresView) -> None:
+        self.tier, self.place, self.view = tier, place, view
+        #: The generation that is read.
+        self.generation = view.read.generation
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.view.close()
+
+    def standing(self) -> Standing:
+        """Return what ranking needs to know of the vault."""
+        statistics = self.view.statistics
+        return Standing(statistics.feedback(), statistics.linked)
+
+    @_translated
+    def recall(self) -> Sequence[Recalled]:
+        """Return the candidates of each query."""
+        view = self.view
+        found = view.recall(self.place)
+        notes = self._notes()
+        return [
+            Recalled(
+                pool,
+                matches,
+                view.space is not None and plan.vector is not None,
+                view.mismatch,
+                view.memories.get(id(plan), ()),
+                view.term_counts(plan) if plan.comparable else None,
+                self._notes_of(plan, notes),
+                view.more_memories.get(id(plan), 0),
+                NO_GUESSES if id(plan) not in view.unknown else self._guesses(plan),
+                view.whole[id(plan)] if plan.query.needed else None,
+                view.answered.get(id(plan)) if plan.query.steps else None,
+            )
+            for plan, (pool, matches) in zip(view.plans, found)
+        ]
+
+    @_translated
+    def ids(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of candidates."""
+        return [one.id for one in self.view.facts_at(rows)]
+
+    @_translated
+    def groups(self, rows: Sequence[int]) -> Sequence[str]:
+        """Return the ids of the parents of candidates, their own where they have none."""
+        return [one.parent or one.id for one in self.view.facts_at(rows)]
+
+    @_translated
+    def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
+        """Walk the links from the anchors."""
+        if not self.view.statistics.linked:
+            return Neighbours([0] * len(known), EMPTY, ())
+        # Most vaults hold no links.
+        from septet.tiers.postgres.neighbours import near, rows_in
+
+        rows = rows_in(self.view, known, self.place)
+        steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
+        return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
+
+    @_translated
+    def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
+        """Say which of the ids the vault holds, and bring those that pass the filters."""
+        from septet.tiers.postgres.overrides import held
+
+        return held(self.view, self.place, query, ids)
+
+    @_translated
+    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
+        """Return whole candidates in the order of the rows."""
+        return self.view.facts_at(rows)
+
+    @_translated
+    def inspect(self, entry_id: str) -> Inspected | None:
+        """Return how an entry fares."""
+        # A search needs none of it.
+        from septet.tiers.postgres.inspection import inspected
+
+        return inspected(self.view, entry_id)
+
+    @_translated
+    def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        return numbers_of([one.attrs_json for one in self.view.facts_at(rows)], paths)
+
+    @_translated
+    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
+        """Return path, first and last line and id of candidates."""
+        facts = self.view.facts_at(rows)
+        return [(one.path or "", one.first_line or 0, one.last_line or 0, one.id) for one in facts]
+
+    @_translated
+    def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
+        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
+        space = self.view.space
+        return ("", None) if space is None else (space.model, self.view.unit_rows(rows))
+
+    @_translated
+    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
+        """Return what entries like one are compared with, None when the vault does not hold it."""
+        # A search needs none of it.
+        from septet.tiers.postgres.likeness import likeness_of
+
+        return likeness_of(self.view.read, entry_id, model)
+
+    @_translated
+    def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
+        """Return by values of fields how many entries match a query and pass the filters."""
+        from septet.tiers.postgres.facets import counted_matches
+
+        return counted_matches(self.view, query, asked)
+
+    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+        from septet.tiers.postgres.guesses import guesses_of
+
+        return guesses_of(self.view, plan)
+
+    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+        """Return the notes about one query, given those about all."""
+        view, name = self.view, self.tier.name
+        if plan.query.has_phrase and id(plan) in view.incomplete:
+            notes = [*notes, view.incomplete[id(plan)]._replace(tier=name)]
+        if not plan.include_memories and (found := view.left_out.get(id(plan), 0)):
+            from septet.tiers.postgres.memories import left_out
+
+            notes = [*notes, left_out(found, name)]
+        return notes
+
+    def _notes(self) -> list[Note]:
+        name, view, plan = self.tier.name, self.view, self.view.plan
+        notes = self.tier.store.notes(name)
+        space = view.space
+        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
+            cause = "a query vector was given, but this vault holds no vectors"
+            notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+        missing, of = view.without_vectors
+        if missing and plan.asks_vectors:
+            counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
+            cause = f"{missing} of {of} entries have no vector yet; {counted}"
+            notes.append(Note("vectors_incomplete", cause, "embed(), or add entries with vector=", name))
+        if space is not None and plan.model is None and (others := view.other_models()):
+            cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
+            notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
+        return notes

@@ -1,0 +1,220 @@
+"""The first round trip of a search: what it must know of the whole vault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import log
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from septet import _core
+from septet.ranking.bm25_scale import LEAST_IDF
+from septet.ranking.pool import searched_text
+from septet.spaces import Space
+from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
+from septet.storage.postgres.pipeline import Statement, together
+from septet.storage.postgres.tables import counts, covered
+from septet.storage.postgres.tables.counts import FEEDBACK, Counted, Total
+from septet.storage.postgres.tables.statistics import outside, standing
+from septet.storage.tables.feedback import ACTIONS
+
+if TYPE_CHECKING:
+    from septet.query.plan import Plan
+    from septet.storage.postgres.store import PostgresReading
+    from septet.storage.postgres.tables.found import Found
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = ["QueryTerms", "Statistics", "Told", "read_statistics", "terms_of"]
+
+NOTHING = Total(0, 0)
+
+
+class QueryTerms(NamedTuple):
+    """The terms of queries as they are counted: what FTS5 makes of each, and the trigrams.
+
+    Attributes:
+        tokens: by term of a query the tokens that FTS5 makes of it; several are a phrase.
+        stored: by token what stands for it in the database.
+    """
+
+    tokens: Mapping[str, Sequence[bytes]]
+    stored: Mapping[bytes, str]
+    trigrams: Sequence[int]
+
+    def single(self, term: str) -> bytes | None:
+        """Return the token of a term; None where it has none or several."""
+        found = self.tokens[term]
+        return found[0] if len(found) == 1 else None
+
+
+class Statistics:
+    """Totals and counts of a vault; with memories, if the search ranks them like entries.
+
+    Attributes:
+        memories: memories are counted too.
+        counted: what was asked for so far.
+        linked: whether there is any link.
+        spaces: those that hold vectors, in the order in which they were made.
+        outside: the texts that TF-IDF sees of entries that are not valid at the moment of the search.
+        frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
+    """
+
+    def __init__(self, memories: bool) -> None:
+        self.memories, self.linked = memories, False
+        self.counted = Counted({}, {})
+        self.spaces: Sequence[Space] = ()
+        self.outside: Sequence[str] = ()
+        self.frequencies: dict[str, int] = {}
+        self._asked: set[tuple[int, str]] = set()
+
+    @property
+    def held_memories(self) -> int:
+        """How many memories there are."""
+        return self.counted.totals.get(TEXTS + MEMORIES, NOTHING).rows
+
+    @property
+    def rows(self) -> int:
+        """How many entries are ranked."""
+        return self.totals(TEXTS)[0]
+
+    def question(self, vault: VaultRow, terms: Iterable[tuple[int, str]], also: Mapping[int, Iterable[str]]) -> Statement:
+        """Return what asks for the totals, and the counts of terms by part; `take` takes the answer.
+
+        Args:
+            also: terms by part as they are, not those of memories beside them.
+        """
+        wanted: dict[int, list[str]] = {part: list(names) for part, names in also.items()}
+        for part, term in terms:
+            self._asked.add((part, term))
+            for more in (0, MEMORIES) if self.memories else (0,):
+                wanted.setdefault(part + more, []).append(term)
+        return Statement(*counts.question(vault, wanted))
+
+    def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take what a `question` was answered."""
+        found = Counted.read(rows)
+        for part, own in found.counts.items():
+            self.counted.counts.setdefault(part, {}).update(own)
+        self.counted.totals.update(found.totals)
+
+    def totals(self, part: int) -> tuple[int, int]:
+        """Return the rows that have a part, and their tokens."""
+        total = self.counted.totals.get(part, NOTHING)
+        if not self.memories:
+            return total.rows, total.tokens
+        more = self.counted.totals.get(part + MEMORIES, NOTHING)
+        return total.rows + more.rows, total.tokens + more.tokens
+
+    def average(self, part: int) -> float:
+        """Return the tokens of an average row; 1 where there is none, which no score depends on."""
+        rows, tokens = self.totals(part)
+        return tokens / rows if rows and tokens else 1.0
+
+    def count(self, part: int, term: str) -> int:
+        """Return how many rows hold a term that was asked for."""
+        found = self.counted.counts.get(part, {}).get(term, 0)
+        return found + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else found
+
+    def knows(self, part: int, term: str) -> bool:
+        """Whether a term was asked for."""
+        return (part, term) in self._asked
+
+    def idf(self, part: int, term: str) -> float:
+        """Return FTS5's inverse document frequency of a term that was asked for."""
+        rows, count = self.totals(part)[0], self.count(part, term)
+        found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
+        return found if found > 0.0 else LEAST_IDF
+
+    def feedback(self) -> dict[str, int]:
+        """Return the number of feedback rows by action."""
+        return dict(self.counted.counts.get(FEEDBACK, {}))
+
+    def documents(self) -> int:
+        """Return how many entries TF-IDF counts: those that are valid."""
+        return self.rows - len(self.outside)
+
+
+def terms_of(plans: Sequence[Plan]) -> QueryTerms:
+    """Return the terms of queries as they are counted."""
+    texts: dict[str, Sequence[bytes]] = {}
+    for plan in plans:
+        query = plan.query
+        forms = [form for some, pieces in query.needed for form in (*some, *pieces)]
+        for term in (*query.terms, *forms):
+            if term not in texts:
+                texts[term] = _core.index_terms(term)
+    tokens = list(dict.fromkeys(token for found in texts.values() for token in found))
+    trigrams: dict[int, None] = {}
+    if "trigram" in plans[0].corpus_columns:
+        trigrams = dict.fromkeys(n for plan in plans if plan.asks_text for n in _core.trigram_numbers(plan.query.text))
+    return QueryTerms(texts, dict(zip(tokens, _core.stored_terms(tokens))), list(trigrams))
+
+
+def read_statistics(
+    read: PostgresReading, plans: Sequence[Plan], terms: QueryTerms, spaces: Sequence[Space]
+) -> Statistics:
+    """Ask for what a search of these plans must know, in one round trip.
+
+    Args:
+        spaces: those in which vectors may be compared, as far as is known; what is covered of them is asked for.
+    """
+    plan, vault = plans[0], read.vault
+    wanted = [(TEXTS, stored) for stored in terms.stored.values()]
+    if plan.query.grams:
+        wanted += [(GRAMS, stored) for stored in terms.stored.values()]
+    wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
+    also: dict[int, list[str]] = {FEEDBACK: [*ACTIONS]}
+    for space in spaces:
+        for part, names in covered.wanted(space).items():
+            also.setdefault(part, []).extend(names)
+    found = Statistics(plan.scores_memories)
+    statements = [found.question(vault, wanted, also), standing(vault)]
+    if "tfidf" in plan.corpus_columns or plan.scans_words:
+        statements.append(outside(vault, plan.now))
+    answer, stands, *rest = together(read, statements)
+    found.take(answer)
+    found.linked = any(row[0] is None and row[4] for row in stands)
+    found.spaces = sorted(Space._make(row) for row in stands if row[0] is not None)
+    if rest:
+        found.outside = [searched_text(*row[1:]) for row in rest[0] if plan.scores_memories or not row[0]]
+    return found
+
+
+class Told:
+    """What candidates themselves hold and a search must count: the third round trip, where a profile needs it."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        #: By token of full text, and of TF-IDF, what stands for it in the database.
+        self.stored: dict[bytes, str] = {}
+        self._tokens: dict[str, str] = {}
+
+    def add_text(self, found: Iterable[Found]) -> None:
+        """Count the terms of full text that entries hold."""
+        new: dict[bytes, None] = {}
+        for one in found:
+            c = one.candidate
+            for text in (c.id, c.title, c.description, c.context, c.tags_json):
+                new.update(dict.fromkeys(_core.index_terms(text)))
+        unknown = [token for token in new if token not in self.stored]
+        self.stored.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def add_tokens(self, texts: Iterable[str]) -> None:
+        """Count the tokens of TF-IDF in texts."""
+        new = dict.fromkeys(token for text in texts for token in _core.tokenize(text))
+        unknown = [token for token in new if token not in self._tokens]
+        self._tokens.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def ask(self, read: PostgresReading) -> None:
+        """Ask for what is not known yet, in one round trip if there is anything."""
+        statistics = self._statistics
+        wanted = [(TEXTS, name) for name in self.stored.values() if not statistics.knows(TEXTS, name)]
+        tokens = [token for token in self._tokens if token not in statistics.frequencies]
+        wanted += [(TFIDF, self._tokens[token]) for token in tokens]
+        if not wanted:
+            return
+        (rows,) = together(read, [statistics.question(read.vault, wanted, {})])
+        statistics.take(rows)
+        gone = Counter(token for text in statistics.outside for token in {*_core.tokenize(text)}) if tokens else {}
+        for token in tokens:
+            statistics.frequencies[token] = statistics.count(TFIDF, self._tokens[token]) - gone.get(token, 0)

@@ -1,0 +1,223 @@
+"""What a batch of queries reads of a vault on PostgreSQL: a transaction, statistics, candidates, a small corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from septet import _core
+from septet.ranking.bm25_scale import TermCounts
+from septet.ranking.pool import EMPTY, Pool
+from septet.storage.postgres.pipeline import together
+from septet.storage.postgres.tables import found as stored
+from septet.storage.postgres.tables import phrases
+from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.tiers.postgres.candidates import Chosen, look, read_candidates
+from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
+from septet.tiers.postgres.spaces import Remembered, compared, likely
+from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
+
+if TYPE_CHECKING:
+    from septet.query.plan import Plan
+    from septet.spaces import Space
+    from septet.storage.postgres.store import PostgresReadTransaction
+    from septet.storage.postgres.tables.found import Found
+
+__all__ = ["PostgresView"]
+
+#: So many of the best more than word feedback reads, of which scores that differ by rounding may be the first.
+MORE_BEST = 8
+
+
+class PostgresView:
+    """A read transaction with what was asked of it so far; the twin of `septet.tiers.local.read_view.ReadView`.
+
+    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
+
+    Attributes:
+        statistics: of the whole vault.
+        space: the vectors that query vectors are compared with; None without any.
+        mismatch: why there are none, when the vault has vectors of other models or dimensions only.
+        without_vectors: entries that have no vector of the space, and how many there are; with memories, if searched.
+        unknown: the identities of plans with a term that no entry holds.
+        whole: by identity of plans that need words, how many matches hold all of them.
+        answered: by identity of plans that cascade, the step that has an answer.
+        found: every entry that was read, by row.
+    """
+
+    def __init__(self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered) -> None:
+        self.transaction, self.read = transaction, transaction.reading
+        settled = phrases.settled(self.read, plans[0].filters)
+        self.plans = [plan._replace(filters=settled) for plan in plans] if plans[0].filters else plans
+        self.plan = self.plans[0]
+        self.terms = terms_of(self.plans)
+        asked = likely(self.plans, kept.spaces)
+        self.statistics = read_statistics(self.read, self.plans, self.terms, asked)
+        kept.spaces = self.statistics.spaces
+        self._compared, self.mismatch = compared(self.read, self.plans, self.statistics, asked, kept)
+        self.space: Space | None = None
+        self.without_vectors = (0, 0)
+        if self._compared is not None:
+            self.space, has = self._compared[:2]
+            self.without_vectors = has.missing, has.entries + has.missing
+        self.unknown: set[int] = set()
+        self.whole: dict[int, int] = {}
+        self.answered: dict[int, int | None] = {}
+        self.found: dict[int, Found] = {}
+        self._either: dict[str, int] = {}
+        self._told = Told(self.statistics)
+
+    def close(self) -> None:
+        """End the transaction."""
+        self.transaction.end()
+
+    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
+
+        Args:
+            tier: the place of the tier among those that are searched.
+        """
+        plan = self.plan
+        if plan.scans_words:
+            return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
+        chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
+        self.found.update(chosen.found)
+        self._either.update(chosen.either)
+        feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
+        self._tell(chosen, feedback)
+        small = self._corpus([*chosen.found.values()])
+        cuts = plan.profile.cuts
+        found = small.corpus.recall(
+            [self._query(one) for one in self.plans],
+            tier=tier,
+            k=plan.candidates,
+            look=look(plan),
+            guard=None if plan.limit is not None else (cuts.guard_below, cuts.limit),
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=small.space,
+            constants=plan.profile.text.constants,
+            feedback=feedback,
+        )
+        for one, answered in zip(self.plans, chosen.answered):
+            if one.query.needed:
+                self.whole[id(one)] = answered.whole
+            if one.typos and self._lacks_any(one):
+                self.unknown.add(id(one))
+        return [
+            (self._completed(one, pool), answered.matches)
+            for one, answered, (pool, *_) in zip(self.plans, chosen.answered, found)
+        ]
+
+    def candidates_at(self, tier: int, query: int, rows: Sequence[int]) -> Pool:
+        """Return live entries at rows ``(m,)`` as candidates of a plan, every column filled."""
+        if not rows:
+            return EMPTY
+        plan = self.at_step(self.plans[query])
+        found = self.entries_at(rows)
+        if "tfidf" in plan.corpus_columns:
+            self._told.add_tokens([plan.query.text, *(one.candidate.text for one in found)])
+            self._told.ask(self.read)
+        small = self._corpus(found)
+        pool = small.corpus.candidates_at(
+            self._query(plan),
+            small.slots_of(rows),
+            tier=tier,
+            weights=plan.profile.text.weights.array,
+            columns=plan.corpus_columns,
+            space=small.space,
+            constants=plan.profile.text.constants,
+        )
+        return self._completed(plan, pool)
+
+    def entries_at(self, rows: Sequence[int]) -> list[Found]:
+        """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
+        missing = [row for row in dict.fromkeys(rows) if row not in self.found]
+        if missing:
+            vault = self.read.vault
+            (more,) = together(self.read, [stored.of_rows(vault, missing, self.space)])
+            self.found.update((one.candidate.row, one) for one in stored.all_of(vault, more, self.space))
+        return [self.found[row] for row in rows if row in self.found]
+
+    def at_step(self, plan: Plan) -> Plan:
+        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
+        if len(plan.query.steps) < 2:
+            return plan
+        step = self.answered.get(id(plan))
+        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
+
+    def term_counts(self, plan: Plan) -> TermCounts:
+        """Return the number of entries, and how many of them hold each term of a plan."""
+        holding = {term: self._holding(plan, term) for term in dict.fromkeys(plan.query.terms)}
+        return TermCounts(self.statistics.rows, holding, plan.profile.text.k1)
+
+    # -- inside --------------------------------------------------------------------------------------------------------
+
+    def _holding(self, plan: Plan, term: str) -> int:
+        token = self.terms.single(term)
+        if token is None:
+            return 0
+        name = self.terms.stored[token]
+        text = self.statistics.count(TEXTS, name)
+        grams = self.statistics.count(GRAMS, name) if plan.query.grams else 0
+        return self._either.get(name, max(text, grams)) if text and grams else text or grams
+
+    def _lacks_any(self, plan: Plan) -> bool:
+        singles = [self.terms.single(term) for term in plan.query.terms]
+        names = [self.terms.stored[token] for token in singles if token is not None]
+        tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+        return any(not any(self.statistics.count(part, name) for part in tables) for name in names)
+
+    def _tell(self, chosen: Chosen, feedback: tuple[int, int, int, float] | None) -> None:
+        """Count what the candidates themselves hold, where the profile needs it."""
+        if "tfidf" in self.plan.corpus_columns:
+            texts = [one.candidate.text for one in chosen.found.values()]
+            self._told.add_tokens([*(plan.query.text for plan in self.plans), *texts])
+        if "feedback" in self.plan.corpus_columns and feedback is not None:
+            best = [row for one in chosen.answered for row in one.by_text[: feedback[0] + MORE_BEST]]
+            self._told.add_text([chosen.found[row] for row in dict.fromkeys(best)])
+        self._told.ask(self.read)
+
+    def _corpus(self, found: Sequence[Found]) -> SmallCorpus:
+        return small_corpus(
+            found,
+            self.statistics,
+            self.terms,
+            told=self._told.stored,
+            tfidf="tfidf" in self.plan.corpus_columns,
+            space=self._compared,
+        )
+
+    def _query(self, plan: Plan) -> tuple[Any, ...]:
+        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
+        terms = query.terms if plan.asks_text else ()
+        steps = [step[1:] for step in query.steps] if query.steps else ()
+        return query.text, terms, query.grams, vector, None, query.needed, steps
+
+    def _feedback(self) -> tuple[int, int, int, float] | None:
+        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
+        missing, of = self.without_vectors
+        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
+            return None
+        rule = self.plan.profile.text.feedback
+        return rule.rows, rule.terms, rule.agreeing, rule.covered
+
+    def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
+        from septet.tiers.postgres.likeness import nearest_by_words
+
+        rows = nearest_by_words(self, query)
+        return self.candidates_at(tier, query, rows), len(rows)
+
+    def _completed(self, plan: Plan, pool: Pool) -> Pool:
+        """Fill the columns that need no corpus."""
+        late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
+        if not plan.tags and not plan.needs_ids and not late:
+            return pool
+        facts = [self.found[row].candidate for row in pool.rows]
+        if late:
+            from septet.tiers.local.completion import titled
+
+            pool = titled(plan, pool, lambda at: [facts[i].title for i in at])
+        if plan.tags:
+            pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
+        return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool
