@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.ranking.bm25_scale import K1, TermCounts
 from septet.ranking.pool import Pool, tag_words
-from septet.storage.tables import entries, fulltext, indexing
+from septet.storage.tables import fulltext, indexing
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -60,8 +60,12 @@ def ranked_by_fts5(read: Reading, plan: Plan, pool: Pool, known: int, counts: Te
     )
 
 
-def titled(read: Reading, plan: Plan, pool: Pool) -> Pool:
-    """Return the candidates with the column ``titled``: 1 where the title of one without a vector is the query."""
+def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
+    """Return the candidates with the column ``titled``: 1 where the title of one without a vector is the query.
+
+    Args:
+        titles_at: returns the titles of rows.
+    """
     columns = pool.columns
     cosine, share = columns.get("cosine"), columns.get("matched")
     if cosine is None or share is None:
@@ -72,7 +76,7 @@ def titled(read: Reading, plan: Plan, pool: Pool) -> Pool:
         return pool
     rows = pool.rows
     wanted, values = _words(plan.query.text), np.zeros(len(rows))
-    titles = entries.titles_at(read, [rows[i] for i in at])
+    titles = titles_at([rows[i] for i in at])
     values[[i for i, title in zip(at, titles) if _words(title) == wanted]] = 1.0
     return pool.with_columns({"titled": values}) if values.any() else pool
 

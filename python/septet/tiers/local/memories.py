@@ -8,11 +8,10 @@ from septet import _core
 from septet.query.plan import Plan
 from septet.results import Note
 from septet.tiers.local.read_view import ReadView
+from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 
 __all__ = ["left_out"]
 
-#: Memories are counted so far.
-MOST = 100
 _ONE = np.ones(1)
 
 
@@ -20,9 +19,7 @@ def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
     """Return the note that a search without memories leaves some out; None when none of them matches."""
     if not plan.asks_text or "kinds" in plan.filters or not (found := _matching(view, plan)):
         return None
-    said = f"{MOST} or more memories" if found >= MOST else f"{found} memories" if found > 1 else "1 memory"
-    cause = f"{said} with a word of the query {'were' if found > 1 else 'was'} left out"
-    return Note("memories_left_out", cause, "ask with include_memories=True (--memories), or recall()", tier)
+    return memories_left_out(found, tier)
 
 
 def _matching(view: ReadView, plan: Plan) -> int:
@@ -32,7 +29,7 @@ def _matching(view: ReadView, plan: Plan) -> int:
     if rows is None or postings is None or plan.filters or not every or view.needs_fts5(plan) or plan.query.steps:
         from septet.storage.tables import fulltext
 
-        return fulltext.count_memories(view.read, view.at_step(plan), MOST)
+        return fulltext.count_memories(view.read, view.at_step(plan), MOST_MEMORIES)
     parts = [(postings.entries, rows[0], plan.profile.text.weights.array)]
     if plan.query.grams:
         parts.append((postings.grams, rows[1], _ONE))

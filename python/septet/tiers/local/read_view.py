@@ -292,7 +292,7 @@ class ReadView:
         if late:
             from septet.tiers.local.completion import titled
 
-            pool = titled(self.read, plan, pool)
+            pool = titled(plan, pool, lambda at: entries.titles_at(self.read, at))
         if plan.tags:
             tags = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
             pool = pool.with_columns({"tags": tags})

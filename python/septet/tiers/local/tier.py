@@ -23,6 +23,7 @@ from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
+from septet.tiers.notes import model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 if TYPE_CHECKING:
@@ -306,8 +307,7 @@ class LocalSession:
             notes.append(Note("sidecar_damaged", cause, "nothing, or look after the disk if it comes again", name))
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
-            cause = "a query vector was given, but this vault holds no vectors"
-            notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+            notes.append(no_vectors(name))
         if (
             view.snapshot.postings is None
             and not manager.mistrusted
@@ -318,12 +318,9 @@ class LocalSession:
             notes.append(Note("index_building", cause, "nothing, or optimize() once for later processes", name))
         missing, of = view.without_vectors
         if missing and plan.asks_vectors:
-            counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
-            cause = f"{missing} of {of} entries have no vector yet; {counted}"
-            notes.append(Note("vectors_incomplete", cause, "embed(), or add entries with vector=", name))
+            notes.append(vectors_incomplete(plan, missing, of, name))
         if space is not None and plan.model is None and (others := self._other_models(space)):
-            cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
-            notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
+            notes.append(model_assumed(space.model, others, name))
         return notes
 
     def _other_models(self, space: Space) -> list[str]:

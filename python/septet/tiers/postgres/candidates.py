@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.tables import found, fulltext, nearest
+from septet.storage.postgres.tables import found, fulltext, memories, nearest
 from septet.storage.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Ranking, TextLeg
-from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
+    from septet.ranking.pool import Candidate
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.found import Found
@@ -26,17 +28,20 @@ class Answered(NamedTuple):
 
     Attributes:
         by_text: rows in the order of full text.
-        scores: of these.
         matches: how many hold a term and pass the filters.
         whole: how many of these hold every word that is needed.
         by_vector: rows that may be among the nearest.
+        memories: the best ones, where they have a fixed score, and how many match.
+        left_out: how many memories match that were not asked for.
     """
 
     by_text: Sequence[int] = ()
-    scores: Sequence[float] = ()
     matches: int = 0
     whole: int = 0
     by_vector: Sequence[int] = ()
+    memories: Sequence[Candidate] = ()
+    more: int = 0
+    left_out: int = 0
 
 
 class Chosen(NamedTuple):
@@ -61,47 +66,38 @@ def read_candidates(
     read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, space: Space | None
 ) -> Chosen:
     """Ask for the candidates of some queries, in one round trip."""
-    statements: list[Statement] = []
-    of_legs = []
-    for plan in plans:
-        text = vector = None
+    asked: list[tuple[int, str, Statement]] = []
+    for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            text = len(statements)
-            statements.append(fulltext.best(read.vault, _text_leg(plan, statistics, terms, space)))
+            asked.append((at, "text", fulltext.best(read.vault, _text_leg(plan, statistics, terms, space))))
         if space is not None and plan.asks_vectors:
-            vector = len(statements)
-            statements.append(_nearest(read, plan, space))
-        of_legs.append((text, vector))
-    both = _in_both(plans, statistics, terms)
-    if both:
-        statements.append(fulltext.holding_either(read.vault, both, memories=statistics.memories))
-    rows = together(read, statements)
+            asked.append((at, "vector", _nearest(read, plan, space)))
+        if plan.asks_text and statistics.held_memories and not plan.scores_memories:
+            asked += [(at, leg, statement) for leg, statement in _of_memories(read, plan, statistics, terms)]
+    if both := _in_both(plans, statistics, terms):
+        asked.append((-1, "both", fulltext.holding_either(read.vault, both, memories=statistics.memories)))
+    answers = together(read, [statement for _, _, statement in asked])
+    rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     known: dict[int, Found] = {}
-    answered = [
-        _answered(read, known, space, () if text is None else rows[text], () if vector is None else rows[vector])
-        for text, vector in of_legs
-    ]
-    return Chosen(known, answered, dict(rows[-1]) if both else {})  # type: ignore[arg-type]
 
+    def answered(at: int) -> Answered:
+        """Return what the legs found of a query."""
+        texts, vectors = rows.get((at, "text"), ()), rows.get((at, "vector"), ())
+        kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
+        by_text = found.all_of(read.vault, [row[3:] for row in texts], space)
+        by_vector = found.all_of(read.vault, vectors, space)
+        known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
+        return Answered(
+            [one.candidate.row for one in by_text],
+            *(texts[0][:2] if texts else (0, 0)),
+            [one.candidate.row for one in by_vector],
+            [one.candidate for one in found.all_of(read.vault, [row[1:] for row in kept], None)],
+            kept[0][0] if kept else 0,
+            left_out[0][0] if left_out else 0,
+        )
 
-def _answered(
-    read: PostgresReading,
-    known: dict[int, Found],
-    space: Space | None,
-    by_text: Sequence[Sequence[Any]],
-    by_vector: Sequence[Sequence[Any]],
-) -> Answered:
-    matches, whole = by_text[0][:2] if by_text else (0, 0)
-    texts = found.all_of(read.vault, [row[3:] for row in by_text], space)
-    vectors = found.all_of(read.vault, by_vector, space)
-    known.update((one.candidate.row, one) for one in (*texts, *vectors))
-    return Answered(
-        [one.candidate.row for one in texts],
-        [row[2] for row in by_text],
-        matches,
-        whole,
-        [one.candidate.row for one in vectors],
-    )
+    told = [answered(at) for at in range(len(plans))]
+    return Chosen(known, told, dict(rows.get((-1, "both"), ())))
 
 
 def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:
@@ -109,7 +105,9 @@ def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Spac
     return TextLeg(
         _asked(plan, statistics, terms),
         _needed(plan, terms),
-        Ranking(rules.weights.array.tolist(), (statistics.average(TEXTS), statistics.average(GRAMS)), rules.k1, rules.b),
+        Ranking(
+            rules.weights.array.tolist(), (statistics.average(TEXTS), statistics.average(GRAMS)), rules.k1, rules.b
+        ),
         chosen(plan) and conjunction(conditions(plan)),
         None if plan.include_expired else plan.now,
         plan.scores_memories,
@@ -120,7 +118,7 @@ def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Spac
 
 def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
     # As FTS5 sums: the terms of the query in their order, a repeated one again, in one table after the other.
-    stored = [terms.stored[token] for term in plan.query.terms if (token := terms.single(term)) is not None]
+    stored = _stored(plan, terms)
     tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     wanted: list[tuple[int, str, float | None]] = [
         (part, name, statistics.idf(part, name)) for part in tables for name in stored
@@ -147,11 +145,30 @@ def _nearest(read: PostgresReading, plan: Plan, space: Space) -> Statement:
     return nearest.nearest(read.vault, space, plan.vector.scan, plan.candidates, passing)
 
 
+def _of_memories(
+    read: PostgresReading, plan: Plan, statistics: Statistics, terms: QueryTerms
+) -> Sequence[tuple[str, Statement]]:
+    """Return what asks for memories that have a fixed score, or counts those that were not asked for."""
+    names, passing = _stored(plan, terms), conjunction(conditions(plan, memories=True))
+    if plan.include_memories:
+        totals = statistics.held_memories, statistics.memory_tokens / statistics.held_memories
+        asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates)
+        return [("memories", asked)]
+    if "kinds" in plan.filters:
+        return []
+    grams = plan.query.grams or bool(plan.filters)
+    most = MOST_MEMORIES
+    return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, most, grams=grams))]
+
+
+def _stored(plan: Plan, terms: QueryTerms) -> list[str]:
+    """Return what stands in the database for the terms of a query, in their order; phrases are left out."""
+    return [terms.stored[token] for term in plan.query.terms if (token := terms.single(term)) is not None]
+
+
 def _in_both(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> list[str]:
     """Return the terms that both tables hold, where they have to be counted: a row that is in both counts once."""
     if not (plans[0].comparable or plans[0].typos) or not plans[0].query.grams:
         return []
-    stored = dict.fromkeys(
-        terms.stored[token] for p in plans for term in p.query.terms if (token := terms.single(term)) is not None
-    )
+    stored = dict.fromkeys(name for plan in plans for name in _stored(plan, terms))
     return [name for name in stored if statistics.count(TEXTS, name) and statistics.count(GRAMS, name)]

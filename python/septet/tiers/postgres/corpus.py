@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.ranking.pool import searched_text
 from septet.snapshot.columns import NameTable
 from septet.storage.postgres.analysis import GRAMS, TEXTS, TRIGRAMS
 
@@ -32,26 +31,15 @@ class SmallCorpus(NamedTuple):
     Attributes:
         slots: by row.
         space: the vectors, as `Corpus.recall` takes them; None without any.
-        units: the vectors at unit length ``(v, d)``, and the place of each slot's ``(s,)``, -1 without one.
     """
 
     corpus: _core.Corpus
     slots: Mapping[int, int]
     space: tuple[Any, ...] | None
-    units: tuple[NDArray[np.float32], NDArray[np.int32]] | None
 
     def slots_of(self, rows: Sequence[int]) -> NDArray[np.int64]:
         """Return the slot of each row ``(m,)``."""
         return np.array([self.slots[row] for row in rows], dtype=np.int64)
-
-    def unit_rows(self, rows: Sequence[int], dimensions: int) -> NDArray[np.float64]:
-        """Return the vectors of rows at unit length ``(m, d)``, NaN where there is none."""
-        found = np.full((len(rows), dimensions), np.nan)
-        if self.units is not None:
-            units, places = self.units
-            at = places[self.slots_of(rows)]
-            found[at >= 0] = units[at[at >= 0]]
-        return found
 
 
 def small_corpus(
@@ -85,13 +73,8 @@ def small_corpus(
     }
     text = _full_text(found, slots, statistics, {**terms.stored, **(told or {})}, terms.trigrams)
     corpus = _core.Corpus(columns, names.native, text=text, terms=_terms(found, statistics) if tfidf else None)
-    of_vectors = None if space is None else _vectors(found, space)
-    return SmallCorpus(
-        corpus,
-        {c.row: slot for slot, c in enumerate(facts)},
-        None if of_vectors is None else of_vectors[0],
-        None if of_vectors is None else of_vectors[1],
-    )
+    of_rows = {c.row: slot for slot, c in enumerate(facts)}
+    return SmallCorpus(corpus, of_rows, None if space is None else _vectors(found, space))
 
 
 def _full_text(
@@ -128,7 +111,7 @@ def _terms(found: Sequence[Found], statistics: Statistics) -> tuple[_core.TermIn
     return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
 
 
-def _vectors(found: Sequence[Found], space: Compared) -> tuple[tuple[Any, ...], tuple[Any, Any]]:
+def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
     d = space.space.dimensions
     held = [(slot, one.vector) for slot, one in enumerate(found) if one.vector is not None]
     rows = np.array([vector for _, vector in held], dtype=np.float32).reshape(len(held), d)
@@ -137,4 +120,4 @@ def _vectors(found: Sequence[Found], space: Compared) -> tuple[tuple[Any, ...], 
     slots = np.array([slot for slot, _ in held], dtype=np.int64)
     positions = np.full(len(found), -1, dtype=np.int32)
     positions[slots] = np.arange(len(held), dtype=np.int32)
-    return (space.space.space, units, slots, codes, positions, space.sample), (units, positions)
+    return space.space.space, units, slots, codes, positions, space.sample

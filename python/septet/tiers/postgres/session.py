@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
+from septet.tiers.notes import memories_left_out, model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class PostgresSession:
     @_translated
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
         """Return the ids of the parents of candidates, their own where they have none."""
-        return [one.parent or one.id for one in self.view.facts_at(rows)]
+        return [one.id if one.parent is None else one.parent for one in self.view.facts_at(rows)]
 
     @_translated
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
@@ -164,27 +165,18 @@ class PostgresSession:
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""
         view, name = self.view, self.tier.name
-        if plan.query.has_phrase and id(plan) in view.incomplete:
-            notes = [*notes, view.incomplete[id(plan)]._replace(tier=name)]
-        if not plan.include_memories and (found := view.left_out.get(id(plan), 0)):
-            from septet.tiers.postgres.memories import left_out
-
-            notes = [*notes, left_out(found, name)]
-        return notes
+        found = view.left_out.get(id(plan), 0)
+        return [*notes, memories_left_out(found, name)] if found else notes
 
     def _notes(self) -> list[Note]:
         name, view, plan = self.tier.name, self.view, self.view.plan
         notes = self.tier.store.notes(name)
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
-            cause = "a query vector was given, but this vault holds no vectors"
-            notes.append(Note("no_vectors", cause, "add entries with vector=", name))
+            notes.append(no_vectors(name))
         missing, of = view.without_vectors
         if missing and plan.asks_vectors:
-            counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
-            cause = f"{missing} of {of} entries have no vector yet; {counted}"
-            notes.append(Note("vectors_incomplete", cause, "embed(), or add entries with vector=", name))
+            notes.append(vectors_incomplete(plan, missing, of, name))
         if space is not None and plan.model is None and (others := view.other_models()):
-            cause = f"compared with vectors of model {space.model!r}, not of {', '.join(map(repr, others))}"
-            notes.append(Note("model_assumed", cause, "name the query vector's model=", name))
+            notes.append(model_assumed(space.model, others, name))
         return notes

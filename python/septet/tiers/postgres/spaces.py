@@ -139,4 +139,6 @@ def _sample(read: PostgresReading, space: Space, has: Covered, kept: Remembered)
         return found
     (rows,) = together(read, [nearest.sampled(read.vault, space, covered.limit(has.shift), memories=has.memories)])
     vectors = unpacked(read.vault.vectors, [row[1] for row in rows], space.dimensions)
-    return kept.remember(space.space, has, _core.unit_rows(vectors), np.array([row[0] for row in rows], dtype=np.uint32))
+    return kept.remember(
+        space.space, has, _core.unit_rows(vectors), np.array([row[0] for row in rows], dtype=np.uint32)
+    )

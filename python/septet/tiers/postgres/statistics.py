@@ -73,11 +73,18 @@ class Statistics:
         return self.counted.totals.get(TEXTS + MEMORIES, NOTHING).rows
 
     @property
+    def memory_tokens(self) -> int:
+        """The tokens of all memories, those of their grams too."""
+        return sum(self.counted.totals.get(part + MEMORIES, NOTHING).tokens for part in (TEXTS, GRAMS))
+
+    @property
     def rows(self) -> int:
         """How many entries are ranked."""
         return self.totals(TEXTS)[0]
 
-    def question(self, vault: VaultRow, terms: Iterable[tuple[int, str]], also: Mapping[int, Iterable[str]]) -> Statement:
+    def question(
+        self, vault: VaultRow, terms: Iterable[tuple[int, str]], also: Mapping[int, Iterable[str]]
+    ) -> Statement:
         """Return what asks for the totals, and the counts of terms by part; `take` takes the answer.
 
         Args:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from septet import _core
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
+from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found as stored
 from septet.storage.postgres.tables import phrases
-from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.tables.entries import MissingRows
 from septet.tiers.postgres.candidates import Chosen, look, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
 from septet.tiers.postgres.spaces import Remembered, compared, likely
@@ -19,6 +23,7 @@ from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
+    from septet.ranking.pool import Candidate
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReadTransaction
     from septet.storage.postgres.tables.found import Found
@@ -42,6 +47,9 @@ class PostgresView:
         unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
         answered: by identity of plans that cascade, the step that has an answer.
+        memories: by identity of plans the best memories, where they have a fixed score.
+        more_memories: by identity of plans, how many of these match.
+        left_out: by identity of plans, how many memories match that were not asked for.
         found: every entry that was read, by row.
     """
 
@@ -63,6 +71,9 @@ class PostgresView:
         self.unknown: set[int] = set()
         self.whole: dict[int, int] = {}
         self.answered: dict[int, int | None] = {}
+        self.memories: dict[int, Sequence[Candidate]] = {}
+        self.more_memories: dict[int, int] = {}
+        self.left_out: dict[int, int] = {}
         self.found: dict[int, Found] = {}
         self._either: dict[str, int] = {}
         self._told = Told(self.statistics)
@@ -100,6 +111,8 @@ class PostgresView:
             feedback=feedback,
         )
         for one, answered in zip(self.plans, chosen.answered):
+            self.memories[id(one)], self.more_memories[id(one)] = answered.memories, answered.more
+            self.left_out[id(one)] = answered.left_out
             if one.query.needed:
                 self.whole[id(one)] = answered.whole
             if one.typos and self._lacks_any(one):
@@ -138,6 +151,35 @@ class PostgresView:
             (more,) = together(self.read, [stored.of_rows(vault, missing, self.space)])
             self.found.update((one.candidate.row, one) for one in stored.all_of(vault, more, self.space))
         return [self.found[row] for row in rows if row in self.found]
+
+    def facts_at(self, rows: Sequence[int]) -> list[Candidate]:
+        """Return live entries at rows ``(m,)``.
+
+        Raises:
+            MissingRows: one of them is not there.
+        """
+        found = self.entries_at(rows)
+        if len(found) < len(rows):
+            raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} rows are not in the vault")
+        return [one.candidate for one in found]
+
+    def unit_rows(self, rows: Sequence[int]) -> NDArray[np.float64]:
+        """Return the vectors of entries at unit length ``(m, d)``, NaN where there is none."""
+        assert self.space is not None
+        units = np.full((len(rows), self.space.dimensions), np.nan)
+        vectors = [one.vector for one in self.entries_at(rows)]
+        at = [place for place, vector in enumerate(vectors) if vector is not None]
+        if at:
+            units[at] = _core.unit_rows(np.array([vectors[place] for place in at], dtype=np.float32))
+        return units
+
+    def other_models(self) -> list[str]:
+        """Return the models that have vectors of as many dimensions as the space, but for its own."""
+        space = self.space
+        if space is None:
+            return []
+        others = [one for one in self.statistics.spaces if one.dimensions == space.dimensions]
+        return sorted(one.model for one in others if one.model != space.model)
 
     def at_step(self, plan: Plan) -> Plan:
         """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""

@@ -1,7 +1,7 @@
 """The text leg: entries that hold terms of a query, ranked by FTS5's formula over our own postings.
 
-The server ranks to choose; the scores that count are computed from what it chose (`septet.tiers.postgres.corpus`). So it
-has to choose the same entries as FTS5 would: sums are made in FTS5's order where entries are nearly equal.
+The server ranks to choose; the scores that count are computed from what it chose (`septet.tiers.postgres.corpus`). So
+it has to choose the same entries as FTS5 would: sums are made in FTS5's order where entries are nearly equal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.found import FACTS, joined_vector
 
 if TYPE_CHECKING:
-    from septet.query.parse import TextQuery
     from septet.spaces import Space
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from septet.storage.postgres.packing import COLUMNS, packed, sent
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.found import FACTS
-from septet.storage.postgres.tables.fragments import FINDABLE, SEARCHABLE, vector_key
+from septet.storage.postgres.tables.fragments import FINDABLE, SEARCHABLE
 
 if TYPE_CHECKING:
     from septet.spaces import Space
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nearest", "sampled"]
 
-#: pgvector adds in float32: so many more are asked for than are wanted, of which one may be nearer than the last of them.
+#: pgvector adds in float32: so many more are asked for than are wanted, as one may be nearer than the last of them.
 MORE = 16
 
 _NEAREST = f"""

@@ -1,0 +1,42 @@
+"""What every kind of tier says in the same words of what a search left out or took for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from septet.results import Note
+
+if TYPE_CHECKING:
+    from septet.query.plan import Plan
+
+__all__ = ["MOST_MEMORIES", "memories_left_out", "model_assumed", "no_vectors", "vectors_incomplete"]
+
+#: Memories that were left out are counted so far.
+MOST_MEMORIES = 100
+
+
+def memories_left_out(found: int, tier: str) -> Note:
+    """Return the note that a search without memories left some out that match."""
+    said = f"{MOST_MEMORIES} or more memories" if found >= MOST_MEMORIES else f"{found} memories"
+    cause = f"{said if found > 1 else '1 memory'} with a word of the query {'were' if found > 1 else 'was'} left out"
+    return Note("memories_left_out", cause, "ask with include_memories=True (--memories), or recall()", tier)
+
+
+def no_vectors(tier: str) -> Note:
+    """Return the note that there is nothing to compare a query vector with."""
+    cause = "a query vector was given, but this vault holds no vectors"
+    return Note("no_vectors", cause, "add entries with vector=", tier)
+
+
+def vectors_incomplete(plan: Plan, missing: int, of: int, tier: str) -> Note:
+    """Return the note that some entries have no vector yet."""
+    counted = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
+    cause = f"{missing} of {of} entries have no vector yet; {counted}"
+    return Note("vectors_incomplete", cause, "embed(), or add entries with vector=", tier)
+
+
+def model_assumed(model: str, others: Sequence[str], tier: str) -> Note:
+    """Return the note that vectors of one model were compared, and not of others."""
+    cause = f"compared with vectors of model {model!r}, not of {', '.join(map(repr, others))}"
+    return Note("model_assumed", cause, "name the query vector's model=", tier)
