@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import psycopg
+
 if TYPE_CHECKING:
     from septet.storage.postgres.store import PostgresReading
 
@@ -25,8 +27,13 @@ def together(read: PostgresReading, statements: Sequence[Statement]) -> list[lis
     """
     if not statements:
         return []
-    with read.sql.pipeline():
-        cursors = [
-            read.sql.cursor(binary=True).execute(one.sql, one.parameters or None, binary=True) for one in statements
-        ]
+    try:
+        with read.sql.pipeline():
+            cursors = [
+                read.sql.cursor(binary=True).execute(one.sql, one.parameters or None, binary=True) for one in statements
+            ]
+    except psycopg.Error:
+        # psycopg takes statements for prepared that the server never came to.
+        read.sql.close()
+        raise
     return [cursor.fetchall() for cursor in cursors]

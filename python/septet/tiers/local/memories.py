@@ -30,7 +30,6 @@ def _matching(view: ReadView, plan: Plan) -> int:
         from septet.storage.tables import fulltext
 
         return fulltext.count_memories(view.read, view.at_step(plan), MOST_MEMORIES)
-    parts = [(postings.entries, rows[0], plan.profile.text.weights.array)]
-    if plan.query.grams:
-        parts.append((postings.grams, rows[1], _ONE))
+    # As FTS5's table of memories, which holds their grams too.
+    parts = [(postings.entries, rows[0], plan.profile.text.weights.array), (postings.grams, rows[1], _ONE)]
     return _core.bm25_top_k(parts, plan.query.terms, 0)[2]

@@ -156,9 +156,7 @@ def _of_memories(
         return [("memories", asked)]
     if "kinds" in plan.filters:
         return []
-    grams = plan.query.grams or bool(plan.filters)
-    most = MOST_MEMORIES
-    return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, most, grams=grams))]
+    return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES))]
 
 
 def _stored(plan: Plan, terms: QueryTerms) -> list[str]:

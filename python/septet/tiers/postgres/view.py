@@ -259,7 +259,7 @@ class PostgresView:
         if late:
             from septet.tiers.local.completion import titled
 
-            pool = titled(plan, pool, lambda at: [facts[i].title for i in at])
+            pool = titled(plan, pool, lambda rows: [self.found[row].candidate.title for row in rows])
         if plan.tags:
             pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
         return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from septet.storage.postgres.packing import COLUMNS, packed, sent
+from septet.storage.postgres.packing import COLUMNS, sent
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.found import FACTS
 from septet.storage.postgres.tables.fragments import FINDABLE, SEARCHABLE
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from septet.spaces import Space
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
@@ -24,7 +24,7 @@ MORE = 16
 
 _NEAREST = f"""
 SELECT {{sent}}, {FACTS} FROM (
-    SELECT e.bucket, e.row, v.key, v.{{column}} <=> %b::{{kind}} AS distance
+    SELECT e.bucket, e.row, v.key, v.{{column}} <=> %s::{{kind}} AS distance
     FROM septet.vectors v
     JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {{joined}}
     WHERE v.vault = %s AND v.space = %s AND {{condition}}
@@ -54,8 +54,7 @@ def nearest(vault: VaultRow, space: Space, query: NDArray[np.float32], most: int
         joined=_BY[space.keyed_by],
         condition=condition.sql,
     )
-    (vector,) = packed(vault.vectors, query[np.newaxis])
-    given = (vector, vault.number, space.space, *condition.parameters, most + MORE, vault.number, space.space)
+    given = (_text(query), vault.number, space.space, *condition.parameters, most + MORE, vault.number, space.space)
     return Statement(sql, given)
 
 
@@ -67,3 +66,8 @@ def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Sta
         condition=FINDABLE if memories else f"e.live AND {SEARCHABLE}",
     )
     return Statement(sql, (vault.number, space.space, limit))
+
+
+def _text(vector: NDArray[np.float32]) -> str:
+    """Return a vector as pgvector reads it in text; so many digits give the same float32 again."""
+    return f"[{','.join([f'{value:.9g}' for value in vector.tolist()])}]"
