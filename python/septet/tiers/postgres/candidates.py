@@ -28,6 +28,7 @@ class Answered(NamedTuple):
 
     Attributes:
         by_text: rows in the order of full text.
+        scores: of these.
         matches: how many hold a term and pass the filters.
         whole: how many of these hold every word that is needed.
         by_vector: rows that may be among the nearest.
@@ -36,6 +37,7 @@ class Answered(NamedTuple):
     """
 
     by_text: Sequence[int] = ()
+    scores: Sequence[float] = ()
     matches: int = 0
     whole: int = 0
     by_vector: Sequence[int] = ()
@@ -89,6 +91,7 @@ def read_candidates(
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
         return Answered(
             [one.candidate.row for one in by_text],
+            [row[2] for row in texts],
             *(texts[0][:2] if texts else (0, 0)),
             [one.candidate.row for one in by_vector],
             [one.candidate for one in found.all_of(read.vault, [row[1:] for row in kept], None)],
@@ -108,6 +111,7 @@ def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Spac
         Ranking(
             rules.weights.array.tolist(), (statistics.average(TEXTS), statistics.average(GRAMS)), rules.k1, rules.b
         ),
+        [one for name in _phrases(plan, terms) for one in statistics.phrases.postings[name]],
         chosen(plan) and conjunction(conditions(plan)),
         None if plan.include_expired else plan.now,
         plan.scores_memories,
@@ -118,7 +122,7 @@ def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Spac
 
 def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
     # As FTS5 sums: the terms of the query in their order, a repeated one again, in one table after the other.
-    stored = _stored(plan, terms)
+    stored = terms.of(plan.query.terms)
     tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     wanted: list[tuple[int, str, float | None]] = [
         (part, name, statistics.idf(part, name)) for part in tables for name in stored
@@ -132,11 +136,17 @@ def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
 def _needed(plan: Plan, terms: QueryTerms) -> Needed:
     rows: list[tuple[int, str, int, int]] = []
     for word, (forms, pieces) in enumerate(plan.query.needed):
-        singles = [terms.single(form) for form in forms]
-        rows += [(word, terms.stored[token], 0, 0) for token in singles if token is not None]
-        held = [token for token in map(terms.single, pieces) if token is not None]
-        rows += [(word, terms.stored[token], number, len(held)) for number, token in enumerate(held, 1)]
+        rows += [(word, name, 0, 0) for name in terms.of(forms)]
+        held = terms.of(pieces)
+        rows += [(word, name, number, len(held)) for number, name in enumerate(held, 1)]
     return Needed(*zip(*rows), len(plan.query.needed)) if rows else Needed(count=len(plan.query.needed))
+
+
+def _phrases(plan: Plan, terms: QueryTerms) -> list[str]:
+    if not plan.query.has_phrase:
+        return []
+    named = {*terms.of(plan.query.terms), *_needed(plan, terms).terms}
+    return [name for name in terms.phrases() if name in named]
 
 
 def _nearest(read: PostgresReading, plan: Plan, space: Space) -> Statement:
@@ -149,7 +159,7 @@ def _of_memories(
     read: PostgresReading, plan: Plan, statistics: Statistics, terms: QueryTerms
 ) -> Sequence[tuple[str, Statement]]:
     """Return what asks for memories that have a fixed score, or counts those that were not asked for."""
-    names, passing = _stored(plan, terms), conjunction(conditions(plan, memories=True))
+    names, passing = terms.of(plan.query.terms), conjunction(conditions(plan, memories=True))
     if plan.include_memories:
         totals = statistics.held_memories, statistics.memory_tokens / statistics.held_memories
         asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates)
@@ -159,14 +169,10 @@ def _of_memories(
     return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES))]
 
 
-def _stored(plan: Plan, terms: QueryTerms) -> list[str]:
-    """Return what stands in the database for the terms of a query, in their order; phrases are left out."""
-    return [terms.stored[token] for term in plan.query.terms if (token := terms.single(term)) is not None]
-
-
 def _in_both(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> list[str]:
     """Return the terms that both tables hold, where they have to be counted: a row that is in both counts once."""
     if not (plans[0].comparable or plans[0].typos) or not plans[0].query.grams:
         return []
-    stored = dict.fromkeys(name for plan in plans for name in _stored(plan, terms))
+    phrases = terms.phrases()
+    stored = dict.fromkeys(name for plan in plans for name in terms.of(plan.query.terms) if name not in phrases)
     return [name for name in stored if statistics.count(TEXTS, name) and statistics.count(GRAMS, name)]

@@ -14,6 +14,7 @@ from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.tiers.notes import memories_left_out, model_assumed, no_vectors, vectors_incomplete
+from septet.tiers.postgres.phrases import MOST_ENTRIES
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing
 
 if TYPE_CHECKING:
@@ -165,6 +166,9 @@ class PostgresSession:
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""
         view, name = self.view, self.tier.name
+        if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
+            cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
+            notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
         found = view.left_out.get(id(plan), 0)
         return [*notes, memories_left_out(found, name)] if found else notes
 

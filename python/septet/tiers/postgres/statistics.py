@@ -17,6 +17,7 @@ from septet.storage.postgres.tables import counts, covered
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, Total
 from septet.storage.postgres.tables.statistics import outside, standing
 from septet.storage.tables.feedback import ACTIONS
+from septet.tiers.postgres.phrases import Phrases
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -30,21 +31,27 @@ NOTHING = Total(0, 0)
 
 
 class QueryTerms(NamedTuple):
-    """The terms of queries as they are counted: what FTS5 makes of each, and the trigrams.
+    """The terms of queries as they are counted.
 
     Attributes:
         tokens: by term of a query the tokens that FTS5 makes of it; several are a phrase.
+        names: by term what stands for it in the database; for a phrase, what stands for it in one search.
         stored: by token what stands for it in the database.
+        trigrams: their numbers.
     """
 
     tokens: Mapping[str, Sequence[bytes]]
+    names: Mapping[str, str]
     stored: Mapping[bytes, str]
     trigrams: Sequence[int]
 
-    def single(self, term: str) -> bytes | None:
-        """Return the token of a term; None where it has none or several."""
-        found = self.tokens[term]
-        return found[0] if len(found) == 1 else None
+    def of(self, terms: Iterable[str]) -> list[str]:
+        """Return what stands for terms, in their order; those of which FTS5 makes nothing are left out."""
+        return [name for term in terms if (name := self.names.get(term)) is not None]
+
+    def phrases(self) -> dict[str, Sequence[bytes]]:
+        """Return the tokens of each phrase, by what stands for it."""
+        return {self.names[term]: found for term, found in self.tokens.items() if len(found) > 1}
 
 
 class Statistics:
@@ -55,6 +62,8 @@ class Statistics:
         counted: what was asked for so far.
         linked: whether there is any link.
         spaces: those that hold vectors, in the order in which they were made.
+        phrases: which entries hold the phrases of the queries.
+        either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
         outside: the texts that TF-IDF sees of entries that are not valid at the moment of the search.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
     """
@@ -63,6 +72,8 @@ class Statistics:
         self.memories, self.linked = memories, False
         self.counted = Counted({}, {})
         self.spaces: Sequence[Space] = ()
+        self.phrases = Phrases({}, memories=memories)
+        self.either: dict[str, int] = {}
         self.outside: Sequence[str] = ()
         self.frequencies: dict[str, int] = {}
         self._asked: set[tuple[int, str]] = set()
@@ -104,6 +115,11 @@ class Statistics:
             self.counted.counts.setdefault(part, {}).update(own)
         self.counted.totals.update(found.totals)
 
+    def put(self, part: int, term: str, count: int) -> None:
+        """Take a count that was made elsewhere: memories are in it as they are to be."""
+        self._asked.add((part, term))
+        self.counted.counts.setdefault(part, {})[term] = count
+
     def totals(self, part: int) -> tuple[int, int]:
         """Return the rows that have a part, and their tokens."""
         total = self.counted.totals.get(part, NOTHING)
@@ -121,6 +137,16 @@ class Statistics:
         """Return how many rows hold a term that was asked for."""
         found = self.counted.counts.get(part, {}).get(term, 0)
         return found + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else found
+
+    def holding(self, name: str | None, *, grams: bool) -> int:
+        """Return how many rows hold a term that was asked for, among their grams too, if asked; of None none do."""
+        if name is None:
+            return 0
+        if name in self.phrases.postings:
+            return self.phrases.holding(name, (TEXTS, GRAMS) if grams else (TEXTS,))
+        text, other = self.count(TEXTS, name), self.count(GRAMS, name) if grams else 0
+        # A row that is in both counts once.
+        return self.either.get(name, max(text, other)) if text and other else text or other
 
     def knows(self, part: int, term: str) -> bool:
         """Whether a term was asked for."""
@@ -151,10 +177,13 @@ def terms_of(plans: Sequence[Plan]) -> QueryTerms:
             if term not in texts:
                 texts[term] = _core.index_terms(term)
     tokens = list(dict.fromkeys(token for found in texts.values() for token in found))
+    stored = dict(zip(tokens, _core.stored_terms(tokens)))
+    # No name in the database has a blank.
+    names = {term: " ".join(stored[token] for token in found) for term, found in texts.items() if found}
     trigrams: dict[int, None] = {}
     if "trigram" in plans[0].corpus_columns:
         trigrams = dict.fromkeys(n for plan in plans if plan.asks_text for n in _core.trigram_numbers(plan.query.text))
-    return QueryTerms(texts, dict(zip(tokens, _core.stored_terms(tokens))), list(trigrams))
+    return QueryTerms(texts, names, stored, list(trigrams))
 
 
 def read_statistics(
@@ -178,10 +207,15 @@ def read_statistics(
     statements = [found.question(vault, wanted, also), standing(vault)]
     if "tfidf" in plan.corpus_columns or plan.scans_words:
         statements.append(outside(vault, plan.now))
-    answer, stands, *rest = together(read, statements)
+    found.phrases = Phrases(terms.phrases(), memories=plan.scores_memories)
+    answer, stands, *rest = together(read, [*statements, *found.phrases.questions(vault)])
+    rest, phrases = rest[: len(statements) - 2], rest[len(statements) - 2 :]
     found.take(answer)
     found.linked = any(row[0] is None and row[4] for row in stands)
     found.spaces = sorted(Space._make(row) for row in stands if row[0] is not None)
+    found.phrases.take(phrases)
+    for part, name, count in found.phrases.counts():
+        found.put(part, name, count)
     if rest:
         found.outside = [searched_text(*row[1:]) for row in rest[0] if plan.scores_memories or not row[0]]
     return found

@@ -16,7 +16,7 @@ from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found as stored
 from septet.storage.postgres.tables import phrases
 from septet.storage.tables.entries import MissingRows
-from septet.tiers.postgres.candidates import Chosen, look, read_candidates
+from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
 from septet.tiers.postgres.spaces import Remembered, compared, likely
 from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
@@ -24,6 +24,7 @@ from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
 if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
+    from septet.snapshot.arrays import Slots
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReadTransaction
     from septet.storage.postgres.tables.found import Found
@@ -75,7 +76,6 @@ class PostgresView:
         self.more_memories: dict[int, int] = {}
         self.left_out: dict[int, int] = {}
         self.found: dict[int, Found] = {}
-        self._either: dict[str, int] = {}
         self._told = Told(self.statistics)
 
     def close(self) -> None:
@@ -93,13 +93,13 @@ class PostgresView:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
-        self._either.update(chosen.either)
+        self.statistics.either.update(chosen.either)
         feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
         cuts = plan.profile.cuts
         found = small.corpus.recall(
-            [self._query(one) for one in self.plans],
+            [self._query(one, _given(one, small, answered)) for one, answered in zip(self.plans, chosen.answered)],
             tier=tier,
             k=plan.candidates,
             look=look(plan),
@@ -115,11 +115,11 @@ class PostgresView:
             self.left_out[id(one)] = answered.left_out
             if one.query.needed:
                 self.whole[id(one)] = answered.whole
-            if one.typos and self._lacks_any(one):
+            if one.typos and not one.query.has_phrase and self._lacks_any(one):
                 self.unknown.add(id(one))
         return [
-            (self._completed(one, pool), answered.matches)
-            for one, answered, (pool, *_) in zip(self.plans, chosen.answered, found)
+            (self._completed(one, pool, by_text), answered.matches)
+            for one, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, found)
         ]
 
     def candidates_at(self, tier: int, query: int, rows: Sequence[int]) -> Pool:
@@ -133,7 +133,7 @@ class PostgresView:
             self._told.ask(self.read)
         small = self._corpus(found)
         pool = small.corpus.candidates_at(
-            self._query(plan),
+            self._query(plan, _given(plan, small, Answered())),
             small.slots_of(rows),
             tier=tier,
             weights=plan.profile.text.weights.array,
@@ -141,7 +141,7 @@ class PostgresView:
             space=small.space,
             constants=plan.profile.text.constants,
         )
-        return self._completed(plan, pool)
+        return self._completed(plan, pool, 0)
 
     def entries_at(self, rows: Sequence[int]) -> list[Found]:
         """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
@@ -195,19 +195,9 @@ class PostgresView:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _holding(self, plan: Plan, term: str) -> int:
-        token = self.terms.single(term)
-        if token is None:
-            return 0
-        name = self.terms.stored[token]
-        text = self.statistics.count(TEXTS, name)
-        grams = self.statistics.count(GRAMS, name) if plan.query.grams else 0
-        return self._either.get(name, max(text, grams)) if text and grams else text or grams
-
     def _lacks_any(self, plan: Plan) -> bool:
-        singles = [self.terms.single(term) for term in plan.query.terms]
-        names = [self.terms.stored[token] for token in singles if token is not None]
         tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+        names = self.terms.of(plan.query.terms)
         return any(not any(self.statistics.count(part, name) for part in tables) for name in names)
 
     def _tell(self, chosen: Chosen, feedback: tuple[int, int, int, float] | None) -> None:
@@ -230,11 +220,11 @@ class PostgresView:
             space=self._compared,
         )
 
-    def _query(self, plan: Plan) -> tuple[Any, ...]:
+    def _query(self, plan: Plan, given: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.grams, vector, None, query.needed, steps
+        return query.text, terms, query.grams, vector, given, query.needed, steps
 
     def _feedback(self) -> tuple[int, int, int, float] | None:
         """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
@@ -250,8 +240,17 @@ class PostgresView:
         rows = nearest_by_words(self, query)
         return self.candidates_at(tier, query, rows), len(rows)
 
-    def _completed(self, plan: Plan, pool: Pool) -> Pool:
-        """Fill the columns that need no corpus."""
+    def _completed(self, plan: Plan, pool: Pool, by_text: int) -> Pool:
+        """Fill the columns that need no corpus, or that it cannot give.
+
+        Args:
+            by_text: the candidates that full text found, the first ones.
+        """
+        if plan.query.has_phrase and plan.asks_text:
+            from septet.tiers.postgres.completion import ranked_by_phrases
+
+            found = [self.found[row] for row in pool.rows]
+            pool = ranked_by_phrases(plan, pool, found, by_text, self.statistics, self.terms)
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
         if not plan.tags and not plan.needs_ids and not late:
             return pool
@@ -263,3 +262,10 @@ class PostgresView:
         if plan.tags:
             pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
         return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool
+
+
+def _given(plan: Plan, small: SmallCorpus, answered: Answered) -> tuple[Slots, NDArray[np.float64]] | None:
+    """Return the slots and scores by full text of a query with a phrase, which the server ranked; None for others."""
+    if not (plan.query.has_phrase and plan.asks_text):
+        return None
+    return small.slots_of(answered.by_text), np.array(answered.scores, dtype=np.float64)

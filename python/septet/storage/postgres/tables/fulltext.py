@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Asked", "Needed", "Ranking", "TextLeg", "best", "holding_either"]
+__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "holding_either", "with_all"]
 
 #: Sums of one entry in different orders differ by less than this part of them.
 ROUNDING = 1e-9
@@ -62,10 +62,27 @@ class Ranking(NamedTuple):
     b: float
 
 
+class Posting(NamedTuple):
+    """What the table of postings would hold of a phrase: by entry and table how often it is in each column."""
+
+    term: str
+    bucket: int
+    row: int
+    part: int
+    memory: bool
+    id: int
+    title: int
+    description: int
+    context: int
+    tags: int
+    tokens: int
+
+
 class TextLeg(NamedTuple):
     """One query of the text leg.
 
     Attributes:
+        phrases: postings of the phrases among the terms.
         condition: what entries must pass beside validity; None for all.
         now: when they must be valid; None for whenever.
         memories: memories are ranked too.
@@ -76,6 +93,7 @@ class TextLeg(NamedTuple):
     asked: Asked
     needed: Needed
     ranking: Ranking
+    phrases: Sequence[Posting]
     condition: Condition | None
     now: float | None
     memories: bool
@@ -89,12 +107,25 @@ WITH c AS (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8[] AS w, %s::floa
 asked AS MATERIALIZED (
     SELECT * FROM unnest(%s::smallint[], %s::text[], %s::float8[]) WITH ORDINALITY AS a (part, term, weight, place)
 ),
-held AS MATERIALIZED (
-    SELECT p.bucket, p.row, p.part, a.term, a.place,
-        a.weight * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1]))) AS score
-    FROM asked a CROSS JOIN c
+posted AS (
+    SELECT a.term, a.place, a.weight, p.bucket, p.row, p.part, p.memory,
+        p.id, p.title, p.description, p.context, p.tags, p.tokens
+    FROM asked a
     JOIN septet.postings p
         ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = a.part AND p.term = a.term
+    UNION ALL
+    SELECT a.term, a.place, a.weight, p.bucket, p.row, p.part, p.memory,
+        p.id, p.title, p.description, p.context, p.tags, p.tokens
+    FROM asked a JOIN unnest(
+        %s::text[], %s::int[], %s::bigint[], %s::smallint[], %s::boolean[],
+        %s::int[], %s::int[], %s::int[], %s::int[], %s::int[], %s::int[]
+    ) AS p (term, bucket, row, part, memory, id, title, description, context, tags, tokens)
+        ON p.part = a.part AND p.term = a.term
+),
+held AS MATERIALIZED (
+    SELECT p.bucket, p.row, p.part, p.term, p.place,
+        p.weight * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1]))) AS score
+    FROM posted p CROSS JOIN c
     CROSS JOIN LATERAL (
         SELECT CASE WHEN p.part = 0
             THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5]
@@ -169,6 +200,18 @@ WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term
     AND (%s OR NOT p.memory)
 GROUP BY p.term
 """
+# Of a phrase only entries that hold all its tokens in one column, or among their grams, can hold it.
+_WITH_ALL = f"""
+SELECT t.bucket, t.part, NULL, {FACTS} FROM (
+    SELECT p.bucket, p.row, p.part FROM septet.postings p
+    WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
+        AND (%s OR NOT p.memory)
+    GROUP BY p.bucket, p.row, p.part
+    HAVING count(*) = %s AND (bool_and(p.id > 0) OR bool_and(p.title > 0) OR bool_and(p.description > 0)
+        OR bool_and(p.context > 0) OR bool_and(p.tags > 0))
+    ORDER BY p.row, p.part LIMIT %s
+) t JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
+"""
 
 
 def best(vault: VaultRow, leg: TextLeg) -> Statement:
@@ -181,7 +224,8 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     sql = [_HELD]
     given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
     given += [list(asked.parts), list(asked.terms), list(asked.weights)]
-    given += [vault.number, vault.all_buckets, leg.memories]
+    phrases = [list(values) for values in zip(*leg.phrases)] if leg.phrases else [[] for _ in Posting._fields]
+    given += [vault.number, vault.all_buckets, *phrases, leg.memories]
     if leg.needed.count:
         sql.append(_WHOLE)
         given += [*map(list, leg.needed[:4]), leg.needed.count]
@@ -204,3 +248,13 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
 def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> Statement:
     """Return what counts the rows that hold terms in their texts or among their grams, by term."""
     return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
+
+
+def with_all(vault: VaultRow, terms: Sequence[str], most: int, *, memories: bool) -> Statement:
+    """Return what asks for the entries that hold all terms in one column, or among their grams, so many at most.
+
+    Each row has the bucket and the table, and, behind nothing, the facts of `septet.storage.postgres.tables.found`.
+    """
+    names = list(dict.fromkeys(terms))
+    given = (vault.number, vault.all_buckets, names, memories, len(names), most, vault.number)
+    return Statement(_WITH_ALL, given)

@@ -1,0 +1,85 @@
+"""Scores by full text of queries with a phrase: what the small corpus of a search, which has no places, cannot rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from septet import _core
+from septet.ranking.pool import tag_words
+from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.tiers.postgres.phrases import columns_of, times
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from septet.query.plan import Plan
+    from septet.ranking.pool import Pool
+    from septet.storage.postgres.tables.found import Found
+    from septet.tiers.postgres.statistics import QueryTerms, Statistics
+
+__all__ = ["ranked_by_phrases"]
+
+
+def ranked_by_phrases(
+    plan: Plan, pool: Pool, found: Sequence[Found], known: int, statistics: Statistics, terms: QueryTerms
+) -> Pool:
+    """Return the candidates with their BM25 scores, and how much of the query they hold.
+
+    Args:
+        found: the candidates ``(m,)``.
+        known: the candidates whose score the server gave, the first ones.
+    """
+    scores = pool.columns["bm25"]
+    scores[known:] = [_score(plan, one, statistics, terms) for one in found[known:]]
+    words = list(dict.fromkeys(plan.query.terms))
+    texts = [_texts(one, grams=plan.query.grams) for one in found]
+    holding = [statistics.holding(terms.names.get(word), grams=plan.query.grams) for word in words]
+    information, matched, title_share, most = _core.matched_in(words, statistics.rows, holding, texts, False)
+    top = (plan.profile.text.k1 + 1) * most
+    reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))
+    columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
+    if plan.query.needed:
+        columns["all_words"] = np.array([float(_holds_all(plan, one, terms)) for one in found])
+    return pool.with_columns({**columns, "reach": reach})
+
+
+def _texts(one: Found, *, grams: bool) -> tuple[str, str]:
+    c = one.candidate
+    everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), one.grams if grams else "")
+    return c.title, " ".join(everything)
+
+
+def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+    rules, total = plan.profile.text, 0.0
+    for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
+        columns, weights = columns_of(part, one.candidate, one.grams), rules.weights.array if part == TEXTS else [1.0]
+        length = rules.k1 * (1 - rules.b + rules.b * sum(map(len, columns)) / statistics.average(part))
+        score = 0.0
+        for term in plan.query.terms:
+            if not terms.tokens[term]:
+                continue
+            counts = [times(column, terms.tokens[term]) for column in columns]
+            if any(counts):
+                f = float(sum(weight * count for weight, count in zip(weights, counts)))
+                score += statistics.idf(part, terms.names[term]) * ((f * (rules.k1 + 1)) / (f + length))
+        total += score
+    return total
+
+
+def _holds_all(plan: Plan, one: Found, terms: QueryTerms) -> bool:
+    parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+    columns = [column for part in parts for column in columns_of(part, one.candidate, one.grams)]
+
+    def holds(term: str) -> bool:
+        """Whether some column holds the term."""
+        return any(times(column, terms.tokens[term]) for column in columns)
+
+    def held(forms: Sequence[str], pieces: Sequence[str]) -> bool:
+        """Whether a word is held in one of its forms, or in all of its pieces."""
+        own = [piece for piece in pieces if terms.tokens[piece]]
+        return any(terms.tokens[form] and holds(form) for form in forms) or (bool(own) and all(map(holds, own)))
+
+    return all(held(*word) for word in plan.query.needed)

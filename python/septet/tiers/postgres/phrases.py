@@ -1,0 +1,87 @@
+"""Terms of a query that FTS5 takes for several tokens in a row, such as words of Hindi, whose vowel signs it takes for
+separators. Postings have no places, so the texts of entries that hold all tokens are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from septet import _core
+from septet.query.plan import MEMORY
+from septet.ranking.pool import Candidate
+from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.postgres.tables.fulltext import Posting, with_all
+
+if TYPE_CHECKING:
+    from septet.storage.postgres.pipeline import Statement
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = ["MOST_ENTRIES", "Phrases", "columns_of", "times"]
+
+#: So many entries are looked at for each phrase.
+MOST_ENTRIES = 10_000
+
+
+class Phrases:
+    """Which entries hold phrases, and how often in each column.
+
+    Attributes:
+        postings: by phrase.
+        cut: phrases whose tokens more entries hold than are looked at.
+    """
+
+    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, memories: bool) -> None:
+        self._wanted, self._memories = wanted, memories
+        self.postings: dict[str, list[Posting]] = {}
+        self.cut: set[str] = set()
+
+    def questions(self, vault: VaultRow) -> list[Statement]:
+        """Return what asks for the entries that may hold each phrase; `take` takes the answers."""
+        return [
+            with_all(vault, _core.stored_terms(tokens), MOST_ENTRIES + 1, memories=self._memories)
+            for tokens in self._wanted.values()
+        ]
+
+    def take(self, answers: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+        """Take what the questions were answered."""
+        for (name, tokens), rows in zip(self._wanted.items(), answers):
+            if len(rows) > MOST_ENTRIES:
+                self.cut.add(name)
+            kept = rows[:MOST_ENTRIES]
+            self.postings[name] = list(_postings(name, tokens, kept))
+
+    def counts(self) -> Iterator[tuple[int, str, int]]:
+        """Yield part, phrase, and how many entries hold it there."""
+        for name, postings in self.postings.items():
+            for part in (TEXTS, GRAMS):
+                yield part, name, sum(one.part == part for one in postings)
+
+    def holding(self, name: str, parts: Sequence[int]) -> int:
+        """Return how many entries hold a phrase in any of the parts."""
+        return len({one.row for one in self.postings.get(name, ()) if one.part in parts})
+
+
+def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[bytes]]:
+    """Return the tokens of an entry by column: of its texts, or of its grams."""
+    c = candidate
+    texts = (c.id, c.title, c.description, c.context, c.tags_json) if part == TEXTS else (grams,)
+    return [_core.index_terms(text) for text in texts]
+
+
+def times(tokens: Sequence[bytes], wanted: Sequence[bytes]) -> int:
+    """Return how often some tokens stand in a row."""
+    many, first = len(wanted), wanted[0]
+    return sum(
+        tokens[at] == first and list(tokens[at : at + many]) == list(wanted) for at in range(len(tokens) - many + 1)
+    )
+
+
+def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]]) -> Iterator[Posting]:
+    for bucket, part, _, grams, *facts in rows:
+        candidate = Candidate._make(facts)
+        columns = columns_of(part, candidate, grams)
+        counts = [times(column, tokens) for column in columns]
+        if any(counts):
+            # Grams are counted in the column of titles.
+            placed = counts if part == TEXTS else [0, *counts, 0, 0, 0]
+            yield Posting(name, bucket, candidate.row, part, candidate.kind == MEMORY, *placed, sum(map(len, columns)))
