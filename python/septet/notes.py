@@ -38,6 +38,7 @@ Codes, with what each means:
 ``not_all``                 texts are left that another process embeds, or that were just written
 ``other_model``             the vectors are of a model that no embedder at hand has
 ``over_budget``             results were left out, because ``max_tokens`` has no room for them
+``phrase_cut``              a word of the query is several to full text, and too many entries hold all of these
 ``provider_refuses``        the provider refuses every request; the run ended early
 ``query_cut``               the query is too long; its last terms were left out
 ``query_too_vague``         nothing but stop words is in the query, and the profile searches for nothing then
@@ -105,6 +106,7 @@ NoteCode: TypeAlias = Literal[
     "not_all",
     "other_model",
     "over_budget",
+    "phrase_cut",
     "provider_refuses",
     "query_cut",
     "query_too_vague",

@@ -61,7 +61,7 @@ def small_corpus(
     slots = np.arange(len(found), dtype=np.int64)
     names = NameTable()
     facts = [one.candidate for one in found]
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "rows": np.array([c.row for c in facts], dtype=np.int64),
         "created_at": np.array([c.created_at for c in facts], dtype=np.float64),
         "updated_at": np.array([c.updated_at for c in facts], dtype=np.float64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,8 +191,9 @@ class PostgresView:
 
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
-        holding = {term: self._holding(plan, term) for term in dict.fromkeys(plan.query.terms)}
-        return TermCounts(self.statistics.rows, holding, plan.profile.text.k1)
+        statistics, names, grams = self.statistics, self.terms.names, plan.query.grams
+        holding = {term: statistics.holding(names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
+        return TermCounts(statistics.rows, holding, plan.profile.text.k1)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -235,9 +237,8 @@ class PostgresView:
         return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
-        from septet.tiers.postgres.likeness import nearest_by_words
-
-        rows = nearest_by_words(self, query)
+        likeness: Any = import_module("septet.tiers.postgres.likeness")
+        rows = likeness.nearest_by_words(self, query)
         return self.candidates_at(tier, query, rows), len(rows)
 
     def _completed(self, plan: Plan, pool: Pool, by_text: int) -> Pool:
