@@ -89,10 +89,12 @@ def read_candidates(
         by_text = found.all_of(read.vault, [row[3:] for row in texts], space)
         by_vector = found.all_of(read.vault, vectors, space)
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
+        matches, whole = texts[0][:2] if texts else (0, 0)
         return Answered(
             [one.candidate.row for one in by_text],
             [row[2] for row in texts],
-            *(texts[0][:2] if texts else (0, 0)),
+            matches,
+            whole,
             [one.candidate.row for one in by_vector],
             [one.candidate for one in found.all_of(read.vault, [row[1:] for row in kept], None)],
             kept[0][0] if kept else 0,
@@ -139,7 +141,8 @@ def _needed(plan: Plan, terms: QueryTerms) -> Needed:
         rows += [(word, name, 0, 0) for name in terms.of(forms)]
         held = terms.of(pieces)
         rows += [(word, name, number, len(held)) for number, name in enumerate(held, 1)]
-    return Needed(*zip(*rows), len(plan.query.needed)) if rows else Needed(count=len(plan.query.needed))
+    words, names = [row[0] for row in rows], [row[1] for row in rows]
+    return Needed(words, names, [row[2] for row in rows], [row[3] for row in rows], len(plan.query.needed))
 
 
 def _phrases(plan: Plan, terms: QueryTerms) -> list[str]:

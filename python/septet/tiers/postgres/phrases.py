@@ -84,4 +84,6 @@ def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]
         if any(counts):
             # Grams are counted in the column of titles.
             placed = counts if part == TEXTS else [0, *counts, 0, 0, 0]
-            yield Posting(name, bucket, candidate.row, part, candidate.kind == MEMORY, *placed, sum(map(len, columns)))
+            yield Posting._make(
+                (name, bucket, candidate.row, part, candidate.kind == MEMORY, *placed, sum(map(len, columns)))
+            )

@@ -43,14 +43,14 @@ class Needed(NamedTuple):
     Attributes:
         pieces: 0 for a form of the word, which stands for it alone; else the number of a piece, from 1.
         many: how many pieces the word has.
-        count: how many words there are.
+        every: how many words there are.
     """
 
     words: Sequence[int] = ()
     terms: Sequence[str] = ()
     pieces: Sequence[int] = ()
     many: Sequence[int] = ()
-    count: int = 0
+    every: int = 0
 
 
 class Ranking(NamedTuple):
@@ -226,9 +226,9 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     given += [list(asked.parts), list(asked.terms), list(asked.weights)]
     phrases = [list(values) for values in zip(*leg.phrases)] if leg.phrases else [[] for _ in Posting._fields]
     given += [vault.number, vault.all_buckets, *phrases, leg.memories]
-    if leg.needed.count:
+    if leg.needed.every:
         sql.append(_WHOLE)
-        given += [*map(list, leg.needed[:4]), leg.needed.count]
+        given += [*map(list, leg.needed[:4]), leg.needed.every]
     else:
         sql.append(_GROUPED)
     if leg.condition is not None:

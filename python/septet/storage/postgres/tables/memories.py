@@ -91,7 +91,7 @@ def best(
     more = [name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms)]
     sql = _HELD + _BEST.format(condition=condition.sql)
     given = (
-        [*terms, *more], vault.number, vault.all_buckets, *totals, *map(list, needed[:4]), needed.count,
+        [*terms, *more], vault.number, vault.all_buckets, *totals, *map(list, needed[:4]), needed.every,
         vault.number, len(terms), vault.number, *condition.parameters, most, vault.number,
     )  # fmt: skip
     return Statement(sql, given)
