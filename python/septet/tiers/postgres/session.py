@@ -22,17 +22,12 @@ if TYPE_CHECKING:
     from septet.listing.counting import Counted
     from septet.query.facets import Faceted
     from septet.query.plan import Plan
-    from septet.tiers.postgres.tier import PostgresTier
+    from septet.storage.postgres.store import PostgresStore
     from septet.tiers.postgres.view import PostgresView
 
 __all__ = ["PostgresSession"]
 
 NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
-
-
-def _module(name: str) -> Any:
-    """Return a module of this folder that most searches do without."""
-    return import_module(f"septet.tiers.postgres.{name}")
 
 
 _Method = TypeVar("_Method", bound=Callable[..., object])
@@ -52,10 +47,10 @@ def _translated(method: _Method) -> _Method:
 class PostgresSession:
     """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
 
-    __slots__ = ("generation", "place", "tier", "view")
+    __slots__ = ("generation", "name", "place", "store", "view")
 
-    def __init__(self, tier: PostgresTier, place: int, view: PostgresView) -> None:
-        self.tier, self.place, self.view = tier, place, view
+    def __init__(self, name: str, store: PostgresStore, place: int, view: PostgresView) -> None:
+        self.name, self.store, self.place, self.view = name, store, place, view
         #: The generation that is read.
         self.generation = view.read.generation
 
@@ -107,7 +102,7 @@ class PostgresSession:
         if not self.view.statistics.linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Most vaults hold no links.
-        walk = _module("neighbours")
+        walk: Any = import_module("septet.tiers.postgres.neighbours")
         rows = walk.rows_in(self.view, known, self.place)
         steps, found, more = walk.near(self.view, [rows[at] for at in anchors], rows)
         return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
@@ -115,7 +110,7 @@ class PostgresSession:
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the vault holds, and bring those that pass the filters."""
-        found: Overrides = _module("overrides").held(self.view, self.place, query, ids)
+        found: Overrides = import_module("septet.tiers.postgres.overrides").held(self.view, self.place, query, ids)
         return found
 
     @_translated
@@ -127,7 +122,7 @@ class PostgresSession:
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
         # A search needs none of it.
-        found: Inspected | None = _module("inspection").inspected(self.view, entry_id)
+        found: Inspected | None = import_module("septet.tiers.postgres.inspection").inspected(self.view, entry_id)
         return found
 
     @_translated
@@ -151,13 +146,17 @@ class PostgresSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the vault does not hold it."""
         # A search needs none of it.
-        found: Likeness | None = _module("likeness").likeness_of(self.view.read, entry_id, model)
+        found: Likeness | None = import_module("septet.tiers.postgres.likeness").likeness_of(
+            self.view.read, entry_id, model
+        )
         return found
 
     @_translated
     def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
         """Return by values of fields how many entries match a query and pass the filters."""
-        found: Sequence[Counted] = _module("facets").counted_matches(self.view, query, asked)
+        found: Sequence[Counted] = import_module("septet.tiers.postgres.facets").counted_matches(
+            self.view, query, asked
+        )
         return found
 
     def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
@@ -167,7 +166,7 @@ class PostgresSession:
 
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes about one query, given those about all."""
-        view, name = self.view, self.tier.name
+        view, name = self.view, self.name
         if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
             cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
             notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
@@ -175,8 +174,8 @@ class PostgresSession:
         return [*notes, memories_left_out(found, name)] if found else notes
 
     def _notes(self) -> list[Note]:
-        name, view, plan = self.tier.name, self.view, self.view.plan
-        notes = self.tier.store.notes(name)
+        name, view, plan = self.name, self.view, self.view.plan
+        notes = self.store.notes(name)
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))

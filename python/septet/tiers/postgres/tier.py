@@ -41,7 +41,7 @@ class PostgresTier(NamedTuple):
         transaction = self.store.begin_reading(self.timeout_s)
         try:
             with transaction.asking():
-                return PostgresSession(self, place, PostgresView(plans, transaction, self.remembered))
+                return PostgresSession(self.name, self.store, place, PostgresView(plans, transaction, self.remembered))
         except BaseException:
             transaction.end()
             raise

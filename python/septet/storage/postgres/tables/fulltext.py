@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "holding_either", "with_all"]
 
 #: Sums of one entry in different orders differ by less than this part of them.
-ROUNDING = 1e-9
+ROUNDING = 1 / 10**9
 
 
 class Asked(NamedTuple):
