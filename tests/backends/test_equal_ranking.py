@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from both_stores import copied, differences, searched, searched_many, server_tier
 
+from both_stores import copied, differences, searched, searched_many, server_tier
 from septet import Vault
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.store import PostgresStore
