@@ -17,10 +17,9 @@ __all__ = ["hold", "hold_all", "hold_rows", "lock_key"]
 #: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
 
-_SHARED = "SELECT pg_advisory_xact_lock_shared(%s::bigint)"
 _EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s::bigint)"
-# In the order of the array.
-_EACH = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
+# In the order of the array, the vault's first.
+_EACH = "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
 _IDS = (
     "SELECT e.row, e.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e ON e.vault = %s "
     "AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
@@ -51,9 +50,7 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
     if not few or len(new) + len(held.keys) > MOST_IDS:
         hold_all(read)
         return
-    if not held.keys:
-        read.sql.execute(_SHARED, (lock_key(vault),))
-    read.sql.execute(_EACH, (new,))
+    read.sql.execute(_EACH, (lock_key(vault), new))
     held.keys.update(new)
 
 

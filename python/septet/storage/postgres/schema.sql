@@ -97,7 +97,7 @@ CREATE INDEX postings_by_row ON septet.postings (vault, bucket, row);
 -- memories. 32 feedback, by action.
 CREATE TABLE septet.term_counts (
     vault  integer  NOT NULL,
-    bucket integer  NOT NULL,               -- vault * 1024 + crc32(term) mod B
+    bucket integer  NOT NULL,               -- vault * 1024 + the first 16 bits of sha256(term) mod B
     part   smallint NOT NULL,
     term   text     NOT NULL COLLATE "C",
     count  bigint   NOT NULL,               -- how many entries hold the term
@@ -118,6 +118,7 @@ CREATE TABLE septet.count_changes (
     counts jsonb   NOT NULL,                -- {part: {term: difference}}
     totals jsonb   NOT NULL,                -- {part: [rows, tokens]}
     size   integer NOT NULL,                -- terms in `counts`
+    losses integer NOT NULL,                -- how many of them have a negative difference
     PRIMARY KEY (vault, bucket, change)
 );
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import psycopg
@@ -22,23 +23,32 @@ __all__ = [
     "Total",
     "add",
     "asked",
+    "bucket_of_term",
     "everything",
     "fold",
     "of",
     "question",
+    "term_bucket",
     "totals",
 ]
+
+
+def term_bucket(term: str) -> str:
+    """Return the expression for the bucket of a term; `bucket_of_term` says the same in Python."""
+    digest = f"sha256(convert_to({term}, 'UTF8'))"
+    return f"(%(first)s + (get_byte({digest}, 0) * 256 + get_byte({digest}, 1)) %% %(size)s)::integer"
+
 
 #: The part of feedback, whose terms are actions.
 FEEDBACK = 32
 #: Differences are folded when there are so many rows of them, or terms in them: each search reads all that wait.
-MOST_ROWS, MOST_TERMS = 64, 20_000
+MOST_ROWS, MOST_TERMS = 32, 20_000
 #: A fold takes so many terms, or rows, at once.
 _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 
 _ADD = (
-    "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size) "
-    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s) "
+    "INSERT INTO septet.count_changes (vault, bucket, change, counts, totals, size, losses) "
+    "VALUES (%s, %s, nextval('septet.row_numbers'), %s::jsonb, %s::jsonb, %s, %s) "
     # Of those before it.
     "RETURNING (SELECT count(*) FROM septet.count_changes c WHERE c.vault = %s), "
     "(SELECT coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s)"
@@ -72,28 +82,34 @@ UNION ALL
 SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
     FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
 """
-_NEXT = "SELECT bucket, change, size FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
-_TAKE = (
-    "DELETE FROM septet.count_changes WHERE vault = %s AND bucket = ANY(%s::integer[]) AND change = ANY(%s::bigint[]) "
-    "RETURNING counts::text, totals::text"
-)
-_FOLD_TERMS = (
-    "INSERT INTO septet.term_counts AS t (vault, bucket, part, term, count) "
-    "SELECT %s::integer, w.bucket, w.part, w.term, w.count "
-    "FROM unnest(%s::integer[], %s::smallint[], %s::text[], %s::bigint[]) AS w (bucket, part, term, count) "
-    "ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count"
-)
-_DROP_TERMS = (
-    "DELETE FROM septet.term_counts t "
-    "USING unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term) "
-    'WHERE t.vault = %s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C" AND t.count = 0'
-)
-_FOLD_TOTALS = (
-    "INSERT INTO septet.totals AS t (vault, bucket, part, rows, tokens) "
-    "SELECT %s::integer, %s::integer, w.part, w.rows, w.tokens "
-    "FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS w (part, rows, tokens) "
-    "ON CONFLICT (vault, bucket, part) DO UPDATE SET rows = t.rows + excluded.rows, tokens = t.tokens + excluded.tokens"
-)
+_NEXT = "SELECT bucket, change, size, losses FROM septet.count_changes WHERE vault = %s ORDER BY change LIMIT %s"
+#: Differences ``o`` by part ``p`` of the rows that are folded.
+_TAKEN = "c.vault = %(vault)s AND c.bucket = ANY(%(buckets)s::integer[]) AND c.change = ANY(%(changes)s::bigint[])"
+_TERMS = f"FROM septet.count_changes c, jsonb_each(c.counts) AS p, jsonb_each_text(p.value) AS o WHERE {_TAKEN}"
+# In the order of the index.
+_FOLD_TERMS = f"""
+INSERT INTO septet.term_counts AS t (vault, bucket, part, term, count)
+SELECT %(vault)s::integer, {term_bucket("s.term")}, s.part, s.term, s.count FROM (
+    SELECT p.key::smallint AS part, o.key AS term, sum(o.value::bigint)::bigint AS count {_TERMS}
+    GROUP BY p.key, o.key
+) AS s WHERE s.count <> 0 ORDER BY 2, 3, s.term COLLATE "C"
+ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count
+"""
+_DROP_TERMS = f"""
+DELETE FROM septet.term_counts t USING (
+    SELECT DISTINCT p.key::smallint AS part, o.key AS term {_TERMS} AND o.value LIKE '-%%'
+) AS s
+WHERE t.vault = %(vault)s AND t.bucket = {term_bucket("s.term")} AND t.part = s.part AND t.term = s.term COLLATE "C"
+    AND t.count = 0
+"""
+_FOLD_TOTALS = f"""
+INSERT INTO septet.totals AS t (vault, bucket, part, rows, tokens)
+SELECT %(vault)s::integer, %(first)s::integer, o.key::smallint,
+    sum((o.value ->> 0)::bigint)::bigint, sum((o.value ->> 1)::bigint)::bigint
+FROM septet.count_changes c, jsonb_each(c.totals) AS o WHERE {_TAKEN} GROUP BY o.key
+ON CONFLICT (vault, bucket, part) DO UPDATE SET rows = t.rows + excluded.rows, tokens = t.tokens + excluded.tokens
+"""
+_DROP = f"DELETE FROM septet.count_changes c WHERE {_TAKEN}"
 
 
 class Total(NamedTuple):
@@ -121,6 +137,11 @@ class Counted(NamedTuple):
                 total[1] += tokens
             elif number:
                 counts.setdefault(part, Counter())[term] += number
+        return cls.of(counts, totals)
+
+    @classmethod
+    def of(cls, counts: Mapping[int, Mapping[str, int]], totals: Mapping[int, Sequence[int]]) -> Counted:
+        """Return counts and totals (rows, tokens) by part, without those that are 0."""
         kept = {part: {term: n for term, n in own.items() if n} for part, own in sorted(counts.items())}
         return cls(
             {part: own for part, own in kept.items() if own},
@@ -148,7 +169,7 @@ def question(vault: VaultRow, wanted: Mapping[int, Iterable[str]]) -> tuple[str,
         wanted: terms by part, as `analysis.stored_term` makes them; numbers of trigrams as text.
     """
     pairs = [(part, term) for part, terms in wanted.items() for term in dict.fromkeys(terms)]
-    named = [vault.bucket_of(term) for _, term in pairs], [part for part, _ in pairs], [term for _, term in pairs]
+    named = [bucket_of_term(vault, term) for _, term in pairs], [part for part, _ in pairs], [term for _, term in pairs]
     return _ASKED, (*named, vault.number, vault.number, vault.number)
 
 
@@ -186,7 +207,8 @@ def add(
     if changed or moved:
         size = sum(map(len, changed.values()))
         number = write.vault.number
-        given = number, bucket, _json(changed), _json(moved), size, number, number
+        losses = sum(count < 0 for own in changed.values() for count in own.values())
+        given = number, bucket, _json(changed), _json(moved), size, losses, number, number
         rows, terms = _one(write.sql, _ADD, given)
         write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
 
@@ -198,52 +220,37 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
     """
     with sql.transaction():
         (alone,) = _one(sql, "SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(vault.number, "fold"),))
-        taken = _taken(sql, vault) if alone else []
-        if not taken:
-            return 0
-        counts: Counter[tuple[int, int, str]] = Counter()
-        sums: dict[int, list[int]] = {}
-        for own, moved in taken:
-            for part, terms in json.loads(own).items():
-                number = int(part)
-                for term, count in terms.items():
-                    counts[vault.bucket_of(term), number, term] += count
-            for part, (rows, tokens) in json.loads(moved).items():
-                total = sums.setdefault(int(part), [0, 0])
-                total[0] += rows
-                total[1] += tokens
-        _fold_terms(sql, vault, counts)
-        parts = sorted(sums)
-        lists = parts, [sums[part][0] for part in parts], [sums[part][1] for part in parts]
-        sql.execute(_FOLD_TOTALS, (vault.number, vault.first_bucket, *lists))
-        return len(taken)
+        buckets, changes, losses = _oldest(sql, vault) if alone else ([], [], 0)
+        if changes:
+            given = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
+            given |= {"buckets": buckets, "changes": changes}
+            sql.execute(_FOLD_TERMS, given)
+            sql.execute(_FOLD_TOTALS, given)
+            if losses:
+                sql.execute(_DROP_TERMS, given)
+            sql.execute(_DROP, given)
+        return len(changes)
 
 
-def _taken(sql: psycopg.Connection[Any], vault: VaultRow) -> list[tuple[str, str]]:
+def bucket_of_term(vault: VaultRow, term: str) -> int:
+    """Return the bucket that the sums of a term are in."""
+    return vault.first_bucket + int.from_bytes(sha256(term.encode()).digest()[:2], "big") % vault.buckets
+
+
+def _oldest(sql: psycopg.Connection[Any], vault: VaultRow) -> tuple[list[int], list[int], int]:
+    """Return buckets and numbers of the differences that are folded next, and how many of them are negative."""
     buckets: set[int] = set()
     changes: list[int] = []
-    terms = 0
-    for bucket, change, size in sql.execute(_NEXT, (vault.number, _ROWS_A_FOLD)):
+    terms = losses = 0
+    for bucket, change, size, negative in sql.execute(_NEXT, (vault.number, _ROWS_A_FOLD)):
         # One is taken whatever its size.
         if changes and terms + size > _TERMS_A_FOLD:
             break
         buckets.add(bucket)
         changes.append(change)
         terms += size
-    return sql.execute(_TAKE, (vault.number, sorted(buckets), changes)).fetchall() if changes else []
-
-
-def _fold_terms(sql: psycopg.Connection[Any], vault: VaultRow, counts: Counter[tuple[int, int, str]]) -> None:
-    # In the order of the index.
-    changed = sorted(item for item in counts.items() if item[1])
-    if not changed:
-        return
-    buckets, parts, terms = map(list, zip(*(key for key, _ in changed)))
-    sql.execute(_FOLD_TERMS, (vault.number, buckets, parts, terms, [count for _, count in changed]))
-    gone = [key for key, count in changed if count < 0]
-    if gone:
-        buckets, parts, terms = map(list, zip(*gone))
-        sql.execute(_DROP_TERMS, (buckets, parts, terms, vault.number))
+        losses += negative
+    return sorted(buckets), changes, losses
 
 
 def _one(sql: psycopg.Connection[Any], statement: str, parameters: Sequence[object]) -> tuple[Any, ...]:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS, Part
 from septet.storage.postgres.transactions import PostgresWriting
+from septet.storage.postgres.vaults import STRIDE, VaultRow
 
-__all__ = ["COLUMNS", "put", "remove"]
+__all__ = ["COLUMNS", "expected", "put", "remove"]
 
 #: Columns of a posting that count; grams are in the second.
 COLUMNS = ("id", "title", "description", "context", "tags")
@@ -57,12 +58,23 @@ def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64
         copy.write(_END)
 
 
+def expected(
+    vault: VaultRow, texts: Part, grams: Part, rows: Sequence[int], memories: Sequence[bool]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the postings that entries should have: row, part, term, bucket, memory, the columns, tokens."""
+    for part, number in ((texts, TEXTS), (grams, GRAMS)):
+        counts = [[]] if part.counts is None else part.counts.tolist()
+        for entry, term, own in zip(part.entry.tolist(), part.term.tolist(), counts):
+            columns = own if number == TEXTS else [own[0] if at == _GRAMS_COLUMN else 0 for at in range(len(COLUMNS))]
+            row = rows[entry]
+            tokens = int(part.tokens[entry])
+            yield row, number, part.terms[term], vault.bucket_of_row(row), memories[entry], *columns, tokens
+
+
 def _blocks(
     part: Part, number: int, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
 ) -> Iterator[bytes]:
     """Yield rows of a part as COPY takes them, in the order of the table's key, so that it is written page by page."""
-    from septet.storage.postgres.vaults import STRIDE
-
     first = len(part.has) - len(rows)
     pairs = np.flatnonzero(part.entry >= first)
     entries, terms = part.entry[pairs] - first, part.term[pairs]
