@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, Part, analysed, differences
+from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, Part, analysed, differences
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, everything
 from septet.storage.postgres.tables.indexing import Indexed, indexed
 from septet.storage.postgres.tables.postings import expected
@@ -15,6 +15,8 @@ from septet.storage.postgres.transactions import PostgresReading
 
 __all__ = ["faults", "rebuilt"]
 
+_OF_TEXTS = (TEXTS, GRAMS, TRIGRAMS, TFIDF, WORDS)
+_PARTS = (*_OF_TEXTS, *(part + MEMORIES for part in _OF_TEXTS), FEEDBACK)
 #: Entries that are analysed at once.
 PAGE_ROWS = 1_000
 
@@ -40,10 +42,10 @@ def faults(read: PostgresReading) -> list[str]:
     """Return what is wrong with postings and counts; empty when they are sound. All entries are read."""
     wanted, found = _checked(read)
     stored = everything(read)
-    for part in sorted({*wanted.totals, *stored.totals}):
+    for part in _PARTS:
         if wanted.totals.get(part) != stored.totals.get(part):
             found.append(f"part {part} has the totals {stored.totals.get(part)} for {wanted.totals.get(part)}")
-    for part in sorted({*wanted.counts, *stored.counts}):
+    for part in _PARTS:
         own, counted = wanted.counts.get(part, {}), stored.counts.get(part, {})
         wrong = [term for term in {**own, **counted} if own.get(term, 0) != counted.get(term, 0)]
         if wrong:

@@ -222,8 +222,8 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
         (alone,) = _one(sql, "SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(vault.number, "fold"),))
         buckets, changes, losses = _oldest(sql, vault) if alone else ([], [], 0)
         if changes:
-            given = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
-            given |= {"buckets": buckets, "changes": changes}
+            named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
+            given = {**named, "buckets": buckets, "changes": changes}
             sql.execute(_FOLD_TERMS, given)
             sql.execute(_FOLD_TOTALS, given)
             if losses:

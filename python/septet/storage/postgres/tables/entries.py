@@ -11,10 +11,10 @@ from septet.ranking.pool import Candidate, searched_text
 from septet.storage.postgres.locks import hold
 from septet.storage.postgres.nul import refuse
 from septet.storage.postgres.tables import history, indexing
+from septet.storage.postgres.tables.fragments import searched
 from septet.storage.postgres.tables.indexing import Indexed, indexed
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.entries import CANDIDATE, EntryRow, MissingRows
-from septet.storage.tables.fragments import FINDABLE, SEARCHABLE
 from septet.storage.tables.history import Keeping
 
 __all__ = [
@@ -54,12 +54,6 @@ _BY_ROW = (
     "FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e "
     "ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
 )
-#: What searches look at, with memories or without; `IS NOT` compares no column in PostgreSQL.
-_FINDABLE = {
-    memories: condition.replace("IS NOT", "IS DISTINCT FROM")
-    for memories, condition in ((True, FINDABLE), (False, f"e.live AND {SEARCHABLE}"))
-}
-
 _FIND = f"SELECT {CANDIDATE} {_BY_ID} WHERE e.live"
 _ROWS_OF = f"SELECT e.row {_BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
 _READ_ROWS = f"SELECT {CANDIDATE} {_BY_ROW} WHERE e.live ORDER BY w.place"
@@ -271,12 +265,12 @@ def count(read: _Read) -> int:
 
 def count_searchable(read: _Read, *, memories: bool = False) -> int:
     """Return the number of entries that searches look at; memories count if ``memories`` says so."""
-    return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {_FINDABLE[memories]}")
+    return _number(read, f"SELECT count(*) FROM septet.entries e WHERE e.vault = %s AND {searched(memories)}")
 
 
 def any_searchable(read: _Read, *, memories: bool) -> bool:
     """Say whether there is a live entry; a memory counts if ``memories`` says so."""
-    one = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {_FINDABLE[memories]} LIMIT 1"
+    one = f"SELECT 1 FROM septet.entries e WHERE e.vault = %s AND {searched(memories)} LIMIT 1"
     return _number(read, f"SELECT count(*) FROM ({one}) AS found") > 0
 
 
