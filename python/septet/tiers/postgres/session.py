@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from septet.errors import Unreachable
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
 from septet.tiers.notes import memories_left_out, model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.postgres.phrases import MOST_ENTRIES
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
 
 if TYPE_CHECKING:
     from septet.listing.counting import Counted
@@ -34,12 +35,20 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 def _translated(method: _Method) -> _Method:
-    """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer."""
+    """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer.
+
+    Where the server is lost after the recall, the search goes on without the tier.
+    """
 
     @wraps(method)
     def translated(session: PostgresSession, *arguments: object) -> object:
-        with session.view.transaction.asking():
-            return method(session, *arguments)
+        try:
+            with session.view.transaction.asking():
+                return method(session, *arguments)
+        except Unreachable as fault:
+            if session.recalled:
+                raise TierLost(session.place, fault) from fault
+            raise
 
     return translated  # type: ignore[return-value]
 
@@ -47,12 +56,14 @@ def _translated(method: _Method) -> _Method:
 class PostgresSession:
     """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
 
-    __slots__ = ("generation", "name", "place", "store", "view")
+    __slots__ = ("generation", "name", "place", "recalled", "store", "view")
 
     def __init__(self, name: str, store: PostgresStore, place: int, view: PostgresView) -> None:
         self.name, self.store, self.place, self.view = name, store, place, view
         #: The generation that is read.
         self.generation = view.read.generation
+        #: Whether the search has its candidates.
+        self.recalled = False
 
     def close(self) -> None:
         """End the transaction."""
@@ -68,6 +79,7 @@ class PostgresSession:
         """Return the candidates of each query."""
         view = self.view
         found = view.recall(self.place)
+        self.recalled = True
         notes = self._notes()
         return [
             Recalled(
