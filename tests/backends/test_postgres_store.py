@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import threading
 import time
 import warnings
@@ -231,6 +232,42 @@ def test_connections_that_the_server_ended_are_replaced_without_an_error(store):
     assert not {session.reading.sql.info.backend_pid for session in again} & (set(ids) - {mine})
     for session in again:
         session.end()
+
+
+def test_an_interrupt_ends_a_wait_at_once_and_the_next_read_has_another_connection(store):
+    with store.reading() as read:
+        before = read.sql.info.backend_pid
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), store.reading() as read:
+        timer.start()
+        read.sql.execute("SELECT pg_sleep(25)")
+    timer.join()
+    with pytest.raises(KeyboardInterrupt), store.writing() as write:
+        keep(write, "a", "1")
+        raise KeyboardInterrupt
+    with store.reading() as read:
+        assert read.sql.info.backend_pid != before
+        assert kept(read, "a") is None
+
+
+def test_an_address_says_who_asks_and_which_server_if_it_wants_to(dsn, vault_name):
+    store = PostgresStore(f"{dsn}?application_name=mine&target_session_attrs=primary", vault_name)
+    with store.reading() as read:
+        assert setting(read, "application_name") == "mine"
+    store.close()
+    with pytest.raises(Unreachable, match="standby"):
+        PostgresStore(f"{dsn}?target_session_attrs=standby", vault_name)
+
+
+def test_a_pooler_that_keeps_no_statements_gets_none_prepared(dsn, vault_name):
+    for prepare, prepared in ((True, True), (False, False)):
+        store = PostgresStore(dsn, vault_name, prepare=prepare)
+        with store.reading() as read:
+            for number in range(10):
+                read.sql.execute("SELECT %s::int", (number,))
+            found = read.sql.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()[0]
+            assert (found > 0) is prepared
+        store.close()
 
 
 def test_a_store_for_reading_makes_no_vault_and_takes_no_write(dsn, store, vault_name):

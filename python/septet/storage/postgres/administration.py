@@ -214,7 +214,7 @@ def status(dsn: str) -> DatabaseStatus:
 def _administering(dsn: str) -> Iterator[tuple[Link, str]]:
     """Connect to a database without tables, for as long as anything takes."""
     address = Address.of(dsn)
-    settings: dict[str, Any] = {"autocommit": True, "application_name": "septet"}
+    settings: dict[str, Any] = {"autocommit": True}
     server = Server(address.conninfo(), address.shown, most=1, settings=settings)
     try:
         link = server.pool.take(CONNECT_TIMEOUT_S)

@@ -16,8 +16,10 @@ _SECRETS = re.compile(r"((?:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)"
 _USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):\S*@", re.IGNORECASE)
 #: A password that was not percent-encoded ends too early, and its rest would be taken for a host or a database.
 _AMBIGUOUS = re.compile(r"postgres(?:ql)?://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)", re.IGNORECASE)
-#: How libpq finds out that a server is gone, unless the address says otherwise: TCP alone takes hours.
-_PATIENCE = {
+#: What an address says unless it says otherwise: who asks, and how libpq finds out that a server is gone, for which TCP
+#: alone takes hours.
+_UNSAID = {
+    "application_name": "septet",
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
@@ -73,7 +75,7 @@ class Address:
         shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}"
         if vault is not None:
             shown += f"?vault={quote(vault)}"
-        return cls({**_PATIENCE, **texts}, shown, host.count(",") + 1)
+        return cls({**_UNSAID, **texts}, shown, host.count(",") + 1)
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"

@@ -12,6 +12,7 @@ import psycopg
 from psycopg.generators import fetch_many
 from psycopg.pq import ConnStatus, TransactionStatus
 from psycopg.rows import TupleRow
+from psycopg.waiting import wait
 
 from septet.errors import ForkedInUse
 
@@ -80,10 +81,14 @@ class Link(psycopg.Connection[TupleRow]):
             most = min(most, timeout)
         started = time.monotonic()
         try:
-            return super().wait(_until(gen, started + most, most), min(interval, TICK_S))
-        except NoAnswer:
-            self.close()
+            answer: _Answer = wait(_until(gen, started + most, most), self.pgconn.socket, min(interval, TICK_S))
+        except BaseException as fault:
+            # Not psycopg's own wait: it would wait for the end of a statement that was interrupted, too.
+            if isinstance(fault, NoAnswer) or not isinstance(fault, Exception):
+                self.close()
             raise
+        else:
+            return answer
         finally:
             if self.left_s is not None:
                 self.left_s = max(0.0, self.left_s - (time.monotonic() - started))

@@ -96,7 +96,7 @@ class PostgresStore:
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
         self._closed, self.last_generation = False, 0
-        settings: dict[str, Any] = {"autocommit": True, "application_name": "septet"}
+        settings: dict[str, Any] = {"autocommit": True}
         if not prepare:
             settings["prepare_threshold"] = None
 
@@ -106,7 +106,7 @@ class PostgresStore:
         several = address.hosts > 1
         self._writes = server(PRIMARY if several and not (read_only and reads != "primary") else None)
         apart = reads == "prefer-standby" or (several and reads == "any" and not read_only)
-        self._reads = server(reads) if apart else self._writes
+        self._reads = server(None if reads == "any" else reads) if apart else self._writes
         try:
             with self._borrowed(self._reads if read_only else self._writes) as sql:
                 self._prepare(sql, may_make=not read_only)
