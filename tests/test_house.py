@@ -28,29 +28,10 @@ MAX_ARCHITECTURE_LINES = 300
 #: From the ground up; a module may import from its own floor and from those before it, types included.
 FLOORS = (
     {
-        "errors",
-        "arguments",
-        "checked",
-        "fields",
-        "drafts",
-        "entry",
-        "vector",
-        "notes",
-        "results",
-        "matches",
-        "trec",
-        "prompt",
-        "pages",
-        "explanation",
-        "flush",
-        "spaces",
-        "threads",
-        "filesystem",
-        "target",
-        "times",
-        "documents",
-        "watch",
-        "_core",
+        *(
+            "errors arguments checked fields drafts entry vector notes results matches trec prompt pages explanation "
+            "flush spaces threads filesystem target times documents watch _core"
+        ).split()
     },
     {"ranking"},
     {"profiles"},
