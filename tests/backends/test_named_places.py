@@ -31,8 +31,6 @@ def configured(folder, text):
         (("status",), "septet push"),
         (("forget-root", "notes"), "septet push"),
         (("redact",), "septet push"),
-        (("optimize",), "index_vectors"),
-        (("backup", "copy.db"), "septet pull"),
     ],
 )
 @pytest.mark.parametrize("how", ["option", "environment"])

@@ -118,23 +118,27 @@ def test_a_second_copy_writes_only_what_changed_and_leaves_what_others_wrote(sou
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_the_vectors_of_a_provider_come_along_with_the_use_that_is_made_of_them(tmp_path, dsn, vault_name, share):
-    embedder = Letters()
-    with Vault(tmp_path / "agent.db", embedder=embedder, clock=lambda: NOW) as source:
-        source.add_many([{"id": f"e{n}", "title": f"{WORDS[n % 9]} {n}"} for n in range(40)])
-        if share:
-            source.embed()
+    file, embedder = tmp_path / "agent.db", Letters()
+    with Vault(file) as vault:
+        vault.add_many([{"id": f"e{n}", "title": f"{WORDS[n % 9]} {n}"} for n in range(40)])
+    if share:
+        with Vault(file, embedder=embedder) as vault:
+            vault.embed()
+    with Vault(file, clock=lambda: NOW) as source, PostgresVault(dsn, vault=vault_name, clock=lambda: NOW) as target:
         if 0 < share < 1:
             with source._store.writing() as write:
-                space = write.tables.texts.find_space(write, source.spaces()[0].model)
-                write.tables.texts.empty(write, space, 20)
-        with PostgresVault(dsn, vault=vault_name, clock=lambda: NOW) as target:
-            done = copy_vault(source, target)
+                write.tables.texts.empty(write, write.tables.texts.text_spaces(write)[0].space, 20)
+        done = copy_vault(source, target)
         assert (done.vectors, done.differences) == (round(40 * share), ())
-        # Nobody was asked to make them again, and searches use them at once.
-        sent = len(embedder.sent())
-        with PostgresVault(dsn, vault=vault_name, embedder=embedder, read_only=True, clock=lambda: NOW) as target:
-            assert [hit.id for hit in target.search("jitter 20")] == [hit.id for hit in source.search("jitter 20")]
-        assert len(embedder.sent()) == sent
+        assert [space[1:] for space in target.stats().spaces] == [space[1:] for space in source.stats().spaces]
+    made, sent = len(embedder.sent()), len(embedder.sent("query"))
+    opening = {"embedder": embedder, "read_only": True, "clock": lambda: NOW}
+    with Vault(file, **opening) as source, PostgresVault(dsn, vault=vault_name, **opening) as target:
+        ours, theirs = source.search("jitter 20"), target.search("jitter 20")
+        assert [hit.id for hit in theirs] == [hit.id for hit in ours]
+        assert [hit.score for hit in theirs] == pytest.approx([hit.score for hit in ours], abs=1e-9)
+    # Nobody was asked to make a vector again, and searches used those that came.
+    assert len(embedder.sent()) == made and (len(embedder.sent("query")) > sent) == bool(share)
 
 
 def test_an_empty_vault_is_copied_too(tmp_path, server):

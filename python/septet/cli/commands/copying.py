@@ -9,12 +9,10 @@ from typing import Annotated
 import typer
 
 from septet.cli.options import VaultPath
-from septet.cli.places import existing, file_only
+from septet.cli.places import existing
 from septet.cli.terminal import escaped, say
 
 __all__ = ["backup", "export", "restore"]
-
-WHY = "`septet pull` copies one from a server into a file, and pg_dump the whole database"
 
 
 def backup(
@@ -30,7 +28,7 @@ def backup(
     from septet.vault import Vault
 
     target = vault if backup is None else backup
-    with existing(file_only(named, "backup", WHY)) if backup is None else Vault(vault, read_only=True) as copied:
+    with existing(named) if backup is None else Vault(vault, read_only=True) as copied:
         copied.backup(target)
         say(f"copied {copied.stats().entries} entries to {target}")
 

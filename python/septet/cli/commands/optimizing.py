@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from septet.cli.options import AsJson, VaultPath
-from septet.cli.places import existing, file_only
+from septet.cli.places import existing
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import print_json, say
 
 __all__ = ["optimize"]
-
-WHY = "searches of a server use its own indexes; Vault.index_vectors builds one of vectors"
 
 
 def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
@@ -22,7 +20,7 @@ def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """
     with (
         stoppable(lambda: "nothing is lost; optimize again to go on"),
-        existing(file_only(vault, "optimize", WHY), read_only=False) as opened,
+        existing(vault, read_only=False) as opened,
         progress("optimizing"),
     ):
         made = opened.optimize()

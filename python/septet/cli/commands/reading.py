@@ -194,11 +194,13 @@ def stats(
     """Count what a vault holds, and name the folders that it follows."""
     from septet.cli import render
     from septet.cli.commands.syncing import print_roots
+    from septet.vault import Vault
 
     wanted = format_of(format, as_json)
     with memory(vault, config) as opened:
         which = in_tier(opened, tier)
-        found, roots = opened.stats(**which), opened.roots(**which) if hasattr(opened, "path") else []
+        # Only a vault in a file follows folders.
+        found, roots = opened.stats(**which), opened.roots() if isinstance(opened, Vault) else []
     whole = found.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
 
     def shown(out: Screen) -> None:
