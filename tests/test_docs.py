@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
+from postgres_server import PostgresServer, why_not
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: What a page may show otherwise than a run prints it: a pattern, and what stands for both.
@@ -24,6 +26,9 @@ VARYING = (
 )
 #: An address of the pages where nothing may answer.
 SILENT = "127.0.0.1:8080"
+#: A database of the pages, and who asks it.
+DATABASE = "db.example.org/knowledge"
+ASKING = "team@"
 
 
 class Block(NamedTuple):
@@ -73,8 +78,22 @@ def silent_address():
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
+@pytest.fixture
+def database(request):
+    """The database of the pages that use one, as user@host:port/name: of a server of its own."""
+    page = request.getfixturevalue("page")
+    if not any(DATABASE in example.source for example in examples_of(page)):
+        yield ""
+        return
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    server = PostgresServer()
+    yield server.dsn().partition("://")[2]
+    server.close()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, silent_address):
+def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, silent_address, database):
     pytest.importorskip("tokenizers")
     if page.name in ("adapters.md", "README.md"):
         for package in ("langchain_core", "llama_index.core", "langgraph", "sklearn"):
@@ -90,11 +109,14 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
     for example in examples_of(page):
         # The lines before keep the numbers of a traceback those of the page.
         source = "\n" * example.line + example.source.replace(SILENT, silent_address)
+        source = source.replace(ASKING + DATABASE, database)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(source, str(page), "exec"), {"__name__": f"{page.stem}_{example.line}"})
         if example.printed is not None:
-            assert compared(printed.getvalue()) == compared(example.printed), f"{page.name}, line {example.line}"
+            # What is shown of an address has no user.
+            said = printed.getvalue().replace(database.partition("@")[2] or DATABASE, DATABASE)
+            assert compared(said) == compared(example.printed), f"{page.name}, line {example.line}"
 
 
 def test_the_readme_has_examples_with_their_output():
