@@ -26,9 +26,8 @@ VARYING = (
 )
 #: An address of the pages where nothing may answer.
 SILENT = "127.0.0.1:8080"
-#: A database of the pages, and who asks it.
-DATABASE = "db.example.org/knowledge"
-ASKING = "team@"
+#: A database of the pages, and the role that uses it.
+DATABASE, ROLE = "db.example.org/knowledge", "team"
 
 
 class Block(NamedTuple):
@@ -80,15 +79,19 @@ def silent_address():
 
 @pytest.fixture
 def database(request):
-    """The database of the pages that use one, as user@host:port/name: of a server of its own."""
+    """The database of the pages that use one, as host:port/name: of a server of its own."""
     page = request.getfixturevalue("page")
     if not any(DATABASE in example.source for example in examples_of(page)):
         yield ""
         return
     if (reason := why_not()) is not None:
         pytest.skip(reason)
+    import psycopg
+
     server = PostgresServer()
-    yield server.dsn().partition("://")[2]
+    with psycopg.connect(server.dsn()) as sql:
+        sql.execute(f"CREATE ROLE {ROLE} SUPERUSER LOGIN")
+    yield server.dsn().partition("@")[2]
     server.close()
 
 
@@ -109,13 +112,12 @@ def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monk
     for example in examples_of(page):
         # The lines before keep the numbers of a traceback those of the page.
         source = "\n" * example.line + example.source.replace(SILENT, silent_address)
-        source = source.replace(ASKING + DATABASE, database)
+        source = source.replace(DATABASE, database)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(source, str(page), "exec"), {"__name__": f"{page.stem}_{example.line}"})
         if example.printed is not None:
-            # What is shown of an address has no user.
-            said = printed.getvalue().replace(database.partition("@")[2] or DATABASE, DATABASE)
+            said = printed.getvalue().replace(database or DATABASE, DATABASE)
             assert compared(said) == compared(example.printed), f"{page.name}, line {example.line}"
 
 

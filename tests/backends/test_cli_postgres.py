@@ -3,11 +3,15 @@
 import asyncio
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
+import psycopg
 import pytest
 from tests.commands import FOREIGN, Commands
 
@@ -212,3 +216,25 @@ def test_an_agent_searches_it_over_mcp(filled, address, tmp_path):
 
     told = asyncio.run(asyncio.wait_for(main(), 60))
     assert "Retry with backoff" in str(told) and SECRET not in str(told)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "postgres.md"
+#: What a run may print otherwise than the page shows it.
+VERSIONS = r"(Septet|Python|SQLite|PostgreSQL|pgvector|version) [\d.]+"
+
+
+def test_the_commands_of_the_page_print_what_it_shows(postgres, tmp_path, monkeypatch):
+    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
+        sql.execute("CREATE ROLE team SUPERUSER LOGIN")
+        sql.execute("CREATE DATABASE knowledge")
+    commands, here = Commands(tmp_path, monkeypatch), f"127.0.0.1:{postgres.port}/knowledge"
+    monkeypatch.delenv("SEPTET_VAULT")
+    monkeypatch.setenv("COLUMNS", "100")
+    blocks = re.findall(r"^```console\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    asked = [one for block in blocks for one in re.split(r"^\$ septet ", block, flags=re.MULTILINE) if one.strip()]
+    assert len(asked) >= 5
+    for one in asked:
+        line, _, shown = one.partition("\n")
+        _, out, err = commands(*shlex.split(line.replace("db.example.org/knowledge", here)))
+        said = (out + err).replace(here, "db.example.org/knowledge")
+        assert re.sub(VERSIONS, "", said).split() == re.sub(VERSIONS, "", shown).split(), line

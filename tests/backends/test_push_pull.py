@@ -232,7 +232,7 @@ def test_a_push_that_is_killed_again_and_again_is_whole_in_the_end(source, dsn, 
     done = subprocess.run(
         [sys.executable, "-m", "septet", *arguments], env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 and "compared: nothing differs, and 20 searches answer the same" in done.stderr
+    assert done.returncode == 0 and "compared: nothing differs; 20 searches found the same" in done.stderr
     with PostgresVault(dsn, vault=vault_name, read_only=True, clock=lambda: NOW) as target:
         assert everything(target, tmp_path) == everything(source, tmp_path)
 
@@ -241,7 +241,7 @@ def test_the_commands_push_and_pull_and_say_what_they_did(tmp_path, dsn, vault_n
     septet = Commands(tmp_path, monkeypatch)
     septet("add", "Retry with jitter", "--vault", "agent.db")
     code, out, err = septet("push", "agent.db", dsn, "--vault", vault_name)
-    assert (code, out) == (0, "") and err.startswith("1 entries, ") and "nothing differs" in err
+    assert (code, out) == (0, "") and err.startswith("1 entry in ") and "nothing differs" in err
     code, out, _ = septet("pull", f"{dsn}?vault={vault_name}", "back.db", "--json")
     assert code == 0 and json.loads(out)["written"] == 1
     code, out, _ = septet("search", "jitter", "--vault", "back.db", "--json")

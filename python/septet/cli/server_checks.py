@@ -74,4 +74,4 @@ def _changes(known: ServerFacts) -> Check:
     facts = {"changes": known.changes, "terms": known.terms}
     if not known.changes:
         return Check("counts", "ok", "all folded", facts)
-    return Check("counts", "ok", f"{known.changes:,} writes with {known.terms:,} terms wait to be folded", facts)
+    return Check("counts", "ok", f"changes of {known.terms:,} counts wait to be folded", facts)

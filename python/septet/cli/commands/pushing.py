@@ -94,13 +94,15 @@ def _copied(source: Any, target: Any, label: str, as_json: bool) -> None:
 
 
 def _say(done: Copy, place: str) -> None:
-    equal = f", {done.entries - done.written:,} of them as they were" if done.written < done.entries else ""
-    more = f"{done.vectors:,} vectors of texts, {done.links:,} links and {done.feedback:,} rows of feedback"
-    say(f"{done.entries:,} entries{equal}, {more} in {place}")
+    entries = f"{done.entries:,} {'entry' if done.entries == 1 else 'entries'}"
+    same = f", {done.entries - done.written:,} of them there already" if done.written < done.entries else ""
+    beside = {"vectors of texts": done.vectors, "links": done.links, "rows of feedback": done.feedback}
+    more = "".join(f", {number:,} {kind}" for kind, number in beside.items() if number)
+    say(f"{entries}{same}{more} in {place}")
     for note in done.notes:
         say(f"note: {note}")
     for one in done.differences[:SHOWN]:
         say(f"differs: {flat(one)}")
     if not done.differences:
-        answers = f", and {done.compared:,} searches answer the same" if done.compared else ""
+        answers = f"; {done.compared:,} searches found the same on both sides" if done.compared else ""
         say(f"compared: nothing differs{answers}")
