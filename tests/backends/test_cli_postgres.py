@@ -112,7 +112,7 @@ def test_the_doctor_checks_a_server(filled):
     assert checks["role"]["may_write"] and checks["role"]["owns"]
     assert checks["full text"] == {**checks["full text"], "state": "ok", "faults": []}
     code, out, _ = filled("doctor", "--offline")
-    assert code == 0 and "PostgreSQL" in out and "counts of terms agree" in out
+    assert code == 0 and "PostgreSQL" in out and "counts agree" in out
 
 
 def test_the_doctor_finds_counts_that_are_wrong(filled, address):
@@ -120,7 +120,7 @@ def test_the_doctor_finds_counts_that_are_wrong(filled, address):
         write.sql.execute("DELETE FROM septet.count_changes WHERE vault = %s", (write.vault.number,))
     code, out, _ = filled("doctor", "--offline", "--json")
     check = json.loads(out)["checks"]["full text"]
-    assert code == 3 and check["state"] == "fault" and "terms are counted wrongly" in check["said"]
+    assert code == 3 and check["state"] == "fault" and "wrong counts" in check["said"]
 
 
 def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name):

@@ -13,22 +13,22 @@ from septet.errors import SeptetError
 from septet.service.vaults import open_vault
 
 if TYPE_CHECKING:
-    from septet.storage.postgres.checking import ServerFacts
+    from septet.storage.postgres.facts import ServerFacts
 
 __all__ = ["server_checks"]
 
 
 def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault on a server; the first check says whether it can be opened at all."""
-    from septet.storage.postgres.checking import full_text_faults, server_facts
     from septet.storage.postgres.dsn import without_passwords
+    from septet.storage.postgres.facts import server_facts
 
     try:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.spaces()
             with vault._store.reading() as read:
                 known: ServerFacts = server_facts(read)
-                faults = full_text_faults(read)
+                faults: list[str] = read.tables.checking.faults(read)
     except SeptetError as fault:
         return [Check("vault", "fault", str(fault), {"path": without_passwords(address)}, STORE)]
     facts = {
@@ -67,7 +67,7 @@ def _full_text(faults: Sequence[str]) -> Check:
     if faults:
         said = f"{'; '.join(faults)}: `septet pull` the vault into a file, and `septet push` that as a new vault"
         return Check("full text", "fault", said, {"faults": list(faults)}, STORE)
-    return Check("full text", "ok", "counts of terms agree with the entries", {"faults": []})
+    return Check("full text", "ok", "postings and counts agree with the entries", {"faults": []})
 
 
 def _changes(known: ServerFacts) -> Check:
