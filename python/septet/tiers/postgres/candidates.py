@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.found import Found
+    from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
 __all__ = ["Answered", "Chosen", "look", "read_candidates"]
@@ -34,6 +35,7 @@ class Answered(NamedTuple):
         by_vector: rows that may be among the nearest.
         memories: the best ones, where they have a fixed score, and how many match.
         left_out: how many memories match that were not asked for.
+        step: of a cascade the step that has an answer.
     """
 
     by_text: Sequence[int] = ()
@@ -44,6 +46,7 @@ class Answered(NamedTuple):
     memories: Sequence[Candidate] = ()
     more: int = 0
     left_out: int = 0
+    step: int | None = None
 
 
 class Chosen(NamedTuple):
@@ -71,10 +74,10 @@ def read_candidates(
     asked: list[tuple[int, str, Statement]] = []
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            asked.append((at, "text", fulltext.best(read.vault, _text_leg(plan, statistics, terms, space))))
+            asked.append((at, "text", _by_text(read.vault, plan, statistics, terms, space)))
         if space is not None and plan.asks_vectors:
             asked.append((at, "vector", _nearest(read, plan, space)))
-        if plan.asks_text and statistics.held_memories and not plan.scores_memories:
+        if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in _of_memories(read, plan, statistics, terms)]
     if both := _in_both(plans, statistics, terms):
         asked.append((-1, "both", fulltext.holding_either(read.vault, both, memories=statistics.memories)))
@@ -89,7 +92,8 @@ def read_candidates(
         by_text = found.all_of(read.vault, [row[3:] for row in texts], space)
         by_vector = found.all_of(read.vault, vectors, space)
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
-        matches, whole = texts[0][:2] if texts else (0, 0)
+        matches, second = texts[0][:2] if texts else (0, None)
+        step, whole = (second, 0) if plans[at].query.steps else (None, second or 0)
         return Answered(
             [one.candidate.row for one in by_text],
             [row[2] for row in texts],
@@ -99,10 +103,35 @@ def read_candidates(
             [one.candidate for one in found.all_of(read.vault, [row[1:] for row in kept], None)],
             kept[0][0] if kept else 0,
             left_out[0][0] if left_out else 0,
+            step,
         )
 
     told = [answered(at) for at in range(len(plans))]
+    if plans[0].profile.text.match == "cascade" and statistics.held_memories:
+        from septet.tiers.postgres.cascades import memories_of
+
+        kept = memories_of(read, plans, [one.step for one in told], statistics, terms)
+        told = [one._replace(**own._asdict()) for one, own in zip(told, kept)]
     return Chosen(known, told, dict(rows.get((-1, "both"), ())))
+
+
+def _by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> Statement:
+    """Return what asks for the best by full text."""
+    leg = _text_leg(plan, statistics, terms, space)
+    if not plan.query.steps:
+        return fulltext.best(vault, leg)
+    # Most profiles ask for whole words.
+    from septet.storage.postgres.tables import cascades
+
+    of_stems = {terms.stem(term): terms.names.get(term, "") for term in plan.query.terms}
+    stems = list(of_stems)
+    places = [stems.index(terms.stem(term)) for term in plan.query.terms]
+    asked = cascades.Asked(
+        list(of_stems.values()),
+        [statistics.idf_of(TEXTS, statistics.begun.get(stem, 0)) for stem in stems],
+        [(every, [places[at] for at in words]) for _, every, words in plan.query.steps],
+    )
+    return cascades.best(vault, asked, leg)
 
 
 def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:

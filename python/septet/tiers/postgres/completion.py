@@ -33,11 +33,16 @@ def ranked_by_phrases(
         known: the candidates whose score the server gave, the first ones.
     """
     scores = pool.columns["bm25"]
-    scores[known:] = [_score(plan, one, statistics, terms) for one in found[known:]]
-    words = list(dict.fromkeys(plan.query.terms))
-    texts = [_texts(one, grams=plan.query.grams) for one in found]
-    holding = [statistics.holding(terms.names.get(word), grams=plan.query.grams) for word in words]
-    information, matched, title_share, most = _core.matched_in(words, statistics.rows, holding, texts, False)
+    words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
+    if begun:
+        scores[known:] = [_score_at_step(plan, one, statistics, terms) for one in found[known:]]
+        texts = [_texts_in(one, plan.query.columns) for one in found]
+        holding = [statistics.begun.get(terms.stem(word), 0) for word in words]
+    else:
+        scores[known:] = [_score(plan, one, statistics, terms) for one in found[known:]]
+        texts = [_texts(one, grams=plan.query.grams) for one in found]
+        holding = [statistics.holding(terms.names.get(word), grams=plan.query.grams) for word in words]
+    information, matched, title_share, most = _core.matched_in(words, statistics.rows, holding, texts, begun)
     top = (plan.profile.text.k1 + 1) * most
     reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
@@ -50,6 +55,29 @@ def _texts(one: Found, *, grams: bool) -> tuple[str, str]:
     c = one.candidate
     everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), one.grams if grams else "")
     return c.title, " ".join(everything)
+
+
+def _texts_in(one: Found, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the title, if it is among the columns, and the texts of these."""
+    c = one.candidate
+    names = ("id", "title", "description", "context", "tags")
+    of_column = dict(zip(names, (c.id, c.title, c.description, c.context, tag_words(c.tags_json))))
+    return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
+
+
+def _score_at_step(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
+    """Return the score by the one step of a cascade; 0 for what it does not find."""
+    rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
+    columns, total = columns_of(TEXTS, one.candidate, one.grams), 0.0
+    length = rules.k1 * (1 - rules.b + rules.b * sum(map(len, columns)) / statistics.average(TEXTS))
+    for term in (plan.query.terms[at] for at in words):
+        counts = [times(column, terms.tokens[term], begun=True) for column in columns]
+        f = float(sum(weight * count for weight, count in zip(rules.weights.array, counts)))
+        if every and not f:
+            return 0.0
+        idf = statistics.idf_of(TEXTS, statistics.begun.get(terms.stem(term), 0))
+        total += idf * ((f * (rules.k1 + 1)) / (f + length))
+    return total
 
 
 def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:

@@ -97,7 +97,7 @@ def _full_text(
     counts = {number: statistics.count(TRIGRAMS, str(number)) for number in trigrams}
     return (
         entries,
-        entries.statistics_given(slots, *statistics.totals(TEXTS), given(TEXTS)),
+        entries.statistics_given(slots, *statistics.totals(TEXTS), given(TEXTS), statistics.begun),
         grams,
         grams.statistics_given(with_grams, *statistics.totals(GRAMS), given(GRAMS)),
         spelling,

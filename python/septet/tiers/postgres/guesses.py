@@ -1,9 +1,12 @@
-"""Guesses: the words of a vault that may be meant by a word that no entry holds."""
+"""Guesses: the words of a vault on PostgreSQL that may be meant by a word that no entry holds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from septet.tiers.misspelt import MOST_GUESSES, misspelt
+from septet.tiers.postgres.vocabulary import words_near
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -14,4 +17,5 @@ __all__ = ["guesses_of"]
 
 def guesses_of(view: PostgresView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
     """Return the words of a query that no entry holds, each with the words near it, the nearest first."""
-    return {}
+    unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
+    return words_near(view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)

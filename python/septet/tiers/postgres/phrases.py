@@ -25,20 +25,28 @@ MOST_ENTRIES = 10_000
 class Phrases:
     """Which entries hold phrases, and how often in each column.
 
+    Args:
+        begun: the last token of each stands for all that begin with it, as the words of a cascade do.
+
     Attributes:
         postings: by phrase.
         cut: phrases whose tokens more entries hold than are looked at.
     """
 
-    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, memories: bool) -> None:
-        self._wanted, self._memories = wanted, memories
+    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, memories: bool, begun: bool = False) -> None:
+        self._wanted, self._memories, self._begun = wanted, memories, begun
         self.postings: dict[str, list[Posting]] = {}
         self.cut: set[str] = set()
 
     def questions(self, vault: VaultRow) -> list[Statement]:
         """Return what asks for the entries that may hold each phrase; `take` takes the answers."""
         return [
-            with_all(vault, _core.stored_terms(tokens), MOST_ENTRIES + 1, memories=self._memories)
+            with_all(
+                vault,
+                _core.stored_terms(tokens[:-1] if self._begun else tokens),
+                MOST_ENTRIES + 1,
+                memories=self._memories,
+            )
             for tokens in self._wanted.values()
         ]
 
@@ -48,7 +56,7 @@ class Phrases:
             if len(rows) > MOST_ENTRIES:
                 self.cut.add(name)
             kept = rows[:MOST_ENTRIES]
-            self.postings[name] = list(_postings(name, tokens, kept))
+            self.postings[name] = list(_postings(name, tokens, kept, begun=self._begun))
 
     def counts(self) -> Iterator[tuple[int, str, int]]:
         """Yield part, phrase, and how many entries hold it there."""
@@ -68,19 +76,25 @@ def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[byt
     return [_core.index_terms(text) for text in texts]
 
 
-def times(tokens: Sequence[bytes], wanted: Sequence[bytes]) -> int:
-    """Return how often some tokens stand in a row."""
+def times(tokens: Sequence[bytes], wanted: Sequence[bytes], *, begun: bool = False) -> int:
+    """Return how often some tokens stand in a row; with ``begun`` the last one stands for all that begin with it."""
     many, first = len(wanted), wanted[0]
+    if begun:
+        head, tail, last = list(wanted[:-1]), wanted[-1], many - 1
+        return sum(
+            tokens[at + last].startswith(tail) and list(tokens[at : at + last]) == head
+            for at in range(len(tokens) - last)
+        )
     return sum(
         tokens[at] == first and list(tokens[at : at + many]) == list(wanted) for at in range(len(tokens) - many + 1)
     )
 
 
-def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]]) -> Iterator[Posting]:
+def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]], *, begun: bool) -> Iterator[Posting]:
     for bucket, part, _, grams, *facts in rows:
         candidate = Candidate._make(facts)
         columns = columns_of(part, candidate, grams)
-        counts = [times(column, tokens) for column in columns]
+        counts = [times(column, tokens, begun=begun) for column in columns]
         if any(counts):
             # Grams are counted in the column of titles.
             placed = counts if part == TEXTS else [0, *counts, 0, 0, 0]

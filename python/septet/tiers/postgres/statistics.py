@@ -49,6 +49,19 @@ class QueryTerms(NamedTuple):
         """Return what stands for terms, in their order; those of which FTS5 makes nothing are left out."""
         return [name for term in terms if (name := self.names.get(term)) is not None]
 
+    def stem(self, term: str) -> bytes:
+        """Return what the words of a cascade's term begin with; of a phrase its tokens, of what is no term nothing."""
+        return b" ".join(self.tokens.get(term, ()))
+
+    def stems(self, plans: Sequence[Plan]) -> list[bytes]:
+        """Return what words are to begin with in cascades, each once."""
+        asked = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
+        return [stem for stem in asked if stem in self.stored]
+
+    def stem_of(self, name: str) -> bytes:
+        """Return the stem of a phrase, given what stands for it."""
+        return next(self.stem(term) for term, own in self.names.items() if own == name)
+
     def phrases(self) -> dict[str, Sequence[bytes]]:
         """Return the tokens of each phrase, by what stands for it."""
         return {self.names[term]: found for term, found in self.tokens.items() if len(found) > 1}
@@ -63,6 +76,7 @@ class Statistics:
         linked: whether there is any link.
         spaces: those that hold vectors, in the order in which they were made.
         phrases: which entries hold the phrases of the queries.
+        begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
         outside: the texts that TF-IDF sees of entries that are not valid at the moment of the search.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
@@ -73,6 +87,7 @@ class Statistics:
         self.counted = Counted({}, {})
         self.spaces: Sequence[Space] = ()
         self.phrases = Phrases({}, memories=memories)
+        self.begun: dict[bytes, int] = {}
         self.either: dict[str, int] = {}
         self.outside: Sequence[str] = ()
         self.frequencies: dict[str, int] = {}
@@ -154,7 +169,11 @@ class Statistics:
 
     def idf(self, part: int, term: str) -> float:
         """Return FTS5's inverse document frequency of a term that was asked for."""
-        rows, count = self.totals(part)[0], self.count(part, term)
+        return self.idf_of(part, self.count(part, term))
+
+    def idf_of(self, part: int, count: int) -> float:
+        """Return the same of a term that so many rows hold."""
+        rows = self.totals(part)[0]
         found = log((max(rows - count, 0) + 0.5) / (count + 0.5))
         return found if found > 0.0 else LEAST_IDF
 
@@ -207,7 +226,14 @@ def read_statistics(
     statements = [found.question(vault, wanted, also), standing(vault)]
     if "tfidf" in plan.corpus_columns or plan.scans_words:
         statements.append(outside(vault, plan.now))
-    found.phrases = Phrases(terms.phrases(), memories=plan.scores_memories)
+    stems = terms.stems(plans)
+    if stems:
+        from septet.storage.postgres.tables import cascades
+
+        names, weights = [terms.stored[stem] for stem in stems], plan.profile.text.weights.array.tolist()
+        statements.append(cascades.holding(vault, names, weights, memories=plan.scores_memories))
+    cascades_words = plan.profile.text.match == "cascade"
+    found.phrases = Phrases(terms.phrases(), memories=plan.scores_memories, begun=cascades_words)
     answer, stands, *rest = together(read, [*statements, *found.phrases.questions(vault)])
     rest, phrases = rest[: len(statements) - 2], rest[len(statements) - 2 :]
     found.take(answer)
@@ -216,6 +242,15 @@ def read_statistics(
     found.phrases.take(phrases)
     for part, name, count in found.phrases.counts():
         found.put(part, name, count)
+    if stems:
+        found.begun = dict.fromkeys(stems, 0)
+        found.begun.update((stems[place], count) for place, count in rest.pop())
+    if cascades_words and found.phrases.postings:
+        of_columns = plan.profile.text.weights.array
+        for name, postings in found.phrases.postings.items():
+            found.begun[terms.stem_of(name)] = sum(
+                one.part == TEXTS and one.weighed(of_columns) > 0 for one in postings
+            )
     if rest:
         found.outside = [searched_text(*row[1:]) for row in rest[0] if plan.scores_memories or not row[0]]
     return found

@@ -57,6 +57,10 @@ class PostgresView:
 
     def __init__(self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered) -> None:
         self.transaction, self.read = transaction, transaction.reading
+        if plans[0].begins_words:
+            from septet.tiers.postgres.beginnings import completed
+
+            plans = completed(plans, self.read)
         settled = phrases.settled(self.read, plans[0].filters)
         self.plans = [plan._replace(filters=settled) for plan in plans] if plans[0].filters else plans
         self.plan = self.plans[0]
@@ -114,6 +118,8 @@ class PostgresView:
         for one, answered in zip(self.plans, chosen.answered):
             self.memories[id(one)], self.more_memories[id(one)] = answered.memories, answered.more
             self.left_out[id(one)] = answered.left_out
+            if one.query.steps:
+                self.answered[id(one)] = answered.step
             if one.query.needed:
                 self.whole[id(one)] = answered.whole
             if one.typos and not one.query.has_phrase and self._lacks_any(one):
@@ -192,12 +198,17 @@ class PostgresView:
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
         statistics, names, grams = self.statistics, self.terms.names, plan.query.grams
+        if plan.query.steps:
+            begun = {term: statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms}
+            return TermCounts(statistics.rows, begun, plan.profile.text.k1)
         holding = {term: statistics.holding(names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
         return TermCounts(statistics.rows, holding, plan.profile.text.k1)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _lacks_any(self, plan: Plan) -> bool:
+        if plan.query.steps:
+            return not all(self.statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms)
         tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
         names = self.terms.of(plan.query.terms)
         return any(not any(self.statistics.count(part, name) for part in tables) for name in names)
@@ -251,7 +262,7 @@ class PostgresView:
             from septet.tiers.postgres.completion import ranked_by_phrases
 
             found = [self.found[row] for row in pool.rows]
-            pool = ranked_by_phrases(plan, pool, found, by_text, self.statistics, self.terms)
+            pool = ranked_by_phrases(self.at_step(plan), pool, found, by_text, self.statistics, self.terms)
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
         if not plan.tags and not plan.needs_ids and not late:
             return pool

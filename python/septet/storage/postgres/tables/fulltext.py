@@ -6,7 +6,7 @@ it has to choose the same entries as FTS5 would: sums are made in FTS5's order w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.packing import sent
@@ -76,6 +76,11 @@ class Posting(NamedTuple):
     context: int
     tags: int
     tokens: int
+
+    def weighed(self, weights: Iterable[float]) -> float:
+        """Return how often the phrase is in all columns, by weights of these."""
+        counts = self.id, self.title, self.description, self.context, self.tags
+        return float(sum(weight * count for weight, count in zip(weights, counts)))
 
 
 class TextLeg(NamedTuple):
