@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from postgres_server import PostgresServer, why_not
 from postgres_writer import NUMBERED
 from septet.storage.postgres.store import PostgresStore
 from written import faults, fold, number, state
@@ -104,6 +105,35 @@ def test_a_writer_that_is_killed_in_the_middle_leaves_whole_writes_only(store, d
     acknowledged = Counter(entry_id for entry_id, _, _ in told)
     # What was not acknowledged may have been committed: one transaction of each process, of any entry once.
     assert all(0 <= stored[one] - acknowledged[one] <= 4 for one in stored)
+
+
+def test_a_server_that_is_shut_down_in_the_middle_has_whole_writes_and_all_that_it_acknowledged():
+    if (reason := why_not()) is not None:
+        pytest.skip(reason)
+    server = PostgresServer(durable=True)
+    try:
+        store = PostgresStore(server.dsn(), "cut", buckets=8)
+        running = [writer(store, server.dsn(), seed, 60) for seed in range(2)]
+        said = [[process.stdout.readline() for _ in range(25)] for process in running]
+        server.stop(immediate=True)
+        server.start()
+        told = []
+        for process, lines in zip(running, said):
+            process.kill()
+            rest, _ = process.communicate()
+            whole = [line for line in (*lines, *rest.splitlines(keepends=True)) if line.endswith("]\n")]
+            told += [version for line in whole for version in json.loads(line)]
+        store.close()
+        store = PostgresStore(server.dsn(), "cut")
+        wait_for_the_server_to_notice(store)
+        assert_sound(store)
+        with store.reading() as read:
+            stored = {one: json.loads(c.attrs_json)["n"] for one, c in read.tables.entries.find(read, NUMBERED).items()}
+        for entry_id, version, _ in told:
+            assert version <= stored[entry_id]
+        store.close()
+    finally:
+        server.close()
 
 
 def wait_for_the_server_to_notice(store):

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from septet.errors import EntryError
 from septet.query.filters import parse_where
 from septet.storage.postgres import locks
+from septet.storage.postgres.again import again
 from septet.storage.postgres.store import PostgresStore
 from septet.storage.store import Store
 from written import NOW, STEPS, act, add, faults, fold, keeping, state, told
@@ -145,3 +146,42 @@ def test_more_entries_than_a_server_has_locks_for_lock_the_vault(store, dsn, vau
         (held,) = write.sql.execute(own).fetchone()
         # Those of the ids, and the vault's twice: shared and alone.
         assert held == locks.MOST_IDS + 2
+
+
+def test_two_writers_that_wait_for_each_other_both_write_in_the_end(store, dsn, vault_name):
+    add(store, *({"id": one, "title": "before"} for one in "ab"))
+    both, tries, faulted = threading.Barrier(2), [], []
+
+    @again
+    def write_more(mine):
+        tries.append(mine)
+        with own[mine].writing() as write:
+            write.tables.entries.find(write, [mine])
+            if tries.count(mine) == 1:
+                both.wait(10)
+            # Each wants what the other one has.
+            locks.hold_all(write)
+            rows = write.tables.entries.rows_of(write, ["a", "b"])
+            write.tables.changing.set_columns(write, rows, {"source": mine}, keeping(NOW), touch=False)
+
+    def run(mine):
+        try:
+            write_more(mine)
+        except BaseException as fault:  # noqa: BLE001 - told below
+            faulted.append(fault)
+
+    own = {one: PostgresStore(dsn, vault_name) for one in "ab"}
+    threads = [threading.Thread(target=run, args=(one,)) for one in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    for one in own.values():
+        one.close()
+    assert faulted == []
+    # One of them had to begin again, and wrote last.
+    assert sorted(tries) in (["a", "a", "b"], ["a", "b", "b"])
+    last = max("ab", key=tries.count)
+    with store.reading() as read:
+        assert {c.source for c in read.tables.entries.find(read, ["a", "b"]).values()} == {last}
+    assert faults(store) == []

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from septet.storage.postgres.analysis import MEMORIES
 from septet.storage.postgres.locks import lock_key
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.postgres.vaults import VaultRow
@@ -150,8 +151,6 @@ class Counted(NamedTuple):
 
     def of_all(self, part: int, memories: bool) -> tuple[Total, dict[str, int]]:
         """Return the total and the counts of a part; those of memories are added if ``memories`` says so."""
-        from septet.storage.postgres.analysis import MEMORIES
-
         nothing = Total(0, 0)
         total, counts = self.totals.get(part, nothing), self.counts.get(part, {})
         if not memories:
