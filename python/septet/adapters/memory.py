@@ -14,6 +14,7 @@ from septet.arguments import shown
 from septet.errors import StoreError
 from septet.federation import Federation
 from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 __all__ = ["Memory", "needs"]
 
@@ -32,7 +33,7 @@ class Memory:
     """
 
     def __init__(self, given: Any, tier: str | None = None) -> None:
-        self._own: Vault | None = None
+        self._own: AnyVault | None = None
         self._awaited: AsyncVault | AsyncFederation | None = None
         self._lock = Lock()
         if isinstance(given, (str, os.PathLike)):
@@ -81,7 +82,7 @@ class Memory:
 
     def _awaiting(self) -> AsyncVault | AsyncFederation | None:
         with self._lock:
-            if self._awaited is None and isinstance(self.blocking, Vault):
+            if self._awaited is None and isinstance(self.blocking, AnyVault):
                 self._awaited = AsyncVault.of(self.blocking)
             elif self._awaited is None and isinstance(self.blocking, Federation):
                 self._awaited = AsyncFederation.of(self.blocking)

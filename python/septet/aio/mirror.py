@@ -44,7 +44,8 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
 
     @wraps(plain)
     async def twin(self: Mirror[Any], *args: Any, **named: Any) -> Any:
-        return await self._workers.run(plain, self.blocking, *args, **named)
+        # By name: vaults of another kind have methods of their own.
+        return await self._workers.run(getattr(self.blocking, plain.__name__), *args, **named)
 
     twin.__module__ = __name__
     return cast("Mirrored[_P, _R]", twin)

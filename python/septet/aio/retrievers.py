@@ -26,7 +26,9 @@ def mirrored_retriever(method: Callable[Concatenate[_S, _P], Retriever]) -> Mirr
     async def twin(self: Mirror[Any], *args: Any, **named: Any) -> AsyncRetriever:
         from septet.aio.retrieving import AsyncRetriever
 
-        return AsyncRetriever(await self._workers.run(plain, self.blocking, *args, **named), self._workers)
+        return AsyncRetriever(
+            await self._workers.run(getattr(self.blocking, plain.__name__), *args, **named), self._workers
+        )
 
     twin.__module__ = __name__
     return cast("Mirrored[_P, AsyncRetriever]", twin)

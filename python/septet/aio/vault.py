@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from septet.aio.feeding import add_many_from
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
@@ -17,6 +17,7 @@ from septet.entry import Entry
 from septet.errors import EntryError, StoreError
 from septet.profiles import ProfileLike
 from septet.vault.alike import KEEP, SIMILARITY
+from septet.vault.anywhere import AnyVault
 from septet.vault.vault import Vault
 from septet.vault.writing import Progress
 
@@ -95,16 +96,18 @@ class AsyncVault(Mirror[Vault], of=Vault):
         )
 
     @classmethod
-    def of(cls, vault: Vault, *, max_workers: int | None = None) -> Self:
-        """Return an open vault for asyncio; both may be used. Closing what is returned leaves ``vault`` open.
+    def of(cls, vault: AnyVault, *, max_workers: int | None = None) -> Self:
+        """Return an open vault, of a file or on a server, for asyncio; both may be used.
+
+        Closing what is returned leaves ``vault`` open.
 
         Raises:
             StoreError: no vault, or ``max_workers`` is out of range.
         """
-        if not isinstance(vault, Vault):
+        if not isinstance(vault, AnyVault):
             raise StoreError(f"vault is {shown(vault)}: wanted an open Vault")
         made = cls.__new__(cls)
-        super().__init__(made, workers_of(max_workers), vault)
+        super().__init__(made, workers_of(max_workers), cast("Vault", vault))
         made._path = vault.path
         return made
 

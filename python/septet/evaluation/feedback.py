@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.evaluation.evaluator import searchable
 from septet.federation import Federation
-from septet.vault.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.searchable import Searchable
@@ -18,7 +18,7 @@ __all__ = ["feedback_judgements"]
 GRADES: Mapping[str, int] = {"accepted": 2, "modified": 1, "dismissed": 0}
 
 
-def feedback_judgements(vault: Vault | Federation) -> list[dict[str, Any]]:
+def feedback_judgements(vault: AnyVault | Federation) -> list[dict[str, Any]]:
     """Return the feedback of a vault, or of all tiers, as queries with judgements: what `evaluate` and `tune` take.
 
     An accepted result has grade 2, a modified one 1, a dismissed one 0; the last action on a result counts. Users can
@@ -37,8 +37,8 @@ def feedback_judgements(vault: Vault | Federation) -> list[dict[str, Any]]:
     return [{"id": str(at), "query": text, "relevant": own} for at, (text, own) in enumerate(grades.items(), start=1)]
 
 
-def _vaults(vault: Searchable) -> Sequence[Vault]:
+def _vaults(vault: Searchable) -> Sequence[AnyVault]:
     if isinstance(vault, Federation):
         # Of equal ids the higher tier's feedback is read last, and counts.
         return list(reversed(vault._here().values()))
-    return [vault] if isinstance(vault, Vault) else []
+    return [vault] if isinstance(vault, AnyVault) else []

@@ -22,6 +22,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.search.tier_threads import TierThreads
 from septet.tiers import Tier
+from septet.vault.anywhere import AnyVault
 from septet.vault.retrieved import Retrievable
 from septet.vault.vault import Vault
 from septet.watch.hooks import watch_of
@@ -46,7 +47,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
     first, so an exact match in a small vault is not buried by many weak matches in a large one.
 
     Args:
-        tiers: vaults by tier name; a vault that a server holds is a `Client`.
+        tiers: vaults by tier name: a `Vault`, a `PostgresVault`, or a `Client` of a server of Septet.
         weights: priorities by tier name, 0 to 2; the defaults are agent 1.0, project 0.8, team 0.6, others 0.5.
         clock: returns the current time in epoch seconds; None uses the clock of the highest tier.
         profile: how searches rank unless they name another profile.
@@ -103,16 +104,16 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         self._threads.close()
 
     def connect(self, name: str, vault: Member, priority: float = CONNECTED_PRIORITY) -> None:
-        """Add a vault as a tier, one of this machine or, as a `Client`, of a server.
+        """Add a vault as a tier: one of this machine, one on PostgreSQL, or, as a `Client`, that of a server.
 
         Raises:
-            TierError: the name is taken, the vault is no `Vault` and no `Client`, or the priority is outside 0 to 2.
+            TierError: the name is taken, the vault is none, and no `Client`, or the priority is outside 0 to 2.
         """
         name = utf8(name, "tier name", TierError, MAX_ID_CHARS)
         if not name.strip():
             raise TierError(f"tier name is {shown(name)}: wanted a non-empty name")
         if isinstance(vault, type) or not isinstance(vault, Member):
-            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault, or a Client")
+            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault or PostgresVault, or a Client")
         if name in self._vaults:
             raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
@@ -148,7 +149,8 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
 
     def _beside(self, path: str) -> Vault:
         for vault in self._here().values():
-            return vault._beside(path)
+            found: Vault = vault._beside(path)
+            return found
         return Vault(path, read_only=True, clock=self._clock)
 
     def _embeds(self) -> bool:
@@ -158,7 +160,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         return {name: vault._embeddings for name, vault in self._here().items()}
 
     def _answering(self) -> bool:
-        away = (vault for vault, _ in self._vaults.values() if not isinstance(vault, Vault))
+        away = (vault for vault, _ in self._vaults.values() if not isinstance(vault, AnyVault))
         return super()._answering() or any(vault._embeds_now() for vault in away)
 
     def _feedback_counts(self) -> Mapping[str, int]:

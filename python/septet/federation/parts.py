@@ -8,7 +8,7 @@ from typing import TypeVar
 from septet.arguments import shown
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.federation.member import Member
-from septet.vault.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 __all__ = ["Parts"]
 
@@ -36,20 +36,20 @@ class Parts:
     def _by_priority(self) -> list[Member]:
         return [v for v, _ in sorted(self._vaults.values(), key=lambda vp: -vp[1])]
 
-    def _here(self) -> dict[str, Vault]:
-        """Return the vaults of this machine by tier name, from the highest priority down."""
+    def _here(self) -> dict[str, AnyVault]:
+        """Return the vaults that this process has open by tier name, from the highest priority down."""
         named = sorted(self._vaults.items(), key=lambda item: -item[1][1])
-        return {name: vault for name, (vault, _) in named if isinstance(vault, Vault)}
+        return {name: vault for name, (vault, _) in named if isinstance(vault, AnyVault)}
 
-    def _local(self, member: Member) -> Vault:
-        """Return a member that is a vault of this machine.
+    def _local(self, member: Member) -> AnyVault:
+        """Return a member that is a vault which this process has open.
 
         Raises:
             TierError: it is none.
         """
-        if not isinstance(member, Vault):
+        if not isinstance(member, AnyVault):
             name = next(name for name, (one, _) in self._vaults.items() if one is member)
-            raise TierError(f"tier {shown(name)} is no vault of this machine: do this where its file is")
+            raise TierError(f"tier {shown(name)} is no vault that is open here: do this where it is")
         return member
 
     def _named(self, tier: str) -> Member:

@@ -6,6 +6,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from septet.arguments import shown
+from septet.errors import TierError
+from septet.federation.member import Member
 from septet.federation.parts import Parts
 from septet.vault.vault import Vault
 
@@ -88,7 +91,21 @@ class SyncedTiers(Parts):
             TierError: no tier is named, or there is no such tier.
             SeptetError: as that method.
         """
-        return self._local(self._meant(tier)).redact(redactor=redactor, where=where, dry_run=dry_run, progress=progress)
+        return self._filed(self._meant(tier)).redact(redactor=redactor, where=where, dry_run=dry_run, progress=progress)
 
     def _synced_one(self, tier: str | None) -> Vault:
-        return self._local(self._first() if tier is None else self._named(tier))
+        return self._filed(self._first() if tier is None else self._named(tier))
+
+    def _filed(self, member: Member) -> Vault:
+        """Return a member that is a file of this machine.
+
+        Raises:
+            TierError: it is none.
+        """
+        found = self._local(member)
+        if not isinstance(found, Vault):
+            name = next(name for name, (one, _) in self._vaults.items() if one is member)
+            raise TierError(
+                f"tier {shown(name)} is kept on a server, which this cannot be done to: name a tier in a file"
+            )
+        return found

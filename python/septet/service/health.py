@@ -12,6 +12,7 @@ from septet.federation import Federation
 from septet.profiles import resolve
 from septet.ranking.adaptive import weights_of
 from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.files.status import RootStatus
@@ -48,7 +49,7 @@ def learned(memory: Memory, *, profile: Any = None, tier: str | None = None) -> 
     vaults = _vaults(memory) if tier is None else {tier: _one(memory, tier)}
     by_day: dict[int, Counter[str]] = {}
     for vault in vaults.values():
-        if isinstance(vault, Vault):
+        if isinstance(vault, AnyVault):
             for day, action, count in vault._feedback_days():
                 by_day.setdefault(day, Counter())[action] += count
     row, total = memory.weights(profile=chosen).row, Counter[str]()
@@ -79,7 +80,7 @@ def learned(memory: Memory, *, profile: Any = None, tier: str | None = None) -> 
 
 def _vaults(memory: Memory) -> dict[str, Any]:
     """Return the vaults by tier, the highest first; a tier of another machine may be no `Vault`."""
-    if isinstance(memory, Vault):
+    if isinstance(memory, AnyVault):
         return {"vault": memory}
     return {name: memory._named(name) for name in sorted(memory.tiers(), key=lambda name: -memory.tiers()[name])}
 
@@ -92,6 +93,8 @@ def _told(name: str, vault: Any, folders: bool) -> dict[str, Any]:
     try:
         counted = vault.stats().to_dict()
         told = {field: counted[field] for field in _COUNTED}
+        if isinstance(vault, AnyVault):
+            told |= _of_embedding(vault)
         if isinstance(vault, Vault):
             told |= _of_file(vault, folders)
     except SeptetError as fault:
@@ -103,10 +106,10 @@ _COUNTED = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
 _SPACE = ("model", "dimensions", "entries", "missing", "active", "given", "standby")
 
 
-def _of_file(vault: Vault, folders: bool) -> dict[str, Any]:
-    """Return what is known of a vault that lies on this machine."""
+def _of_embedding(vault: AnyVault) -> dict[str, Any]:
+    """Return how far the entries of a vault that is open here are embedded."""
     embedding = vault.embedding_status()
-    told: dict[str, Any] = {
+    return {
         "spaces": [{field: getattr(space, field) for field in _SPACE} for space in vault.spaces()],
         "embedding": {
             "model": embedding.model,
@@ -117,8 +120,12 @@ def _of_file(vault: Vault, folders: bool) -> dict[str, Any]:
             ],
             "notes": [note.to_dict() for note in embedding.notes],
         },
-        "sidecar": _sidecar(vault),
     }
+
+
+def _of_file(vault: Vault, folders: bool) -> dict[str, Any]:
+    """Return what is known of the file of a vault, of what is beside it, and of its folders."""
+    told: dict[str, Any] = {"sidecar": _sidecar(vault)}
     if folders:
         status = vault.sync_status()
         told["folders"] = {

@@ -10,7 +10,7 @@ from septet.federation import Federation
 from septet.profiles.builtin import BUILTIN
 from septet.service.passages import with_passages
 from septet.service.requests import given
-from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Memory", "Serving", "named"]
 
 #: What is served: one vault, or several as tiers.
-Memory: TypeAlias = Vault | Federation
+Memory: TypeAlias = AnyVault | Federation
 
 
 class Serving(Protocol):
@@ -55,7 +55,7 @@ def named(memory: Memory, asked: Any, *without: str) -> dict[str, Any]:
         TierError: one vault is served, and a tier is named.
     """
     fields = given(asked, *without)
-    if isinstance(memory, Vault) and (tier := fields.pop("tier", None)) is not None:
+    if isinstance(memory, AnyVault) and (tier := fields.pop("tier", None)) is not None:
         raise TierError(f"there is no tier {shown(tier)}: what is served is one vault")
     return fields
 

@@ -13,7 +13,7 @@ from septet.service.requests import Request
 from septet.service.running import Memory
 from septet.service.slow import SlowSearches
 from septet.threads import call_on_thread
-from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 from septet.watch.hooks import listen
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Served:
     def __init__(self, memory: Memory | AsyncMemory, *, writable: bool = True, max_workers: int | None = None) -> None:
         if isinstance(memory, (AsyncVault, AsyncFederation)):
             self.memory: AsyncMemory = memory
-        elif isinstance(memory, Vault):
+        elif isinstance(memory, AnyVault):
             self.memory = AsyncVault.of(memory, max_workers=max_workers)
         else:
             self.memory = AsyncFederation.of(memory, max_workers=max_workers)
@@ -111,7 +111,7 @@ class Served:
                     report["error"] = self._without_paths(report["error"])
 
     def _without_paths(self, message: str) -> str:
-        vaults = [self.blocking] if isinstance(self.blocking, Vault) else self.blocking._by_priority()
+        vaults = [self.blocking] if isinstance(self.blocking, AnyVault) else self.blocking._by_priority()
         for path in sorted((getattr(vault, "path", "") for vault in vaults), key=len, reverse=True):
             message = message.replace(path, "the vault") if path else message
         return message

@@ -21,7 +21,7 @@ from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data, state_of
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
-from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 __all__ = ["TIER", "TierAnswer", "TierCall"]
 
@@ -60,7 +60,7 @@ def run(at: Serving, asked: Any) -> dict[str, Any]:
         return {"again": str(fault)}
 
 
-def _read(read: Callable[[Vault, Mapping[str, Any]], Any], vault: Vault, call: Mapping[str, Any]) -> Any:
+def _read(read: Callable[[AnyVault, Mapping[str, Any]], Any], vault: AnyVault, call: Mapping[str, Any]) -> Any:
     try:
         return read(vault, call)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
@@ -69,7 +69,7 @@ def _read(read: Callable[[Vault, Mapping[str, Any]], Any], vault: Vault, call: M
         raise QueryError(f"no call of a remote tier: {type(fault).__name__}") from fault
 
 
-def _vault_of(memory: Memory, call: Mapping[str, Any]) -> Vault:
+def _vault_of(memory: Memory, call: Mapping[str, Any]) -> AnyVault:
     """Return the vault that is meant.
 
     Raises:
@@ -91,39 +91,39 @@ def _ids(call: Mapping[str, Any]) -> list[str]:
     return [utf8(one, "id", QueryError) for one in given]
 
 
-def _about(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+def _about(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": __version__, "protocol": PROTOCOL, "embeds": vault._embeds(), "embeds_now": vault._embeds_now()}
 
 
-def _part(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+def _part(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return some hundred entries behind a row; without a last one, up to what is the last one now."""
     last = vault._last_row() if call["last"] is None else whole(call["last"], "last", QueryError, 0, MOST_ROW)
     found = vault._part(whole(call["row"], "row", QueryError, 0, MOST_ROW), last)
     return {"last": last, "entries": [list(one) for one in found]}
 
 
-def _layouts(vault: Vault, call: Mapping[str, Any]) -> list[list[Any]]:
+def _layouts(vault: AnyVault, call: Mapping[str, Any]) -> list[list[Any]]:
     return [[model, dimensions, count] for (model, dimensions), count in vault._layouts().items()]
 
 
-def _vectors(vault: Vault, call: Mapping[str, Any]) -> dict[str, str]:
+def _vectors(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, str]:
     layout = utf8(call["model"], "model", QueryError), whole(call["dimensions"], "dimensions", QueryError, 1)
     return {one: packed(blob) for one, blob in vault._vectors_of(_ids(call), layout).items()}
 
 
-def _holds(vault: Vault, call: Mapping[str, Any]) -> list[str]:
+def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
     kind = call["kind"]
     return sorted(vault._holds(_ids(call), None if kind is None else utf8(kind, "kind", QueryError)))
 
 
-def _mirror(vault: Vault, call: Mapping[str, Any]) -> dict[str, Any]:
+def _mirror(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids and validity of the listing; its state alone where that is known."""
     with vault._listings.reading() as view:
         state = state_of(view)
         return {"state": state} if call["known"] == state else mirror_data(view, state)
 
 
-def _listed(vault: Vault, call: Mapping[str, Any]) -> Any:
+def _listed(vault: AnyVault, call: Mapping[str, Any]) -> Any:
     asked = asked_of(call["asked"])
     with vault._listings.reading() as view:
         if call["state"] is not None and call["state"] != state_of(view):
@@ -132,7 +132,7 @@ def _listed(vault: Vault, call: Mapping[str, Any]) -> Any:
         return answer_data(view._replace(hidden=hidden_of(call["hidden"], len(view.listing))), asked)
 
 
-_READS: Mapping[str, Callable[[Vault, Mapping[str, Any]], Any]] = {
+_READS: Mapping[str, Callable[[AnyVault, Mapping[str, Any]], Any]] = {
     "about": _about,
     "feedback_counts": lambda vault, call: dict(vault._feedback_counts()),
     "held": lambda vault, call: sorted(vault._held(_ids(call))),

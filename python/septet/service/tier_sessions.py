@@ -15,12 +15,12 @@ from septet.errors import QueryError, StoreBusy, TierError
 from septet.federation.federation import MAX_PRIORITY
 from septet.query.plan import Plan
 from septet.results import Note
-from septet.tiers.local.tier import LocalSession
+from septet.tiers.local.tier import LocalSession, LocalTier
 from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.plans import plans_of
 from septet.tiers.remote.serving import answered, recalled
 from septet.tiers.remote.tier import PROTOCOL
-from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 from septet.vault.following import within
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TierSessions:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def open(self, vault: Vault, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def open(self, vault: AnyVault, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Begin a session, and recall if that is wanted.
 
         Raises:
@@ -83,6 +83,10 @@ class TierSessions:
         priority = real(asked.get("priority"), "priority", QueryError, 0, MAX_PRIORITY)
         place = whole(asked.get("place"), "place", QueryError, 0, MOST_PLACES)
         tier = vault._as_tier(name, priority)
+        if not isinstance(tier, LocalTier):
+            raise TierError(
+                "a vault on a server cannot be a tier of others by way of this one: open it there, PostgresVault(...)"
+            )
         if not tier.crosses_threads:
             raise TierError("a vault in memory cannot be a tier of others: serve one that is in a file")
         self._end_idle()
@@ -180,7 +184,7 @@ class TierSessions:
                 self.end(name)
 
 
-def _prepared(vault: Vault, name: str, plans: list[Plan]) -> tuple[list[Plan], list[Note]]:
+def _prepared(vault: AnyVault, name: str, plans: list[Plan]) -> tuple[list[Plan], list[Note]]:
     """Return the plans as a search of the vault itself would make them: with its disk looked at, and query vectors."""
     notes: list[Note] = []
     if vault._on_search is not None:

@@ -4,46 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from math import inf
-from types import TracebackType
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from septet.arguments import called, file_path, flags, real, whole
-from septet.errors import ReadOnly, StoreError
+from septet.arguments import file_path, flags
+from septet.errors import StoreError
 from septet.profiles import ProfileLike, resolve
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
 from septet.storage.store import Store
 from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
-from septet.vault.copies import Copied
+from septet.vault.anywhere import AnyVault
 from septet.vault.following import Following
-from septet.vault.listed import Listed
-from septet.vault.near import KnowsNear
-from septet.vault.reading import Readable
 from septet.vault.redacted import Redactable
-from septet.vault.retrieved import Retrievable
 from septet.vault.saved import Saved
-from septet.vault.similar import Similar
-from septet.vault.vectors import Vectors
-from septet.watch.hooks import watch_of
 from septet.watch.watched import watched
 
 if TYPE_CHECKING:
-    from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
+    from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.stats import Optimized
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["Vault"]
 
-#: So many earlier versions of an entry may be kept.
-MOST_VERSIONS = 1_000_000
-
 
 @watched
-class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, Saved, Following, Retrievable):
+class Vault(AnyVault, Redactable, Saved, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -104,10 +92,7 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
     ) -> None:
         file = file_path(path, "path", StoreError)
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
-        self._now = time.time if clock is None else called(clock, "clock", StoreError)
-        self._watch = watch_of(on_search, on_write, telemetry, StoreError, file)
-        self._profile = resolve(profile)
-        self._versions = whole(history, "history", StoreError, 0, MOST_VERSIONS)
+        self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
         self._store = Store(file, read_only=read_only)
         beside = (
             Sidecar(self.path, read_only=read_only, mapped=mapped) if sidecar and not self._store.in_memory else None
@@ -116,28 +101,12 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
         self._remembered = self._tier.manager.remembered
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
         try:
-            if any(given is not None for given in self._embedding):
-                # A malformed configuration is reported here, not by the first search.
-                self.__dict__["_embeddings"] = self._make_embeddings()
+            self._begin_embedding()
             if sync_on_search is not False or sync_on_open:
                 self._follow_by_itself(sync_on_search, sync_on_open)
         except BaseException:
             self._store.close()
             raise
-
-    @property
-    def path(self) -> str:
-        """The path of the file, as given."""
-        return self._store.path
-
-    def __repr__(self) -> str:
-        return f"Vault({self.path!r})"
-
-    def __enter__(self) -> Vault:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file; using the vault afterwards raises `Closed`. Closing twice is fine.
@@ -145,9 +114,7 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
         Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
         """
         self._stop_following()
-        if self._has_embeddings:
-            self._embeddings.close()
-        self._store.close()
+        super().close()
 
     def optimize(self) -> Optimized:
         """Build what searches use now, rather than in the background, and write it beside the file.
@@ -163,8 +130,7 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
             ReadOnly: the vault was opened for reading.
             StoreError: the vault cannot be read, or the folder cannot be written.
         """
-        if self._store.read_only:
-            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to optimize it")
+        self._check_writable("optimize")
         from septet.snapshot.optimize import optimize
         from septet.stats import Optimized
 
@@ -173,20 +139,6 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _clock(self) -> float:
-        now = self._now()
-        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
-
-    def _embeds(self) -> bool:
-        # Every search asks this.
-        return "_embeddings" in self.__dict__ and self._embeddings.affects_searches
-
-    def _embeds_now(self) -> bool:
-        return self._embeds() and self._answering()
-
-    def _embeddings_of(self) -> Mapping[str, Embeddings]:
-        return {self._tier.name: self._embeddings}
 
     def _tiers(self) -> Sequence[LocalTier]:
         return [self._tier]
@@ -205,7 +157,3 @@ class Vault(Readable, Listed, Vectors, Redactable, Similar, KnowsNear, Copied, S
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
         return LocalTier(name, priority, self._store, self._tier.manager, self._tier.listings)
-
-    def _feedback_counts(self) -> Mapping[str, int]:
-        with self._store.reading() as read:
-            return self._remembered(read, "feedback", lambda: read.tables.feedback.counts(read))

@@ -1,0 +1,124 @@
+"""What a vault is wherever it is kept: everything but how it is opened, and what only a file can do."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from septet.arguments import called, real, whole
+from septet.errors import ReadOnly, StoreError
+from septet.profiles import ProfileLike, resolve
+from septet.storage.protocol import Store
+from septet.vault.copies import Copied
+from septet.vault.embedded import Embedded
+from septet.vault.listed import Listed
+from septet.vault.near import KnowsNear
+from septet.vault.reading import Readable
+from septet.vault.retrieved import Retrievable
+from septet.vault.similar import Similar
+from septet.vault.vectors import Vectors
+from septet.watch.hooks import watch_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from septet.embedding.embeddings import Embeddings
+    from septet.files.on_search import OnSearch
+    from septet.stats import Optimized
+    from septet.tiers import Tier
+
+__all__ = ["AnyVault"]
+
+#: So many earlier versions of an entry may be kept.
+MOST_VERSIONS = 1_000_000
+
+
+class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, Retrievable):
+    """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
+
+    _store: Store
+    _now: Callable[[], float]
+    #: Looks at the disk before searches; None unless it was asked for.
+    _on_search: tuple[OnSearch, float] | None = None
+
+    @property
+    def path(self) -> str:
+        """Where the vault is: the path of its file as given, or its address on a server without a password."""
+        return self._store.path
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the vault; using it afterwards raises `Closed`. Closing twice is fine.
+
+        Waits for automatic embedding, ``close_wait_s`` at most; the next process that opens the vault embeds the rest.
+        """
+        if self._has_embeddings:
+            self._embeddings.close()
+        self._store.close()
+
+    @abstractmethod
+    def optimize(self) -> Optimized:
+        """Do now what makes searches fast."""
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _set_up(
+        self,
+        clock: Callable[[], float] | None,
+        profile: ProfileLike,
+        history: int,
+        hooks: tuple[Any, Any],
+        telemetry: bool | None,
+        where: str,
+    ) -> None:
+        """Check and keep what vaults of all kinds are opened with."""
+        self._now = time.time if clock is None else called(clock, "clock", StoreError)
+        self._watch = watch_of(*hooks, telemetry, StoreError, where)
+        self._profile = resolve(profile)
+        self._versions = whole(history, "history", StoreError, 0, MOST_VERSIONS)
+
+    def _begin_embedding(self) -> None:
+        """Report a malformed configuration here, rather than by the first search."""
+        if any(given is not None for given in self._embedding):
+            self.__dict__["_embeddings"] = self._make_embeddings()
+
+    def _check_writable(self, to: str) -> None:
+        if self._store.read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to {to} it")
+
+    def _clock(self) -> float:
+        now = self._now()
+        return now if type(now) is float and -inf < now < inf else real(now, "what clock() returned", StoreError)
+
+    def _embeds(self) -> bool:
+        # Every search asks this.
+        return "_embeddings" in self.__dict__ and self._embeddings.affects_searches
+
+    def _embeds_now(self) -> bool:
+        return self._embeds() and self._answering()
+
+    def _embeddings_of(self) -> Mapping[str, Embeddings]:
+        return {self._tier.name: self._embeddings}
+
+    @abstractmethod
+    def _tiers(self) -> Sequence[Tier]: ...
+
+    @abstractmethod
+    def _as_tier(self, name: str, priority: float) -> Tier: ...
+
+    def _feedback_counts(self) -> Mapping[str, int]:
+        with self._store.reading() as read:
+            return self._remembered(read, "feedback", lambda: read.tables.feedback.counts(read))
