@@ -1,0 +1,54 @@
+"""What only a file can do, as methods of a vault on a server that say what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+
+from septet.errors import StoreError
+from septet.vault.vault import Vault
+
+__all__ = ["OnlyFiles"]
+
+_P = ParamSpec("_P")
+_S = TypeVar("_S")
+
+_FOLDERS = (
+    "a vault on PostgreSQL follows no folders, as not every machine that opens it has them: sync a Vault that is a file, "
+    "and copy it with `septet push`"
+)
+
+
+def _absent(method: Callable[Concatenate[_S, _P], object], why: str) -> Callable[Concatenate[Any, _P], NoReturn]:
+    """Return a method with the same arguments that raises."""
+
+    @wraps(method)
+    def refuse(self: Any, *args: _P.args, **named: _P.kwargs) -> NoReturn:
+        raise StoreError(f"{method.__name__}(): {why}")
+
+    refuse.__doc__ = f"Raise a `StoreError`: {why}."
+    return refuse
+
+
+class OnlyFiles:
+    """The methods of `septet.Vault` that a vault on a server refuses."""
+
+    sync = _absent(Vault.sync, _FOLDERS)
+    roots = _absent(Vault.roots, _FOLDERS)
+    forget_root = _absent(Vault.forget_root, _FOLDERS)
+    sync_status = _absent(Vault.sync_status, _FOLDERS)
+    watch_files = _absent(Vault.watch_files, _FOLDERS)
+    redact = _absent(
+        Vault.redact,
+        "a server keeps what was overwritten in its log and its backups, where nothing of ours reaches it: copy the vault "
+        "to a file with `backup`, redact that, and `septet push` it to a new vault",
+    )
+
+    @staticmethod
+    def restore(*_: object, **__: object) -> NoReturn:
+        """Raise a `StoreError`: a server is restored by its own tools; a file by `septet.Vault.restore`."""
+        raise StoreError(
+            "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; to put a file on "
+            "a server, open it and `septet push` it"
+        )

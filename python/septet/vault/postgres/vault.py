@@ -1,0 +1,195 @@
+"""PostgresVault: a vault on a PostgreSQL server, searched and changed by many machines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from septet.arguments import called, file_path, flags, real, utf8, whole
+from septet.errors import StoreError
+from septet.profiles import ProfileLike
+from septet.storage.postgres.dsn import is_dsn, vault_named
+from septet.storage.protocol import Reading
+from septet.vault.anywhere import AnyVault
+from septet.vault.postgres.absent import OnlyFiles
+from septet.vault.postgres.listed import PostgresListed
+from septet.vault.postgres.retried import retried
+from septet.vault.vault import Vault
+from septet.watch.watched import watched
+
+if TYPE_CHECKING:
+    from septet.embedding.embeddings import CacheLike, EmbedderLike
+    from septet.embedding.options import EmbeddingOptions
+    from septet.stats import Optimized
+    from septet.storage.postgres.store import PostgresStore, Reads
+    from septet.tiers.postgres.tier import PostgresTier
+    from septet.watch.events import SearchEvent, WriteEvent
+
+__all__ = ["PostgresVault"]
+
+_Answer = TypeVar("_Answer")
+
+#: So many connections one process may be told to keep.
+MOST_CONNECTIONS = 1_000
+#: The longest wait of a search, in seconds: a day.
+MOST_WAIT_S = 86_400.0
+
+
+@watched
+@retried
+class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
+    """A vault in a PostgreSQL database, with the methods, the ranking and the scores of a `Vault`.
+
+    Threads, processes and machines may share it. It needs the packages of the extra ``postgres``, and on the server the
+    extension ``vector``. What only a file can do (`sync` and its kin, `redact`, `restore`) raises a `StoreError` that
+    says what to do instead.
+
+    Args:
+        dsn: the address of the database, ``postgresql://user@host:5432/database``, as libpq reads it; it may end in
+            ``?vault=NAME``. Passwords are better kept in ``~/.pgpass``; they are shown nowhere.
+        vault: the name of the vault, made on first use unless ``read_only``; None where the address names it.
+        read_only: only read; the vault must exist. A standby, or a role that may only select, is enough.
+        clock: as for `Vault`, as are the arguments up to ``telemetry``.
+        timeout_s: how long a search waits for the server in all, 0.01 to 86,400; None for as long as the server may
+            take for a statement, 30 s for each. A search that must do without it raises, or, in a federation, has a
+            note.
+        reads: which of several servers answers reads: ``any``, ``primary``, or ``prefer-standby``. What a standby
+            answers may lag behind what was just written.
+        buckets: in how many parts a new vault is stored, 1 to 1,024.
+        vectors: what a new vault stores vectors as: ``vector``, or ``halfvec`` in half of the space.
+        connections: of this process to the server, at most, at a time.
+        prepare: keep statements prepared on the server; False for poolers that cannot have it.
+
+    Raises:
+        StoreError: the address cannot be read, a package is missing, or the server answers with a fault.
+        Unreachable: the server does not answer.
+        SchemaTooNew: a newer Septet made the tables.
+        ProfileError: an unknown or malformed profile.
+        EmbeddingConfigError: as for `Vault`.
+    """
+
+    _store: PostgresStore
+
+    def __init__(
+        self,
+        dsn: str,
+        vault: str | None = None,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], float] = time.time,
+        profile: ProfileLike = "septet",
+        history: int = 10,
+        embedder: EmbedderLike = None,
+        previous_embedder: EmbedderLike = None,
+        embedding_cache: CacheLike = None,
+        embedding_options: EmbeddingOptions | None = None,
+        on_search: Callable[[SearchEvent], object] | None = None,
+        on_write: Callable[[WriteEvent], object] | None = None,
+        telemetry: bool | None = None,
+        timeout_s: float | None = 2.0,
+        reads: Reads = "any",
+        buckets: int = 32,
+        vectors: str = "vector",
+        connections: int = 8,
+        prepare: bool = True,
+    ) -> None:
+        flags({"read_only": read_only, "prepare": prepare}, StoreError)
+        limit = None if timeout_s is None else real(timeout_s, "timeout_s", StoreError, 0.01, MOST_WAIT_S)
+        self._sizes = {
+            "buckets": whole(buckets, "buckets", StoreError, 1, 1_024),
+            "vectors": vectors,
+            "reads": reads,
+            "most_connections": whole(connections, "connections", StoreError, 1, MOST_CONNECTIONS),
+            "prepare": prepare,
+        }
+        self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
+        self._store = opened(dsn, vault, read_only=read_only, **self._sizes)
+        try:
+            self._set_up(clock, profile, history, (on_search, on_write), telemetry, self._store.path)
+            self._begin_embedding()
+        except BaseException:
+            self._store.close()
+            raise
+        from septet.tiers.postgres.spaces import Remembered
+        from septet.tiers.postgres.tier import PostgresTier
+
+        self._tier = PostgresTier("vault", 1.0, self._store, Remembered(), limit)
+
+    def optimize(self) -> Optimized:
+        """Put together what writes have left to count, and tell the server's planner what the vault holds.
+
+        Call it after a large import; writes do the first by themselves now and then, and the server's autovacuum the
+        second.
+
+        Returns:
+            How many entries the vault has; it writes no file.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            StoreError: the server answers with a fault.
+        """
+        self._check_writable("optimize")
+        from septet.stats import Optimized
+        from septet.storage.postgres.upkeep import upkeep
+
+        upkeep(self._store)
+        return Optimized(len(self), None, 0)
+
+    def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Copy the vault to a file, which `Vault` opens, while it is in use; the copy appears when it is complete.
+
+        Earlier versions of entries are not copied; the server's own tools (``pg_dump``) back up everything.
+
+        Args:
+            progress: called with the number of entries copied and of all.
+
+        Raises:
+            StoreError: the vault cannot be read, or the copy cannot be written; or there is a file of this name.
+        """
+        from septet.vault.postgres.backup import backup
+
+        backup(self, file_path(path, "path", StoreError), called(progress, "progress", StoreError))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _tiers(self) -> Sequence[PostgresTier]:
+        return [self._tier]
+
+    def _as_tier(self, name: str, priority: float) -> PostgresTier:
+        return self._tier._replace(name=name, priority=priority)
+
+    def _remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        # What other machines have written since cannot be known without asking.
+        return ask()
+
+    def _beside(self, path: str) -> AnyVault:
+        embedder, previous, cache, options = self._embedding
+        more: Any = {
+            "read_only": True,
+            "clock": self._now,
+            "embedder": embedder,
+            "previous_embedder": previous,
+            "embedding_cache": cache,
+            "embedding_options": options,
+        }
+        return PostgresVault(path, **more) if is_dsn(path) else Vault(path, **more)
+
+
+def opened(dsn: str, vault: str | None, **sizes: Any) -> PostgresStore:
+    """Return the store of a vault.
+
+    Raises:
+        StoreError: a package is missing; the message says what to install. Other errors are those of `PostgresVault`.
+    """
+    address, name = vault_named(utf8(dsn, "dsn", StoreError), None if vault is None else utf8(vault, "vault", StoreError))
+    try:
+        import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
+
+        from septet.storage.postgres.store import PostgresStore
+    except ImportError as fault:
+        # psycopg without libpq fails so too.
+        said = str(fault).splitlines()[0]
+        raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
+    return PostgresStore(address, name, **sizes)
