@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.fields import EntryFields, EntryItem, EntryOverrides, FrameLike, OnSimilar, Split, VectorLike
+    from septet.vault.postgres.vault import PostgresVault
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["AsyncVault"]
@@ -96,7 +97,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
         )
 
     @classmethod
-    def of(cls, vault: AnyVault, *, max_workers: int | None = None) -> Self:
+    def of(cls, vault: Vault | PostgresVault, *, max_workers: int | None = None) -> Self:
         """Return an open vault, of a file or on a server, for asyncio; both may be used.
 
         Closing what is returned leaves ``vault`` open.

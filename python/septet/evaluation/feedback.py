@@ -11,6 +11,8 @@ from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.searchable import Searchable
+    from septet.vault import Vault
+    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["feedback_judgements"]
 
@@ -18,7 +20,7 @@ __all__ = ["feedback_judgements"]
 GRADES: Mapping[str, int] = {"accepted": 2, "modified": 1, "dismissed": 0}
 
 
-def feedback_judgements(vault: AnyVault | Federation) -> list[dict[str, Any]]:
+def feedback_judgements(vault: Vault | PostgresVault | Federation) -> list[dict[str, Any]]:
     """Return the feedback of a vault, or of all tiers, as queries with judgements: what `evaluate` and `tune` take.
 
     An accepted result has grade 2, a modified one 1, a dismissed one 0; the last action on a result counts. Users can

@@ -15,7 +15,7 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 
 _FOLDERS = (
-    "a vault on PostgreSQL follows no folders, as not every machine that opens it has them: sync a Vault that is a file, "
+    "a vault on PostgreSQL follows no folders, as not every machine that opens it has them: sync a Vault in a file, "
     "and copy it with `septet push`"
 )
 
@@ -41,14 +41,14 @@ class OnlyFiles:
     watch_files = _absent(Vault.watch_files, _FOLDERS)
     redact = _absent(
         Vault.redact,
-        "a server keeps what was overwritten in its log and its backups, where nothing of ours reaches it: copy the vault "
-        "to a file with `backup`, redact that, and `septet push` it to a new vault",
+        "a server keeps what was overwritten in its log and its backups, where nothing of ours reaches it: copy the "
+        "vault to a file with `backup`, redact that, and `septet push` it to a new vault",
     )
 
     @staticmethod
     def restore(*_: object, **__: object) -> NoReturn:
         """Raise a `StoreError`: a server is restored by its own tools; a file by `septet.Vault.restore`."""
         raise StoreError(
-            "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; to put a file on "
-            "a server, open it and `septet push` it"
+            "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; `septet push` "
+            "copies a file to a server"
         )

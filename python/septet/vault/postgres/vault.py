@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from septet.vault.postgres.listed import PostgresListed
+
 from septet.arguments import called, file_path, flags, real, utf8, whole
 from septet.errors import StoreError
 from septet.profiles import ProfileLike
@@ -14,17 +16,17 @@ from septet.storage.postgres.dsn import is_dsn, vault_named
 from septet.storage.protocol import Reading
 from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.absent import OnlyFiles
-from septet.vault.postgres.listed import PostgresListed
 from septet.vault.postgres.retried import retried
 from septet.vault.vault import Vault
 from septet.watch.watched import watched
 
 if TYPE_CHECKING:
+    from septet.tiers.postgres.tier import PostgresTier
+
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.stats import Optimized
     from septet.storage.postgres.store import PostgresStore, Reads
-    from septet.tiers.postgres.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["PostgresVault"]
@@ -183,7 +185,9 @@ def opened(dsn: str, vault: str | None, **sizes: Any) -> PostgresStore:
     Raises:
         StoreError: a package is missing; the message says what to install. Other errors are those of `PostgresVault`.
     """
-    address, name = vault_named(utf8(dsn, "dsn", StoreError), None if vault is None else utf8(vault, "vault", StoreError))
+    address, name = vault_named(
+        utf8(dsn, "dsn", StoreError), None if vault is None else utf8(vault, "vault", StoreError)
+    )
     try:
         import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
 

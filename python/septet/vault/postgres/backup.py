@@ -1,0 +1,45 @@
+"""A vault on a server as a file of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from septet.exchange.copying import copy_vault
+
+from septet.arguments import shown
+from septet.errors import StoreError
+from septet.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from septet.vault.postgres.vault import PostgresVault
+
+__all__ = ["backup"]
+
+
+def backup(vault: PostgresVault, path: str, progress: Callable[[int, int], None] | None) -> None:
+    """Copy a vault to a new file, which appears when it is complete; see `PostgresVault.backup`.
+
+    Raises:
+        StoreError: there is a file of this name, the vault cannot be read, or the copy cannot be written.
+    """
+    target = Path(path)
+    if os.path.lexists(target):
+        raise StoreError(f"{shown(path)} is there already: name a file that is not, or delete it first")
+    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        with Vault(part, sidecar=False, history=0) as copy:
+            copied = copy_vault(vault, copy, progress=progress)
+        if copied.differences:
+            raise StoreError(f"the copy differs: {copied.differences[0]}; copy it once more")
+        part.rename(target)
+    except OSError as fault:
+        raise StoreError(f"{shown(path)} cannot be written: {fault.strerror}") from fault
+    finally:
+        for left in target.parent.glob(f"{part.name}*"):
+            with suppress(OSError):
+                left.unlink()
