@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         vault as vault,
     )
     from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
+    from septet.aio.postgres import AsyncPostgresVault as AsyncPostgresVault
     from septet.client import AsyncSeptet as AsyncSeptet, Client as Client
     from septet.embedding.automatic import Activity as Activity
     from septet.embedding.cache import EmbeddingCache as EmbeddingCache
@@ -206,6 +207,7 @@ if TYPE_CHECKING:
     from septet.spaces import Space as Space
     from septet.tfidf import SparseRows as SparseRows, TfidfVectorizer as TfidfVectorizer
     from septet.vault import Vault as Vault
+    from septet.vault.postgres.vault import PostgresVault as PostgresVault
     from septet.vault.writing import Progress as Progress
     from septet.watch.events import (
         SearchEvent as SearchEvent,
@@ -221,6 +223,7 @@ else:
     #: not use.
     _NAMES = {
         "aio": "AsyncFederation AsyncVault",
+        "aio.postgres": "AsyncPostgresVault",
         "client": "AsyncSeptet Client",
         "embedding.automatic": "Activity",
         "embedding.cache": "EmbeddingCache",
@@ -306,6 +309,7 @@ else:
         "spaces": "Space",
         "tfidf": "SparseRows TfidfVectorizer",
         "vault": "Vault",
+        "vault.postgres.vault": "PostgresVault",
         "vault.writing": "Progress",
         "watch.events": "SearchEvent SearchMethod WriteEvent",
     }

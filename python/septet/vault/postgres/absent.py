@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -46,8 +47,14 @@ class OnlyFiles:
     )
 
     @staticmethod
-    def restore(*_: object, **__: object) -> NoReturn:
+    def restore(
+        backup: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> NoReturn:
         """Raise a `StoreError`: a server is restored by its own tools; a file by `septet.Vault.restore`."""
+        del backup, path, progress
         raise StoreError(
             "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; `septet push` "
             "copies a file to a server"
