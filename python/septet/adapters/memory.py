@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from inspect import iscoroutinefunction
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from septet.aio import AsyncFederation, AsyncVault
 from septet.arguments import shown
@@ -83,7 +83,7 @@ class Memory:
     def _awaiting(self) -> AsyncVault | AsyncFederation | None:
         with self._lock:
             if self._awaited is None and isinstance(self.blocking, AnyVault):
-                self._awaited = AsyncVault.of(self.blocking)
+                self._awaited = AsyncVault.of(cast("Vault", self.blocking))
             elif self._awaited is None and isinstance(self.blocking, Federation):
                 self._awaited = AsyncFederation.of(self.blocking)
             return self._awaited

@@ -76,7 +76,7 @@ class AsyncVault(Mirror[Vault], of=Vault):
     ) -> None:
         super().__init__(workers_of(max_workers))
         self._path = path
-        self._make_vault = partial(
+        self._make_vault: Callable[[], Vault] = partial(
             Vault,
             path,
             read_only=read_only,

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from septet.retrieval.retriever import Retriever
     from septet.service.slow import SlowSearches
     from septet.service.tier_sessions import TierSessions
+    from septet.vault import Vault
+    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["Memory", "Serving", "named"]
 
 #: What is served: one vault, or several as tiers.
-Memory: TypeAlias = AnyVault | Federation
+Memory: TypeAlias = "Vault | PostgresVault | Federation"
 
 
 class Serving(Protocol):

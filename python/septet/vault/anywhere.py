@@ -42,6 +42,7 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
     """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
 
     _store: Store
+    _tier: Tier
     _now: Callable[[], float]
     #: Looks at the disk before searches; None unless it was asked for.
     _on_search: tuple[OnSearch, float] | None = None

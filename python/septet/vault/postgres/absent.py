@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 from septet.errors import StoreError
 from septet.vault.vault import Vault
@@ -29,7 +29,7 @@ def _absent(method: Callable[Concatenate[_S, _P], object], why: str) -> Callable
         raise StoreError(f"{method.__name__}(): {why}")
 
     refuse.__doc__ = f"Raise a `StoreError`: {why}."
-    return refuse
+    return cast("Callable[Concatenate[Any, _P], NoReturn]", refuse)
 
 
 class OnlyFiles:

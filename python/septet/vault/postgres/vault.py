@@ -13,7 +13,6 @@ from septet.arguments import called, file_path, flags, real, utf8, whole
 from septet.errors import StoreError
 from septet.profiles import ProfileLike
 from septet.storage.postgres.dsn import is_dsn, vault_named
-from septet.storage.protocol import Reading
 from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.absent import OnlyFiles
 from septet.vault.postgres.retried import retried
@@ -73,6 +72,7 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
     """
 
     _store: PostgresStore
+    _tier: PostgresTier
 
     def __init__(
         self,
@@ -117,6 +117,7 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         from septet.tiers.postgres.spaces import Remembered
         from septet.tiers.postgres.tier import PostgresTier
 
+        self._remembered = _asked
         self._tier = PostgresTier("vault", 1.0, self._store, Remembered(), limit)
 
     def optimize(self) -> Optimized:
@@ -162,10 +163,6 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
     def _as_tier(self, name: str, priority: float) -> PostgresTier:
         return self._tier._replace(name=name, priority=priority)
 
-    def _remembered(self, read: Reading, key: object, ask: Callable[[], _Answer]) -> _Answer:
-        # What other machines have written since cannot be known without asking.
-        return ask()
-
     def _beside(self, path: str) -> AnyVault:
         embedder, previous, cache, options = self._embedding
         more: Any = {
@@ -177,6 +174,12 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
             "embedding_options": options,
         }
         return PostgresVault(path, **more) if is_dsn(path) else Vault(path, **more)
+
+
+def _asked(read: Any, key: object, ask: Callable[[], _Answer], /) -> _Answer:
+    """Ask each time: what other machines have written since cannot be known otherwise."""
+    del read, key
+    return ask()
 
 
 def opened(dsn: str, vault: str | None, **sizes: Any) -> PostgresStore:
