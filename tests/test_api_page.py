@@ -96,7 +96,7 @@ def test_the_page_names_everything_that_is_exported(name):
     assert any(re.match(rf"{name}\b", code) for code in CODE)
 
 
-@pytest.mark.parametrize("name", ["Vault", "Federation", "VectorIndex", "TfidfVectorizer"])
+@pytest.mark.parametrize("name", ["Vault", "PostgresVault", "Federation", "VectorIndex", "TfidfVectorizer"])
 def test_the_page_shows_how_a_value_is_made(name):
     made = inspect.signature(getattr(septet, name))
     plain = made.replace(

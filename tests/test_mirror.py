@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import septet
-from septet import AsyncFederation, AsyncVault, Federation, Vault
+from septet import AsyncFederation, AsyncPostgresVault, AsyncVault, Federation, PostgresVault, Vault
 
-PAIRS = {Vault: AsyncVault, Federation: AsyncFederation}
+PAIRS = {Vault: AsyncVault, PostgresVault: AsyncPostgresVault, Federation: AsyncFederation}
 #: What an async class has beside: how it is opened, and what is behind it.
 OWN = {"open", "of", "blocking", "on_thread", "max_workers"}
 #: Methods whose arguments take more than those of the other class do.
 WIDER = {("AsyncVault", "add_many"): {"items"}, ("AsyncFederation", "add_many"): {"items"}}
+WIDER["AsyncPostgresVault", "add_many"] = {"items"}
 WIDER["AsyncFederation", "connect"] = {"vault"}
 
 
@@ -65,16 +66,20 @@ def test_the_constructor_takes_the_same_and_how_many_threads(kind):
 def test_type_checkers_see_every_method(kind):
     """A method that is not named in the body is there when a program runs, and type checkers refuse it."""
     twin = PAIRS[kind]
-    tree = ast.parse(Path(inspect.getfile(twin)).read_text(encoding="utf-8"))
-    body = next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == twin.__name__)
     named = set()
-    for node in (inner for statement in body for inner in ast.walk(statement)):
+    for node in (inner for one in (twin, twin.__base__) for statement in body_of(one) for inner in ast.walk(statement)):
         if isinstance(node, ast.Assign):
             named |= {target.id for target in node.targets if isinstance(target, ast.Name)}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             named.add(node.name)
     missing = set(public(kind)) - named - {"close"}
     assert not missing, f"write a line for each into {twin.__name__}: {sorted(missing)}"
+
+
+def body_of(kind):
+    """What stands in a class of this package."""
+    tree = ast.parse(Path(inspect.getfile(kind)).read_text(encoding="utf-8"))
+    return next(node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="overloads are not kept")
@@ -88,9 +93,8 @@ def test_what_is_overloaded_is_overloaded_alike(kind, name, method, monkeypatch)
 
 def overloads_for_type_checkers(twin, name):
     """The parameters of each overload in the source, which does not run."""
-    tree = ast.parse(Path(inspect.getfile(twin)).read_text(encoding="utf-8"))
     found = []
-    for node in ast.walk(tree):
+    for node in (inner for one in (twin, twin.__base__) for statement in body_of(one) for inner in ast.walk(statement)):
         if isinstance(node, ast.AsyncFunctionDef) and node.name == name and node.decorator_list:
             namespace = {}
             head = ast.unparse(ast.Module([node], [])).replace("@overload\n", "").replace("async def", "def")
@@ -108,4 +112,4 @@ def test_what_python_asks_without_a_name_has_its_twin(kind):
 
 
 def test_the_async_classes_are_public():
-    assert {"AsyncVault", "AsyncFederation"} <= set(septet.__all__)
+    assert {"AsyncVault", "AsyncPostgresVault", "AsyncFederation"} <= set(septet.__all__)

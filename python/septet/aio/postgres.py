@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from septet.aio.mirror import Mirror
 from septet.aio.vault import AsyncVault
@@ -17,7 +17,6 @@ from septet.vault.postgres.vault import PostgresVault
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.storage.postgres.store import Reads
     from septet.vault import Vault
     from septet.watch.events import SearchEvent, WriteEvent
 
@@ -54,9 +53,9 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
         on_write: Callable[[WriteEvent], object] | None = None,
         telemetry: bool | None = None,
         timeout_s: float | None = 2.0,
-        reads: Reads = "any",
+        reads: Literal["any", "primary", "prefer-standby"] = "any",
         buckets: int = 32,
-        vectors: str = "vector",
+        vectors: Literal["vector", "halfvec"] = "vector",
         connections: int = 8,
         prepare: bool = True,
         max_workers: int | None = None,

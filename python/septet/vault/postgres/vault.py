@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from septet.vault.postgres.listed import PostgresListed
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.stats import Optimized
-    from septet.storage.postgres.store import PostgresStore, Reads
+    from septet.storage.postgres.store import PostgresStore
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["PostgresVault"]
@@ -91,9 +91,9 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         on_write: Callable[[WriteEvent], object] | None = None,
         telemetry: bool | None = None,
         timeout_s: float | None = 2.0,
-        reads: Reads = "any",
+        reads: Literal["any", "primary", "prefer-standby"] = "any",
         buckets: int = 32,
-        vectors: str = "vector",
+        vectors: Literal["vector", "halfvec"] = "vector",
         connections: int = 8,
         prepare: bool = True,
     ) -> None:
