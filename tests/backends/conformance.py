@@ -1,8 +1,8 @@
 """The tests of the vault, run on other stores: what `tests/integration` says of a `Vault` holds of every backend.
 
-A backend is a function here, and a name in `BACKENDS`. It is given a pytest request and returns an `Opened`, which stands
-in the tests where `Vault` and `AsyncVault` stand. A module beside this one names the file of tests that it runs, and
-which of them are about files of SQLite.
+A backend is a function here, and a name in `BACKENDS`. It is given a pytest request and returns what stands in tests
+in the place of `Vault` and `AsyncVault`. A module beside this one names the file of tests that it runs, and which of
+them are about files of SQLite.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ def _postgres(request: pytest.FixtureRequest) -> dict[str, Any]:
 
     def place(name: str) -> dict[str, Any]:
         # The path of a vault that is open names it again.
-        return {"dsn": dsn, "vault": name.rpartition("?vault=")[2].replace("%20", " ") if "?vault=" in name else f"{run} {name}"}
+        return {
+            "dsn": dsn,
+            "vault": name.rpartition("?vault=")[2].replace("%20", " ") if "?vault=" in name else f"{run} {name}",
+        }
 
     return {"Vault": Opened(PostgresVault, place), "AsyncVault": Opened(AsyncPostgresVault, place)}
 

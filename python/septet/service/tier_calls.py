@@ -21,6 +21,7 @@ from septet.tiers.protocol import SearchAgain
 from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data, state_of
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
+from septet.vault import Vault
 from septet.vault.anywhere import AnyVault
 
 __all__ = ["TIER", "TierAnswer", "TierCall"]
@@ -116,16 +117,27 @@ def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
     return sorted(vault._holds(_ids(call), None if kind is None else utf8(kind, "kind", QueryError)))
 
 
+def _filed(vault: AnyVault) -> Vault:
+    """Return a vault that is a file.
+
+    Raises:
+        TierError: it is kept on another server.
+    """
+    if not isinstance(vault, Vault):
+        raise TierError("this vault is kept on another server: open it from there, with PostgresVault(...)")
+    return vault
+
+
 def _mirror(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids and validity of the listing; its state alone where that is known."""
-    with vault._listings.reading() as view:
+    with _filed(vault)._listings.reading() as view:
         state = state_of(view)
         return {"state": state} if call["known"] == state else mirror_data(view, state)
 
 
 def _listed(vault: AnyVault, call: Mapping[str, Any]) -> Any:
     asked = asked_of(call["asked"])
-    with vault._listings.reading() as view:
+    with _filed(vault)._listings.reading() as view:
         if call["state"] is not None and call["state"] != state_of(view):
             # What is hidden was told by another state.
             raise SearchAgain("the listing has changed")

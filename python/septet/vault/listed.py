@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,23 +21,15 @@ if TYPE_CHECKING:
     from septet.snapshot.arrays import Mask
     from septet.tiers import LocalTier
 
-__all__ = ["Listed"]
+__all__ = ["Listed", "ListedByArrays"]
 
 _Answer = TypeVar("_Answer")
 
 
-class Listed:
-    """A store whose entries can be listed and counted, at one state in each call.
-
-    Arrays that follow the store are made by the first call, in some tenths of a second for 100,000 entries.
-    """
+class Listed(ABC):
+    """A store whose entries can be listed and counted, at one state in each call."""
 
     _store: Store
-    _tier: LocalTier
-
-    @property
-    def _listings(self) -> Listings:
-        return self._tier.listings.made
 
     def entries(
         self,
@@ -150,6 +143,30 @@ class Listed:
         with self._store.reading() as read:
             return read.tables.listings.run(read, row, last)
 
+    @abstractmethod
+    def _listed(
+        self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
+    ) -> tuple[_Answer, Shadowing | None]:
+        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+
+    def _held(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return those of the ids that are live."""
+        with self._store.reading() as read:
+            return read.tables.listings.held(read, ids)
+
+
+class ListedByArrays(Listed):
+    """A file whose entries are listed by arrays that follow it.
+
+    They are made by the first call, in some tenths of a second for 100,000 entries.
+    """
+
+    _tier: LocalTier
+
+    @property
+    def _listings(self) -> Listings:
+        return self._tier.listings.made
+
     def _listed(
         self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
@@ -160,8 +177,3 @@ class Listed:
             # Those below are compared with them when this is no longer read.
             view.listing.ids(view.read)
             return asked(view._replace(hidden=hidden(view.listing))), view.listing
-
-    def _held(self, ids: Sequence[str]) -> frozenset[str]:
-        """Return those of the ids that are live."""
-        with self._store.reading() as read:
-            return read.tables.listings.held(read, ids)

@@ -17,6 +17,7 @@ from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
 from septet.vault.anywhere import AnyVault
 from septet.vault.following import Following
+from septet.vault.listed import ListedByArrays
 from septet.vault.redacted import Redactable
 from septet.vault.saved import Saved
 from septet.watch.watched import watched
@@ -31,7 +32,7 @@ __all__ = ["Vault"]
 
 
 @watched
-class Vault(AnyVault, Redactable, Saved, Following):
+class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
     """One SQLite file of knowledge. Threads and processes may share it.
 
     Args:
@@ -69,6 +70,7 @@ class Vault(AnyVault, Redactable, Saved, Following):
     """
 
     _store: Store
+    _tier: LocalTier
 
     def __init__(
         self,

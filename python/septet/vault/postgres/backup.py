@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from septet.exchange.copying import copy_vault
-
 from septet.arguments import shown
 from septet.errors import StoreError
+from septet.exchange.copying import copy_vault
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:

@@ -7,25 +7,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from septet.vault.postgres.listed import PostgresListed
-
 from septet.arguments import called, file_path, flags, real, utf8, whole
 from septet.errors import StoreError
 from septet.profiles import ProfileLike
 from septet.storage.postgres.dsn import is_dsn, vault_named
 from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.absent import OnlyFiles
+from septet.vault.postgres.listed import PostgresListed
 from septet.vault.postgres.retried import retried
 from septet.vault.vault import Vault
 from septet.watch.watched import watched
 
 if TYPE_CHECKING:
-    from septet.tiers.postgres.tier import PostgresTier
-
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
     from septet.stats import Optimized
     from septet.storage.postgres.store import PostgresStore
+    from septet.tiers.postgres.tier import PostgresTier
     from septet.watch.events import SearchEvent, WriteEvent
 
 __all__ = ["PostgresVault"]
