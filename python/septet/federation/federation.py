@@ -113,7 +113,7 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
         if not name.strip():
             raise TierError(f"tier name is {shown(name)}: wanted a non-empty name")
         if isinstance(vault, type) or not isinstance(vault, Member):
-            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault or PostgresVault, or a Client")
+            raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault, or a Client")
         if name in self._vaults:
             raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)

@@ -49,7 +49,7 @@ class Parts:
         """
         if not isinstance(member, AnyVault):
             name = next(name for name, (one, _) in self._vaults.items() if one is member)
-            raise TierError(f"tier {shown(name)} is no vault that is open here: do this where it is")
+            raise TierError(f"tier {shown(name)} is no vault of this machine: do this where it is kept")
         return member
 
     def _named(self, tier: str) -> Member:

@@ -114,8 +114,8 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
     def _embeddings_of(self) -> Mapping[str, Embeddings]:
         return {self._tier.name: self._embeddings}
 
-    @abstractmethod
-    def _tiers(self) -> Sequence[Tier]: ...
+    def _tiers(self) -> Sequence[Tier]:
+        return [self._tier]
 
     @abstractmethod
     def _as_tier(self, name: str, priority: float) -> Tier: ...

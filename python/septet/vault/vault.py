@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from septet.arguments import file_path, flags
@@ -141,9 +141,6 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
         return Optimized(len(self), None, 0) if made is None else Optimized(len(self), str(made[0]), made[1])
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _tiers(self) -> Sequence[LocalTier]:
-        return [self._tier]
 
     def _beside(self, path: str) -> Vault:
         embedder, previous, cache, options = self._embedding

@@ -53,7 +53,11 @@ class OnlyFiles:
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> NoReturn:
-        """Raise a `StoreError`: a server is restored by its own tools; a file by `septet.Vault.restore`."""
+        """Refuse: a server is restored by its own tools; a file by `septet.Vault.restore`.
+
+        Raises:
+            StoreError: always.
+        """
         del backup, path, progress
         raise StoreError(
             "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; `septet push` "

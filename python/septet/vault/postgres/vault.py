@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from septet.arguments import called, file_path, flags, real, utf8, whole
@@ -154,9 +154,6 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         backup(self, file_path(path, "path", StoreError), called(progress, "progress", StoreError))
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _tiers(self) -> Sequence[PostgresTier]:
-        return [self._tier]
 
     def _as_tier(self, name: str, priority: float) -> PostgresTier:
         return self._tier._replace(name=name, priority=priority)
