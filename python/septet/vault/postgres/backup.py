@@ -6,21 +6,18 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from septet.arguments import shown
 from septet.errors import StoreError
 from septet.exchange.copying import copy_vault
+from septet.vault.anywhere import AnyVault
 from septet.vault.vault import Vault
-
-if TYPE_CHECKING:
-    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["backup"]
 
 
-def backup(vault: PostgresVault, path: str, progress: Callable[[int, int], None] | None) -> None:
+def backup(vault: AnyVault, path: str, progress: Callable[[int, int], None] | None) -> None:
     """Copy a vault to a new file, which appears when it is complete; see `PostgresVault.backup`.
 
     Raises:
