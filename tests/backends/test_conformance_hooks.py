@@ -1,5 +1,0 @@
-"""What tests/integration/test_hooks.py says of a vault holds on every backend."""
-
-from backends.conformance import conforms
-
-conforms(globals(), "test_hooks")
