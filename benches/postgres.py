@@ -195,7 +195,10 @@ def shares(
 def on_the_wire(vault: PostgresVault, asked: Sequence[Asked], port: int, what: str) -> Iterator[Row]:
     from wire import relay
 
-    with relay(port) as wire, vault_on(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", vault.name) as far:
+    with (
+        relay(port) as wire,
+        vault_on(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", vault._store.name) as far,
+    ):
         for one in asked[:5]:
             far.search(one.text, query_vector=one.vector, limit=10)
         wire.reset()

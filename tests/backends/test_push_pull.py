@@ -49,6 +49,7 @@ def fill(vault, entries=120, seed=1):
             one["vector"] = [rng.gauss(0, 1) for _ in range(8)]
         made.append(one)
     vault.add_many(made)
+    vault.add(id="two", title="Of two models", vector={"a": [1.0, 2.0], "b": [0.5, 0.25, -1.0]})
     vault.add(id="long", title="A long one", description="\n\n".join(text(rng, 30) for _ in range(6)), split=40)
     vault.remember("Bob owns billing", "since spring", ["bob"], id="bob", created_at=NOW - 5)
     vault.link_many([(f"e{n}", f"e{n + 1}", "next", f"note {n}") for n in range(entries // 3)])

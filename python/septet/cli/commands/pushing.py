@@ -39,7 +39,7 @@ def push(file: _File, address: _Address, vault: _Named = None, as_json: AsJson =
     from septet.service.vaults import open_vault
 
     _checked(file, address)
-    with existing(file) as source, open_vault(address, named=vault) as target:
+    with existing(file) as source, open_vault(address, named=vault, timeout_s=None) as target:
         _copied(source, target, "pushing", as_json)
 
 
@@ -52,7 +52,10 @@ def pull(address: _Address, file: _File, vault: _Named = None, as_json: AsJson =
     from septet.service.vaults import open_vault
 
     _checked(file, address)
-    with open_vault(address, named=vault, read_only=True) as source, writable(file) as target:
+    with (
+        open_vault(address, named=vault, read_only=True, timeout_s=None) as source,
+        writable(file) as target,
+    ):
         _copied(source, target, "pulling", as_json)
 
 
