@@ -59,15 +59,17 @@ def rows(run: Run) -> Iterator[Row]:
         if postgres is None:
             return
         for n in (run.entries(n) for n in SIZES):
-            peer = Peer(postgres.dsn())
-            with vault_on(postgres.dsn(), f"bench{n}") as vault:
+            dsn, what = database(postgres, f"bench{n}"), f"{n:,} entries"
+            peer = Peer(dsn)
+            with vault_on(dsn) as vault:
                 asked, *more = loaded(vault, peer, n)
                 yield from more
-                yield from sizes_of(postgres.dsn(), n)
+                yield from sizes_of(peer.sql, n)
                 peer.index_words()
                 settled(peer.sql)
-                yield from searched(run, vault, peer, asked, f"{n:,} entries", postgres.port)
-                yield from written(run, vault, peer.sql, f"{n:,} entries")
+                yield from searched(run, vault, peer, asked, what)
+                yield from on_the_wire(dsn, postgres.port, asked[: run.rounds(ROUNDS)], what)
+                yield from written(run, vault, peer.sql, what)
             peer.close()
 
 
@@ -83,20 +85,28 @@ def server() -> Iterator[Any]:
         return
     postgres = PostgresServer(durable=True, settings=SETTINGS)
     try:
-        import psycopg
-
-        with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
-            sql.execute("CREATE EXTENSION pg_stat_statements")
         yield postgres
     finally:
         postgres.close()
 
 
+def database(postgres: Any, name: str) -> str:
+    """Make a database, so that sizes are those of one vault, and return its address."""
+    import psycopg
+
+    with psycopg.connect(postgres.dsn(), autocommit=True) as sql:
+        sql.execute(f"CREATE DATABASE {name}")
+    with psycopg.connect(postgres.dsn(name), autocommit=True) as sql:
+        sql.execute("CREATE EXTENSION pg_stat_statements")
+    return str(postgres.dsn(name))
+
+
 @contextmanager
-def vault_on(dsn: str, name: str, **options: Any) -> Iterator[PostgresVault]:
+def vault_on(dsn: str) -> Iterator[PostgresVault]:
     from septet import PostgresVault
 
-    with PostgresVault(dsn, vault=name, **options) as vault:
+    # No search is cut off, however slow the machine is.
+    with PostgresVault(dsn, vault="bench", timeout_s=None) as vault:
         yield vault
 
 
@@ -124,18 +134,15 @@ def settled(sql: Any) -> None:
     sql.execute("CHECKPOINT")
 
 
-def sizes_of(dsn: str, n: int) -> Iterator[Row]:
+def sizes_of(sql: Any, n: int) -> Iterator[Row]:
     """Tell the bytes of an entry, by table with its indexes."""
-    import psycopg
-
-    with psycopg.connect(dsn) as sql:
-        tables = dict(sql.execute(TABLES).fetchall())
-    yield plain(f"{n:,} entries, bytes of an entry, all vaults so far", sum(tables.values()) / n, "B")
-    for name in ("entries", "postings", "vectors", "term_counts", "count_changes"):
+    tables = dict(sql.execute(TABLES).fetchall())
+    yield plain(f"{n:,} entries, bytes of an entry", sum(tables.values()) / n, "B")
+    for name in ("entries", "postings", "vectors", "term_counts"):
         yield plain(f"… of that, {name}", tables[name] / n, "B")
 
 
-def searched(run: Run, vault: PostgresVault, peer: Any, asked: Sequence[Asked], what: str, port: int) -> Iterator[Row]:
+def searched(run: Run, vault: PostgresVault, peer: Any, asked: Sequence[Asked], what: str) -> Iterator[Row]:
     """Measure searches over all vectors, then over the graph."""
     from postgres_peers import recall
 
@@ -163,7 +170,6 @@ def searched(run: Run, vault: PostgresVault, peer: Any, asked: Sequence[Asked], 
         yield faster(f"{what}, {how}, hybrid, p50", middle["ours"], middle["ts_rank_cd"], "ts_rank_cd alone")
         yield from throughput(run, hybrid, asked, f"{what}, {how}")
         yield from shares(run, hybrid, few, peer.sql, f"{what}, {how}", limit is not None)
-    yield from on_the_wire(vault, few, port, what)
 
 
 def throughput(run: Run, hybrid: Callable[[Asked], object], asked: Sequence[Asked], what: str) -> Iterator[Row]:
@@ -192,19 +198,17 @@ def shares(
     yield plain(f"{what}, the server's of a search, mean", spent(sql, "septet") / len(asked))
 
 
-def on_the_wire(vault: PostgresVault, asked: Sequence[Asked], port: int, what: str) -> Iterator[Row]:
+def on_the_wire(dsn: str, port: int, asked: Sequence[Asked], what: str) -> Iterator[Row]:
+    """Tell what a search sends and receives, by a relay between."""
     from wire import relay
 
-    with (
-        relay(port) as wire,
-        vault_on(f"postgresql://postgres@127.0.0.1:{wire.port}/postgres", vault._store.name) as far,
-    ):
+    with relay(port) as wire, vault_on(dsn.replace(f":{port}/", f":{wire.port}/")) as far:
         for one in asked[:5]:
             far.search(one.text, query_vector=one.vector, limit=10)
         wire.reset()
         for one in asked:
             far.search(one.text, query_vector=one.vector, limit=10)
-        yield plain(f"{what}, round trips of a search", wire.turns / len(asked), "")
+        yield plain(f"{what}, turns of a search, BEGIN and ROLLBACK among them", wire.turns / len(asked), "")
         yield plain(f"{what}, sent for a search", wire.sent / len(asked) / 1e3, "kB")
         yield plain(f"{what}, received for a search", wire.received / len(asked) / 1e3, "kB")
 
