@@ -1,4 +1,4 @@
-"""Entries like one of a local store: what they are compared with, and the nearest by their words."""
+"""Entries like one: what they are compared with in any store, and the nearest by their words in a local one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from septet._core import Selection
 from septet.snapshot.arrays import Slots
 from septet.snapshot.snapshot import Snapshot
 from septet.spaces import Space
-from septet.storage.store import Reading
-from septet.storage.tables import entries, parts, texts, vectors
+from septet.storage.protocol import Reading
+from septet.storage.tables import texts
 from septet.tiers.protocol import Likeness
 
 __all__ = ["cosines_of", "likeness_of", "nearest_by_words"]
@@ -21,29 +21,31 @@ ORDER = {"active": 0, "given": 1, "standby": 2, "filling": 3, "left": 4}
 
 def likeness_of(read: Reading, entry_id: str, model: str | None) -> Likeness | None:
     """Return what entries like one are compared with, None when the store does not hold it."""
-    candidate = entries.find(read, [entry_id]).get(entry_id)
+    tables = read.tables
+    candidate = tables.entries.find(read, [entry_id]).get(entry_id)
     if candidate is None:
         return None
-    ids = frozenset([entry_id, *parts.of(read, [entry_id])])
+    ids = frozenset([entry_id, *tables.parts.of(read, [entry_id])])
     document = texts.joined((candidate.title, candidate.description, candidate.context))
     space = _space_of(read, candidate.row, model)
     if space is None:
         return Likeness(ids, candidate.text, document, None, None)
-    blob = vectors.of_rows(read, space, [candidate.row])[0].vector
+    blob = tables.vectors.of_rows(read, space, [candidate.row])[0].vector
     row = np.frombuffer(blob, dtype="<f4").astype(np.float32)
     return Likeness(ids, candidate.text, document, space.model, row)
 
 
 def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
     """Return the space whose vector of an entry is compared; None where it has none."""
-    states = {one.space.space: one.state for one in texts.text_spaces(read)}
+    tables = read.tables
+    states = {one.space.space: one.state for one in tables.texts.text_spaces(read)}
     held = [
         space
-        for space in vectors.all_spaces(read)
-        if model in (None, space.model) and vectors.of_rows(read, space, [row])
+        for space in tables.vectors.all_spaces(read)
+        if model in (None, space.model) and tables.vectors.of_rows(read, space, [row])
     ]
     if len(held) > 1:
-        filled = {space.space: space.entries for space in vectors.spaces(read)}
+        filled = {space.space: space.entries for space in tables.vectors.spaces(read)}
         held.sort(key=lambda s: (ORDER[states.get(s.space, "given")], -filled.get(s.space, 0), s.space))
     return held[0] if held else None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Answered", "Chosen", "look", "read_candidates"]
+__all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
 
 
 class Answered(NamedTuple):
@@ -74,11 +74,12 @@ def read_candidates(
     asked: list[tuple[int, str, Statement]] = []
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            asked.append((at, "text", _by_text(read.vault, plan, statistics, terms, space)))
+            leg = text_leg(plan, statistics, terms, space)
+            asked.append((at, "text", by_text(read.vault, plan, statistics, terms, leg)))
         if space is not None and plan.asks_vectors:
             asked.append((at, "vector", _nearest(read, plan, space)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
-            asked += [(at, leg, statement) for leg, statement in _of_memories(read, plan, statistics, terms)]
+            asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     if both := _in_both(plans, statistics, terms):
         asked.append((-1, "both", fulltext.holding_either(read.vault, both, memories=statistics.memories)))
     answers = together(read, [statement for _, _, statement in asked])
@@ -115,9 +116,8 @@ def read_candidates(
     return Chosen(known, told, dict(rows.get((-1, "both"), ())))
 
 
-def _by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> Statement:
+def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return what asks for the best by full text."""
-    leg = _text_leg(plan, statistics, terms, space)
     if not plan.query.steps:
         return fulltext.best(vault, leg)
     # Most profiles ask for whole words.
@@ -134,7 +134,8 @@ def _by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTe
     return cascades.best(vault, asked, leg)
 
 
-def _text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:
+def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:
+    """Return the text leg of a query."""
     rules = plan.profile.text
     return TextLeg(
         _asked(plan, statistics, terms),
@@ -187,7 +188,7 @@ def _nearest(read: PostgresReading, plan: Plan, space: Space) -> Statement:
     return nearest.nearest(read.vault, space, plan.vector.scan, plan.candidates, passing)
 
 
-def _of_memories(
+def memories_leg(
     read: PostgresReading, plan: Plan, statistics: Statistics, terms: QueryTerms
 ) -> Sequence[tuple[str, Statement]]:
     """Return what asks for memories that have a fixed score, or counts those that were not asked for."""

@@ -1,4 +1,4 @@
-"""What is near some entries of a vault on PostgreSQL over links: the server gives the links on the way, we walk them."""
+"""What is near some entries over links: the server gives those on the way, and the walk is that of a local vault."""
 
 from __future__ import annotations
 

@@ -148,6 +148,10 @@ class PostgresView:
             space=small.space,
             constants=plan.profile.text.constants,
         )
+        if plan.scans_words:
+            likeness: Any = import_module("septet.tiers.postgres.likeness")
+            of_rows = dict(zip(rows, likeness.cosines_of(self, plan.query.text, found)))
+            pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(plan, pool, 0)
 
     def entries_at(self, rows: Sequence[int]) -> list[Found]:

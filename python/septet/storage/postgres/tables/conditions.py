@@ -16,7 +16,17 @@ from septet.storage.tables.conditions import Condition, by_type, values_of
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
 
-__all__ = ["Condition", "chosen", "conditions", "conjunction", "filtered", "holding_all", "text_compared", "validity"]
+__all__ = [
+    "Condition",
+    "among",
+    "chosen",
+    "conditions",
+    "conjunction",
+    "filtered",
+    "holding_all",
+    "text_compared",
+    "validity",
+]
 
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 #: Columns that are no text.
@@ -78,6 +88,11 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
     return _joined(parts.values() if isinstance(parts, Mapping) else parts, " AND ", _TRUE)
 
 
+def among(rows: Sequence[int]) -> Condition:
+    """Return the condition that an entry is at one of some rows."""
+    return Condition("e.row IN (SELECT unnest(%s::bigint[]))", (list(rows),))
+
+
 def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Condition:
     """Return the condition that an entry holds every word in one of its forms, or in all of its pieces.
 
@@ -106,7 +121,7 @@ def _translate(item: Filter) -> Condition:
     if isinstance(item, Compare):
         return _compare(item)
     if isinstance(item, Among):
-        return Condition("e.row IN (SELECT unnest(%s::bigint[]))", (list(item.rows),))
+        return among(item.rows)
     found = []
     for words, begun in alternatives(item.match):
         assert len(words) < 2, "phrases are to be settled first"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "holding_either", "with_all"]
+__all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "every", "holding_either", "with_all"]
 
 #: Sums of one entry in different orders differ by less than this part of them.
 ROUNDING = 1 / 10**9
@@ -199,6 +199,17 @@ JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
 ORDER BY t.whole DESC, t.score DESC, t.row
 """
 
+# All of them, summed as the best are.
+_EVERY = """
+summed AS (
+    SELECT s.bucket, s.row, s.whole, sum(s.score ORDER BY s.part) AS score FROM (
+        SELECT r.bucket, r.row, r.whole, h.part, sum(h.score ORDER BY h.place) AS score
+        FROM ranked r JOIN held h ON h.bucket = r.bucket AND h.row = r.row
+        GROUP BY r.bucket, r.row, r.whole, h.part
+    ) s GROUP BY s.bucket, s.row, s.whole
+)
+SELECT t.row, t.whole, t.score FROM summed t ORDER BY t.whole DESC, t.score DESC, t.row
+"""
 _EITHER = """
 SELECT p.term, count(DISTINCT p.row) FROM septet.postings p
 WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
@@ -225,6 +236,39 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     Each row has the number of all matches, and of those that hold every needed word, the score, the vector, and the
     facts of `septet.storage.postgres.tables.found`.
     """
+    sql, given = _ranked(vault, leg)
+    vector, of_vector = joined_vector(vault, leg.space)
+    sql.append(_BEST.format(vector=vector, sent=sent(vault.vectors)))
+    given += [leg.most - 1, leg.most, vault.number, *of_vector]
+    return Statement("".join(sql), given)
+
+
+def every(vault: VaultRow, leg: TextLeg) -> Statement:
+    """Return what asks for all matches as `best` orders them: row, whether it holds every needed word, and score.
+
+    Of ``most`` and ``space`` nothing depends.
+    """
+    sql, given = _ranked(vault, leg)
+    return Statement("".join([*sql, _EVERY]), given)
+
+
+def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> Statement:
+    """Return what counts the rows that hold terms in their texts or among their grams, by term."""
+    return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
+
+
+def with_all(vault: VaultRow, terms: Sequence[str], most: int, *, memories: bool) -> Statement:
+    """Return what asks for the entries that hold all terms in one column, or among their grams, so many at most.
+
+    Each row has the bucket and the table, and, behind nothing, the facts of `septet.storage.postgres.tables.found`.
+    """
+    names = list(dict.fromkeys(terms))
+    given = (vault.number, vault.all_buckets, names, memories, len(names), most, vault.number)
+    return Statement(_WITH_ALL, given)
+
+
+def _ranked(vault: VaultRow, leg: TextLeg) -> tuple[list[str], list[object]]:
+    """Return the beginning of a statement, in which ``ranked`` are all matches, and its parameters."""
     asked, ranking = leg.asked, leg.ranking
     sql = [_HELD]
     given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
@@ -244,22 +288,4 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
         given += [vault.number, leg.now, leg.now]
     else:
         sql.append(_ALL)
-    vector, of_vector = joined_vector(vault, leg.space)
-    sql.append(_BEST.format(vector=vector, sent=sent(vault.vectors)))
-    given += [leg.most - 1, leg.most, vault.number, *of_vector]
-    return Statement("".join(sql), given)
-
-
-def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> Statement:
-    """Return what counts the rows that hold terms in their texts or among their grams, by term."""
-    return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
-
-
-def with_all(vault: VaultRow, terms: Sequence[str], most: int, *, memories: bool) -> Statement:
-    """Return what asks for the entries that hold all terms in one column, or among their grams, so many at most.
-
-    Each row has the bucket and the table, and, behind nothing, the facts of `septet.storage.postgres.tables.found`.
-    """
-    names = list(dict.fromkeys(terms))
-    given = (vault.number, vault.all_buckets, names, memories, len(names), most, vault.number)
-    return Statement(_WITH_ALL, given)
+    return sql, given

@@ -31,11 +31,13 @@ class Listed(NamedTuple):
         filters: an entry must pass all of them.
         as_of: the moment at which entries must be valid, epoch seconds; None for any.
         hidden: rows that are left out.
+        also: what they must pass beside; None for nothing.
     """
 
     filters: Mapping[str, Filter]
     as_of: float | None
     hidden: Sequence[int] = ()
+    also: Condition | None = None
 
     def passing(self, read: PostgresReading) -> Condition:
         """Return the condition on entries ``e``."""
@@ -46,6 +48,8 @@ class Listed(NamedTuple):
             parts.append(validity(self.as_of))
         if self.hidden:
             parts.append(Condition("e.row NOT IN (SELECT unnest(%s::bigint[]))", (list(self.hidden),)))
+        if self.also is not None:
+            parts.append(self.also)
         return conjunction(parts)
 
 

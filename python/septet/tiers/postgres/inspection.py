@@ -1,0 +1,149 @@
+"""How one entry of a vault on PostgreSQL fares in a search: its place in each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from septet import _core
+from septet.explanation import LegReport
+from septet.query.plan import MEMORY, Plan
+from septet.ranking.cuts import guarded
+from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.postgres.packing import unpacked
+from septet.storage.postgres.pipeline import together
+from septet.storage.postgres.tables.candidates import filters_passed
+from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction
+from septet.storage.postgres.tables.distances import around
+from septet.tiers.postgres.matching import Match, matches, memories_matching
+from septet.tiers.postgres.phrases import columns_of, times
+from septet.tiers.protocol import Inspected
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.storage.postgres.tables.found import Found
+    from septet.tiers.postgres.view import PostgresView
+
+__all__ = ["inspected"]
+
+
+def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
+    """Return how an entry fares, None when the vault does not hold it."""
+    candidate = view.read.tables.entries.find(view.read, [entry_id]).get(entry_id)
+    if candidate is None:
+        return None
+    (found,) = view.entries_at([candidate.row])
+    as_memory = view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
+    filters = filters_passed(view.read, view.plan, candidate.row, memories=as_memory)
+    return Inspected(candidate, filters, _legs(view, found, filters, as_memory=as_memory))
+
+
+def _legs(view: PostgresView, found: Found, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
+    passes = all(filters.values())
+    if as_memory:
+        return [_memory_place(view, found, passes)]
+    legs = []
+    if "text" in view.plan.legs:
+        legs.append(_text_place(view, found, passes))
+    if view.plan.asks_vectors:
+        legs.append(_vector_place(view, found, passes))
+    return legs
+
+
+def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    plan = view.at_step(view.plan)
+    if not plan.query.terms:
+        return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
+    every, row = matches(view, view.plan), found.candidate.row
+    own = next((one for one in every if one.row == row), None)
+    if own is None and plan.profile.text.constants is None and not plan.scores_memories:
+        # It is told what it scores, whether or not it passes the filters.
+        one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
+        own = one_alone[0] if one_alone else None
+    rank = None if own is None else _place(every, own)
+    terms = list(dict.fromkeys(plan.query.terms))
+    hit = [term for term in terms if _holds(view, plan, found, term)]
+    detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
+    whole = sum(one.whole for one in every)
+    if hit and plan.query.needed:
+        said = "1 entry" if whole == 1 else f"{whole} entries"
+        is_whole = own is not None and own.whole
+        detail += "; strict wave: every word" if is_whole else f"; relaxed wave, behind {said} with every word"
+    if plan.query.steps:
+        detail += f"; {_step(view)}"
+    of = len(every)
+    taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(plan.candidates, of)
+    score = None if own is None else own.score
+    return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
+
+
+def _place(every: Sequence[Match], own: Match) -> int:
+    before = (not own.whole, -own.score, own.row)
+    return sum((not one.whole, -one.score, one.row) < before for one in every) + 1
+
+
+def _holds(view: PostgresView, plan: Plan, found: Found, term: str) -> bool:
+    """Whether an entry holds a term of the query where full text looks for it."""
+    if found.candidate.kind == MEMORY and not plan.scores_memories:
+        return False
+    wanted, begun = _core.index_terms(term), bool(plan.query.steps)
+    parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
+    columns = [column for part in parts for column in columns_of(part, found.candidate, found.grams)]
+    if begun:
+        names = ("id", "title", "description", "context", "tags")
+        columns = [column for name, column in zip(names, columns) if name in plan.query.columns]
+        return any(token.startswith(wanted[-1]) for column in columns for token in column) if wanted else False
+    return bool(wanted) and any(times(column, wanted) for column in columns)
+
+
+def _step(view: PostgresView) -> str:
+    """Say which step of the cascade has an answer."""
+    step, query = view.answered.get(id(view.plan)), view.plan.query
+    if step is None:
+        return "no step of the cascade has an answer"
+    name, every, words = query.steps[step]
+    wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
+    return f"the step that answers, {name!r}, asks for {wanted}"
+
+
+def _memory_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    plan, row = view.plan, found.candidate.row
+    rows = memories_matching(view, plan)
+    rank = rows.index(row) + 1 if row in rows and passes else None
+    detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
+    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
+
+
+def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
+    plan, space = view.plan, view.space
+    if plan.vector is None or space is None:
+        cause = "the vault holds no vectors" if view.mismatch is None else str(view.mismatch)
+        return LegReport("vector", False, None, 0, plan.candidates, None, cause)
+    passing, vault = conjunction(conditions(plan)), view.read.vault
+    exact, scan = plan.vector.exact, plan.vector.scan
+    own = None if found.vector is None else float(_cosines(exact, [found.vector])[0])
+    # Nothing is so far.
+    distance = 10.0 if own is None else 1.0 - own
+    (rows,) = together(view.read, [around(vault, space, scan, distance, passing)])
+    of, nearer = next((row[1], row[2]) for row in rows if row[0] is None)
+    if own is None:
+        return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {space.model!r}")
+    beside = [row for row in rows if row[0] is not None]
+    cosines: list[float] = []
+    if beside:
+        cosines = _cosines(exact, [*unpacked(vault.vectors, [row[0] for row in beside], space.dimensions)]).tolist()
+    row = found.candidate.row
+    before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
+    return LegReport(
+        "vector", True, nearer + before + 1 if passes else None, of, plan.candidates, own, f"cosine {own:.4f}"
+    )
+
+
+def _cosines(
+    query: NDArray[np.float64], vectors: Sequence[NDArray[np.float32]] | NDArray[np.float32]
+) -> NDArray[np.float64]:
+    rows = _core.unit_rows(np.array(vectors, dtype=np.float32))
+    return _core.cosine_at(query, rows, np.arange(len(rows), dtype=np.int64))

@@ -1,0 +1,61 @@
+"""Everything that matches a query in a vault on PostgreSQL, best first, without what scoring reads of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from septet.query.plan import MOST
+from septet.storage.postgres.pipeline import together
+from septet.storage.postgres.tables import found, fulltext
+from septet.tiers.postgres.candidates import by_text, memories_leg, text_leg
+
+if TYPE_CHECKING:
+    from septet.query.plan import Plan
+    from septet.storage.postgres.tables.conditions import Condition
+    from septet.tiers.postgres.view import PostgresView
+
+__all__ = ["Match", "matches", "memories_matching"]
+
+
+class Match(NamedTuple):
+    """An entry that holds a word of a query, whether it holds every word that is needed, and its BM25."""
+
+    row: int
+    whole: bool
+    score: float
+
+
+def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Sequence[Match]:
+    """Return the matches of a query in their order.
+
+    Args:
+        only: those that pass this rather than the filters.
+    """
+    if not (plan.asks_text and view.statistics.rows):
+        return []
+    one = view.at_step(plan)
+    leg = text_leg(one, view.statistics, view.terms, None)._replace(most=MOST)
+    if only is not None:
+        leg = leg._replace(condition=only)
+    if one.query.steps:
+        (rows,) = together(view.read, [by_text(view.read.vault, one, view.statistics, view.terms, leg)])
+        found_rows = found.all_of(view.read.vault, [row[3:] for row in rows], None)
+        return [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
+    (rows,) = together(view.read, [fulltext.every(view.read.vault, leg)])
+    return [Match._make(row) for row in rows]
+
+
+def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
+    """Return the rows of the memories that match a query, best first, where they have a fixed score."""
+    if not (plan.asks_text and view.statistics.held_memories):
+        return []
+    if plan.query.steps:
+        from septet.tiers.postgres.cascades import memories_of
+
+        step = view.answered.get(id(plan))
+        (kept,) = memories_of(view.read, [plan._replace(candidates=MOST)], [step], view.statistics, view.terms)
+        return [one.row for one in kept.memories]
+    asked = memories_leg(view.read, view.at_step(plan)._replace(candidates=MOST), view.statistics, view.terms)
+    (rows,) = together(view.read, [statement for _, statement in asked])
+    return [one.candidate.row for one in found.all_of(view.read.vault, [row[1:] for row in rows], None)]
