@@ -42,7 +42,7 @@ def until_answered(one):
 
 
 def test_calls_are_made_until_three_failed_in_a_row():
-    asked = Asked()
+    asked = Asked(refusals=10**9)
     one = Breaker(asked, "server", rest_s=100)
     for _ in range(2):
         one.failed(FAULT)
@@ -57,7 +57,7 @@ def test_calls_are_made_until_three_failed_in_a_row():
     one.close()
     for thread in probes():
         thread.join()
-    assert asked.asked == 0
+    assert asked.asked == 1
 
 
 def test_the_first_sign_of_life_lets_calls_be_made_again():
@@ -71,6 +71,14 @@ def test_the_first_sign_of_life_lets_calls_be_made_again():
     assert asked.asked == 6
     # It may fail as often as before until it is left alone again.
     one.failed(FAULT)
+    one.check()
+
+
+def test_a_server_that_is_only_slow_is_left_alone_for_no_longer_than_one_sign_of_life_takes():
+    one = Breaker(Asked(), "server", rest_s=100)
+    for _ in range(3):
+        one.failed(FAULT)
+    until_answered(one)
     one.check()
 
 
@@ -108,7 +116,7 @@ def test_nobody_asks_for_a_vault_that_is_closed_or_forgotten():
 
 
 def test_a_forked_child_asks_for_itself():
-    one = Breaker(Asked(), "server", rest_s=100)
+    one = Breaker(Asked(refusals=10**9), "server", rest_s=100)
     for _ in range(3):
         one.failed(FAULT)
     child = os.fork()

@@ -14,7 +14,7 @@ __all__ = ["Breaker"]
 
 #: So many failures in a row, and calls fail at once.
 FAILURES = 3
-#: How long until the server is asked whether it is back; twice as long after each time that it is not.
+#: How long until the server is asked again whether it is back; twice as long after each time that it is not.
 REST_S = 1.0
 LONGEST_REST_S = 15
 THREAD = "septet-probe"
@@ -27,7 +27,8 @@ class Breaker:
         probe: asks the server for a sign of life, in bounded time, and raises anything if it gives none.
         path: what errors call the server.
         failures: after how many in a row calls fail at once.
-        rest_s: how long until the first probe; twice as long after each that fails.
+        rest_s: how long until the second probe; twice as long after each that fails. The first one comes at once: a
+            server that is only slow must not fail what takes little of it.
         longest_rest_s: the longest rest.
     """
 
@@ -116,9 +117,10 @@ class Breaker:
 
 def _watch(breaker: weakref.ref[Breaker], ended: threading.Event, rest_s: float, longest_s: float) -> None:
     """Probe until the server answers, the vault is closed, or nothing refers to it any more."""
-    while not ended.wait(rest_s):
-        rest_s = min(2 * rest_s, longest_s)
+    while not ended.is_set():
         watched = breaker()
         if watched is None or watched.ask():
             return
         del watched
+        ended.wait(rest_s)
+        rest_s = min(2 * rest_s, longest_s)
