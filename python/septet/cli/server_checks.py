@@ -26,7 +26,8 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     try:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.spaces()
-            with vault._store.reading() as read:
+            store: Any = vault._store
+            with store.reading() as read:
                 known: ServerFacts = server_facts(read)
                 faults: list[str] = read.tables.checking.faults(read)
     except SeptetError as fault:

@@ -16,7 +16,7 @@ from septet.service.configuration import IN_MEMORY, Configuration, TierTable, co
 from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
-from septet.service.vaults import OneVault, VaultPlace, open_vault
+from septet.service.vaults import VaultPlace, open_vault
 from septet.storage.postgres.dsn import is_dsn
 from septet.watch.log import WARNING, say
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from septet.client import Client
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
+    from septet.vault import Vault
+    from septet.vault.postgres.vault import PostgresVault
 
 __all__ = ["opened"]
 
@@ -128,12 +130,14 @@ def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping
 
 def _vault(
     stack: ExitStack, place: VaultPlace, read_only: bool, arguments: Mapping[str, Any], named: str | None = None
-) -> OneVault:
+) -> Vault | PostgresVault:
     if not is_dsn(place) and str(place) != IN_MEMORY:
         place = expanded(Path(place))
         if not read_only:
             make_folder(place)
-    return stack.enter_context(open_vault(place, read_only=read_only, named=named, **arguments))
+    vault = open_vault(place, read_only=read_only, named=named, **arguments)
+    stack.enter_context(vault)
+    return vault
 
 
 def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Client:

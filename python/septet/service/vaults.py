@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.storage.postgres.dsn import is_dsn, vault_named
 from septet.vault import Vault
 
-__all__ = ["OneVault", "VaultPlace", "open_vault"]
+if TYPE_CHECKING:
+    from septet.vault.postgres.vault import PostgresVault
+
+__all__ = ["VaultPlace", "open_vault"]
 
 #: A file, or ``postgresql://host/database?vault=team``.
 VaultPlace: TypeAlias = str | os.PathLike[str]
-OneVault: TypeAlias = Any
 
 
-def open_vault(place: VaultPlace, *, read_only: bool = False, named: str | None = None, **arguments: Any) -> OneVault:
+def open_vault(
+    place: VaultPlace, *, read_only: bool = False, named: str | None = None, **arguments: Any
+) -> Vault | PostgresVault:
     """Open a vault.
 
     Args:
@@ -30,5 +33,6 @@ def open_vault(place: VaultPlace, *, read_only: bool = False, named: str | None 
     if not is_dsn(place):
         return Vault(Path(place), read_only=read_only, **arguments)
     dsn, name = vault_named(str(place), named)
-    kind: Any = import_module("septet").PostgresVault
-    return kind(dsn, vault=name, read_only=read_only, **arguments)
+    from septet.vault.postgres.vault import PostgresVault
+
+    return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)
