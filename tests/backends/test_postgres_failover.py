@@ -12,47 +12,47 @@ import psycopg
 import pytest
 
 from postgres_server import PostgresServer, why_not
+from septet import PostgresVault
 from septet.errors import ReadOnly
 from septet.storage.postgres.administration import status
 from septet.storage.postgres.store import PostgresStore
+from septet.storage.postgres.tables.checking import faults
 
 WRITES_BEFORE, READS_BEFORE, MORE = 20, 20, 20
 
-#: Writes numbers one after the other, and says each when it is acknowledged; goes on through every error.
+#: Adds entries one after the other, and says each when it is acknowledged; goes on through every error.
 WRITER = """
 import sys
+from septet import PostgresVault
 from septet.errors import SeptetError
-from septet.storage.postgres.store import PostgresStore
-store = PostgresStore(sys.argv[1], "v", connect_timeout_s=5)
-store._writes.breaker._rest_s = store._writes.breaker._longest_rest_s = 0.02
+vault = PostgresVault(sys.argv[1], "v")
+vault._store._writes.breaker._rest_s = vault._store._writes.breaker._longest_rest_s = 0.02
 number, who = 0, sys.argv[2]
 while True:
     number += 1
     try:
-        with store.writing() as write:
-            row = (write.vault.number, f"{who}:{number}")
-            write.sql.execute("INSERT INTO septet.settings VALUES (%s, %s, 'x')", row)
+        vault.add(id=f"{who}-{number}", title=f"Cookies {number} of {who}", vector=[1.0, number, 0.5])
     except SeptetError as fault:
         print("failed", type(fault).__name__, flush=True)
         continue
-    print("stored", f"{who}:{number}", flush=True)
+    print("stored", f"{who}-{number}", flush=True)
 """
-#: Reads again and again, and says what each read saw.
+#: Searches again and again, and says how much each search found and what answered.
 READER = """
 import sys
+from septet import PostgresVault
 from septet.errors import SeptetError
-from septet.storage.postgres.store import PostgresStore
-store = PostgresStore(sys.argv[1], "v", reads=sys.argv[2], connect_timeout_s=5)
-store._reads.breaker._rest_s = store._reads.breaker._longest_rest_s = 0.02
+vault = PostgresVault(sys.argv[1], "v", reads=sys.argv[2])
+vault._store._reads.breaker._rest_s = vault._store._reads.breaker._longest_rest_s = 0.02
 while True:
     try:
-        with store.reading() as read:
-            sql = "SELECT count(*), pg_is_in_recovery() FROM septet.settings WHERE vault = %s"
-            count, standby = read.sql.execute(sql, (read.vault.number,)).fetchone()
+        found = vault.search("cookies", query_vector=[1.0, 3.0, 0.5], limit=3)
+        with vault._store.reading() as read:
+            (standby,) = read.sql.execute("SELECT pg_is_in_recovery()").fetchone()
     except SeptetError as fault:
         print("failed", type(fault).__name__, flush=True)
         continue
-    print("read", count, "standby" if standby else "primary", flush=True)
+    print("read", len(found), "standby" if standby else "primary", flush=True)
 """
 
 
@@ -174,12 +174,13 @@ def test_a_primary_that_dies_in_mid_write_loses_nothing_acknowledged_and_reads_g
     assert [line for line in readers[1].said if line[0] == "failed"] == []
     acknowledged = {line[1] for one in writers for line in one.said if line[0] == "stored"}
     assert len(acknowledged) >= 2 * (WRITES_BEFORE + MORE)
-    store = PostgresStore(dsn, "v")
-    with store.reading() as read:
-        asked = "SELECT key FROM septet.settings WHERE key LIKE '%:%'"
-        stored = {key for (key,) in read.sql.execute(asked).fetchall()}
+    vault = PostgresVault(dsn, "v")
+    stored = {one.id for one in vault.entries(limit=None)}
     assert acknowledged <= stored
     # Of the others the writer was told that nobody knows, or that they failed.
     tried = sum(line[0] == "failed" for one in writers for line in one.said)
     assert len(stored - acknowledged) <= tried
-    store.close()
+    assert vault.search("cookies", limit=3).total == len(stored)
+    with vault._store.reading() as read:
+        assert faults(read) == []
+    vault.close()
