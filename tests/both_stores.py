@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import psycopg
 
 from septet import SeptetError, Vault
 from septet.query.options import DEFAULTS
@@ -54,6 +55,9 @@ def copied(local: Vault, dsn: str, name: str) -> PostgresStore:
         links.put(write, linked)
         for row in judged:
             feedback.restore(write, row)
+    # As the server does by itself, a little later.
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        sql.execute("ANALYZE")
     return store
 
 

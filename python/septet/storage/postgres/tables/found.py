@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.ranking.pool import Candidate
 from septet.storage.postgres.packing import sent, unpacked
 from septet.storage.postgres.pipeline import Statement
+from septet.storage.postgres.tables.fragments import vector_key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from septet.spaces import Space
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["FACTS", "Found", "all_of", "joined_vector", "of_rows"]
+__all__ = ["FACTS", "Found", "all_of", "of_rows", "vector_of"]
 
 #: Of ``entries e``: its grams, and the columns of a `Candidate` in its order.
 FACTS = (
@@ -24,16 +25,15 @@ FACTS = (
     "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
     "e.source, e.trust"
 )
-#: In spaces keyed by entry a vector belongs to the text of one entry.
-_VECTOR_OF = """
-LEFT JOIN septet.vectors v ON v.vault = %s AND v.bucket = e.bucket AND v.space = %s::int
-    AND v.key = CASE WHEN %s THEN e.text_hash || ':' || e.id ELSE e.text_hash END
-"""
+# A look-up for each entry, whatever the server knows of the tables; in spaces keyed by entry a vector belongs to the
+# text of one entry.
+_VECTOR_OF = """(
+    SELECT {sent} FROM septet.vectors v WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}
+)"""
 _OF_ROWS = f"""
-SELECT {{sent}}, {FACTS}
+SELECT {{vector}}, {FACTS}
 FROM unnest(%s::int[], %s::bigint[]) AS j (bucket, row)
 JOIN septet.entries e ON e.vault = %s AND e.bucket = j.bucket AND e.row = j.row AND e.live
-{_VECTOR_OF}
 """
 
 
@@ -56,14 +56,16 @@ def all_of(vault: VaultRow, rows: Sequence[Sequence[Any]], space: Space | None) 
     return [Found(Candidate._make(row[2:]), row[1], None if row[0] is None else next(vectors)) for row in rows]
 
 
-def joined_vector(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
-    """Return the join that brings the vectors of ``entries e`` in a space as ``v``, and its parameters."""
-    number, by_entry = (None, False) if space is None else (space.space, space.keyed_by == "entry")
-    return _VECTOR_OF, (vault.number, number, by_entry)
+def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
+    """Return the expression that gives the vectors of ``entries e`` in a space as they are sent, and its parameters."""
+    if space is None:
+        return "NULL::bytea", ()
+    sql = _VECTOR_OF.format(sent=sent(vault.vectors), key=vector_key(space.keyed_by))
+    return sql, (vault.number, space.space)
 
 
 def of_rows(vault: VaultRow, rows: Sequence[int], space: Space | None) -> Statement:
     """Return what asks for live entries at given rows, in any order, with their vectors in a space."""
+    vector, given = vector_of(vault, space)
     buckets = [vault.bucket_of_row(row) for row in rows]
-    sql = _OF_ROWS.format(sent=sent(vault.vectors))
-    return Statement(sql, (buckets, list(rows), vault.number, *joined_vector(vault, space)[1]))
+    return Statement(_OF_ROWS.format(vector=vector), (*given, buckets, list(rows), vault.number))

@@ -1,7 +1,7 @@
 """The text leg: entries that hold terms of a query, ranked by FTS5's formula over our own postings.
 
 The server ranks to choose; the scores that count are computed from what it chose (`septet.tiers.postgres.corpus`). So
-it has to choose the same entries as FTS5 would: sums are made in FTS5's order where entries are nearly equal.
+it has to choose the same entries as FTS5 would.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.storage.postgres.packing import sent
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS, joined_vector
+from septet.storage.postgres.tables.found import FACTS, vector_of
 
 if TYPE_CHECKING:
     from septet.spaces import Space
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["Asked", "Needed", "Posting", "Ranking", "TextLeg", "best", "every", "holding_either", "with_all"]
-
-#: Sums of one entry in different orders differ by less than this part of them.
-ROUNDING = 1 / 10**9
 
 
 class Asked(NamedTuple):
@@ -117,7 +113,8 @@ posted AS (
         p.id, p.title, p.description, p.context, p.tags, p.tokens
     FROM asked a
     JOIN septet.postings p
-        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = a.part AND p.term = a.term
+        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
+        AND p.part = a.part AND p.term = a.term
     UNION ALL
     SELECT a.term, a.place, a.weight, p.bucket, p.row, p.part, p.memory,
         p.id, p.title, p.description, p.context, p.tags, p.tokens
@@ -139,8 +136,14 @@ held AS MATERIALIZED (
     WHERE %s OR NOT p.memory
 ),
 """
+# FTS5 adds the terms of a query in their order, in one table after the other; sums in another order differ in the last
+# bit, and equal entries would not be equal.
+_SUM = """
+coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 0), 0)
+    + coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 1), 0) AS score
+"""
 # Which of them hold every word that is needed.
-_WHOLE = """
+_WHOLE = f"""
 needed AS (SELECT * FROM unnest(%s::int[], %s::text[], %s::int[], %s::int[]) AS n (word, term, piece, pieces)),
 whole AS (
     SELECT w.row FROM (
@@ -150,66 +153,40 @@ whole AS (
     ) w GROUP BY w.row HAVING count(*) = %s
 ),
 grouped AS (
-    SELECT h.bucket, h.row, sum(h.score) AS score, h.row IN (SELECT w.row FROM whole w) AS whole
+    SELECT h.bucket, h.row, h.row IN (SELECT w.row FROM whole w) AS whole, {_SUM}
     FROM held h GROUP BY h.bucket, h.row HAVING count(h.score) > 0
 ),
 """
-_GROUPED = """
-grouped AS (SELECT h.bucket, h.row, sum(h.score) AS score, false AS whole FROM held h GROUP BY h.bucket, h.row),
+_GROUPED = f"""
+grouped AS (SELECT h.bucket, h.row, false AS whole, {_SUM} FROM held h GROUP BY h.bucket, h.row),
 """
-_ALL = "ranked AS MATERIALIZED (SELECT g.* FROM grouped g),"
+_ALL = "ranked AS MATERIALIZED (SELECT g.* FROM grouped g)"
 # Few entries have a limit of their validity, and these have an index of their own.
 _VALID = """
-ranked AS MATERIALIZED (
-    SELECT g.* FROM grouped g WHERE NOT EXISTS (
-        SELECT 1 FROM septet.entries e
-        WHERE e.vault = %s AND e.bucket = g.bucket AND e.row = g.row AND e.live
-            AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
-            AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
-    )
+outside AS MATERIALIZED (
+    SELECT e.row FROM septet.entries e
+    WHERE e.vault = %s AND e.bucket = ANY(%s::int[]) AND e.live
+        AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
+        AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8)
 ),
+ranked AS MATERIALIZED (SELECT g.* FROM grouped g WHERE g.row NOT IN (SELECT o.row FROM outside o))
 """
 _PASSING = """
 ranked AS MATERIALIZED (
     SELECT g.* FROM grouped g
     JOIN septet.entries e ON e.vault = %s AND e.bucket = g.bucket AND e.row = g.row
     WHERE {condition}
-),
+)
 """
 _BEST = f"""
-edge AS MATERIALIZED (SELECT whole, score FROM ranked ORDER BY whole DESC, score DESC OFFSET %s LIMIT 1),
-near AS (
-    SELECT r.bucket, r.row, r.whole FROM ranked r
-    WHERE NOT EXISTS (SELECT 1 FROM edge)
-        OR r.whole > (SELECT whole FROM edge)
-        OR (r.whole = (SELECT whole FROM edge) AND r.score >= (SELECT score FROM edge) * (1 - {ROUNDING!r}::float8))
-),
-summed AS (
-    SELECT s.bucket, s.row, s.whole, sum(s.score ORDER BY s.part) AS score FROM (
-        SELECT n.bucket, n.row, n.whole, h.part, sum(h.score ORDER BY h.place) AS score
-        FROM near n JOIN held h ON h.bucket = n.bucket AND h.row = n.row
-        GROUP BY n.bucket, n.row, n.whole, h.part
-    ) s GROUP BY s.bucket, s.row, s.whole
-),
-best AS (SELECT * FROM summed ORDER BY whole DESC, score DESC, row LIMIT %s)
-SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {{sent}}, {FACTS}
-FROM best t
+SELECT (SELECT count(*) FROM ranked), (SELECT count(*) FROM ranked WHERE whole), t.score, {{vector}}, {FACTS}
+FROM (SELECT * FROM ranked ORDER BY whole DESC, score DESC, row LIMIT %s) t
 JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
-{{vector}}
 ORDER BY t.whole DESC, t.score DESC, t.row
 """
 
-# All of them, summed as the best are.
-_EVERY = """
-summed AS (
-    SELECT s.bucket, s.row, s.whole, sum(s.score ORDER BY s.part) AS score FROM (
-        SELECT r.bucket, r.row, r.whole, h.part, sum(h.score ORDER BY h.place) AS score
-        FROM ranked r JOIN held h ON h.bucket = r.bucket AND h.row = r.row
-        GROUP BY r.bucket, r.row, r.whole, h.part
-    ) s GROUP BY s.bucket, s.row, s.whole
-)
-SELECT t.row, t.whole, t.score FROM summed t ORDER BY t.whole DESC, t.score DESC, t.row
-"""
+# All of them.
+_EVERY = "SELECT t.row, t.whole, t.score FROM ranked t ORDER BY t.whole DESC, t.score DESC, t.row"
 _EITHER = """
 SELECT p.term, count(DISTINCT p.row) FROM septet.postings p
 WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
@@ -237,9 +214,9 @@ def best(vault: VaultRow, leg: TextLeg) -> Statement:
     facts of `septet.storage.postgres.tables.found`.
     """
     sql, given = _ranked(vault, leg)
-    vector, of_vector = joined_vector(vault, leg.space)
-    sql.append(_BEST.format(vector=vector, sent=sent(vault.vectors)))
-    given += [leg.most - 1, leg.most, vault.number, *of_vector]
+    vector, of_vector = vector_of(vault, leg.space)
+    sql.append(_BEST.format(vector=vector))
+    given += [*of_vector, leg.most, vault.number]
     return Statement("".join(sql), given)
 
 
@@ -274,7 +251,7 @@ def _ranked(vault: VaultRow, leg: TextLeg) -> tuple[list[str], list[object]]:
     given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), list(ranking.average)]
     given += [list(asked.parts), list(asked.terms), list(asked.weights)]
     phrases = [list(values) for values in zip(*leg.phrases)] if leg.phrases else [[] for _ in Posting._fields]
-    given += [vault.number, vault.all_buckets, *phrases, leg.memories]
+    given += [vault.number, vault.all_buckets, list(asked.terms), *phrases, leg.memories]
     if leg.needed.every:
         sql.append(_WHOLE)
         given += [*map(list, leg.needed[:4]), leg.needed.every]
@@ -285,7 +262,7 @@ def _ranked(vault: VaultRow, leg: TextLeg) -> tuple[list[str], list[object]]:
         given += [vault.number, *leg.condition.parameters]
     elif leg.now is not None:
         sql.append(_VALID)
-        given += [vault.number, leg.now, leg.now]
+        given += [vault.number, vault.all_buckets, leg.now, leg.now]
     else:
         sql.append(_ALL)
     return sql, given

@@ -22,7 +22,8 @@ held AS MATERIALIZED (
     SELECT p.bucket, p.row, a.term, a.place, sum(p.id + p.title + p.description + p.tags)::float8 AS f
     FROM asked a
     JOIN septet.postings p
-        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = a.term
+        ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
+        AND p.term = a.term
     WHERE p.memory AND p.id + p.title + p.description + p.tags > 0
     GROUP BY p.bucket, p.row, a.term, a.place
 ),
@@ -90,8 +91,9 @@ def best(
     """
     more = [name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms)]
     sql = _HELD + _BEST.format(condition=condition.sql)
+    every = [*terms, *more]
     given = (
-        [*terms, *more], vault.number, vault.all_buckets, *totals, *map(list, needed[:4]), needed.every,
+        every, vault.number, vault.all_buckets, every, *totals, *map(list, needed[:4]), needed.every,
         vault.number, len(terms), vault.number, *condition.parameters, most, vault.number,
     )  # fmt: skip
     return Statement(sql, given)
@@ -100,5 +102,5 @@ def best(
 def counted(vault: VaultRow, terms: Sequence[str], condition: Condition, most: int) -> Statement:
     """Return what counts memories that hold a term and pass a condition, so many at most."""
     sql = _HELD.rstrip().rstrip(",") + _COUNTED.format(condition=condition.sql)
-    given = (list(terms), vault.number, vault.all_buckets, vault.number)
+    given = (list(terms), vault.number, vault.all_buckets, list(terms), vault.number)
     return Statement(sql, (*given, *condition.parameters, most))
