@@ -28,7 +28,8 @@ FACTS = (
 # A look-up for each entry, whatever the server knows of the tables; in spaces keyed by entry a vector belongs to the
 # text of one entry.
 _VECTOR_OF = """(
-    SELECT {sent} FROM septet.vectors v WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}
+    SELECT {sent} FROM septet.vectors v
+    WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}
 )"""
 _OF_ROWS = f"""
 SELECT {{vector}}, {FACTS}
