@@ -286,9 +286,10 @@ def trips(monkeypatch) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "most"),
     [
-        ({}, 2),
+        # Word feedback counts what the best hold.
+        ({}, 3),
         ({"query_vector": np.ones(DIMENSIONS), "model": "one"}, 2),
-        ({"domain": "x", "include_memories": True}, 2),
+        ({"domain": "x", "include_memories": True}, 3),
         # TF-IDF counts what the candidates hold.
         ({"profile": "seven-signals"}, 3),
         ({"profile": "planned-retrieval"}, 2),

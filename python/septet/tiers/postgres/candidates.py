@@ -9,7 +9,7 @@ from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables import found, fulltext, memories, nearest
 from septet.storage.postgres.tables.conditions import chosen, conditions, conjunction
-from septet.storage.postgres.tables.fulltext import Asked, Needed, Ranking, TextLeg
+from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space
         Ranking(
             rules.weights.array.tolist(), (statistics.average(TEXTS), statistics.average(GRAMS)), rules.k1, rules.b
         ),
-        [one for name in _phrases(plan, terms) for one in statistics.phrases.postings[name]],
+        _phrases(plan, statistics, terms),
         chosen(plan) and conjunction(conditions(plan)),
         None if plan.include_expired else plan.now,
         plan.scores_memories,
@@ -175,11 +175,11 @@ def _needed(plan: Plan, terms: QueryTerms) -> Needed:
     return Needed(words, names, [row[2] for row in rows], [row[3] for row in rows], len(plan.query.needed))
 
 
-def _phrases(plan: Plan, terms: QueryTerms) -> list[str]:
+def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Posting]:
     if not plan.query.has_phrase:
         return []
     named = {*terms.of(plan.query.terms), *_needed(plan, terms).terms}
-    return [name for name in terms.phrases() if name in named]
+    return [one for name in terms.phrases() if name in named for one in statistics.phrases.postings[name]]
 
 
 def _nearest(read: PostgresReading, plan: Plan, space: Space) -> Statement:
@@ -193,13 +193,14 @@ def memories_leg(
 ) -> Sequence[tuple[str, Statement]]:
     """Return what asks for memories that have a fixed score, or counts those that were not asked for."""
     names, passing = terms.of(plan.query.terms), conjunction(conditions(plan, memories=True))
+    phrases = _phrases(plan, statistics, terms)
     if plan.include_memories:
         totals = statistics.held_memories, statistics.memory_tokens / statistics.held_memories
-        asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates)
+        asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
         return [("memories", asked)]
     if "kinds" in plan.filters:
         return []
-    return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES))]
+    return [("left out", memories.counted(read.vault, [*dict.fromkeys(names)], passing, MOST_MEMORIES, phrases))]
 
 
 def _in_both(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> list[str]:

@@ -28,8 +28,11 @@ class Phrases:
     Args:
         begun: the last token of each stands for all that begin with it, as the words of a cascade do.
 
+    Args:
+        memories: memories count, too.
+
     Attributes:
-        postings: by phrase.
+        postings: by phrase; those of memories, too.
         cut: phrases whose tokens more entries hold than are looked at.
     """
 
@@ -45,7 +48,6 @@ class Phrases:
                 vault,
                 _core.stored_terms(tokens[:-1] if self._begun else tokens),
                 MOST_ENTRIES + 1,
-                memories=self._memories,
             )
             for tokens in self._wanted.values()
         ]
@@ -62,11 +64,12 @@ class Phrases:
         """Yield part, phrase, and how many entries hold it there."""
         for name, postings in self.postings.items():
             for part in (TEXTS, GRAMS):
-                yield part, name, sum(one.part == part for one in postings)
+                yield part, name, sum(one.part == part for one in postings if self._memories or not one.memory)
 
     def holding(self, name: str, parts: Sequence[int]) -> int:
         """Return how many entries hold a phrase in any of the parts."""
-        return len({one.row for one in self.postings.get(name, ()) if one.part in parts})
+        own = [one for one in self.postings.get(name, ()) if self._memories or not one.memory]
+        return len({one.row for one in own if one.part in parts})
 
 
 def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[bytes]]:

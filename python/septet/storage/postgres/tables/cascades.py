@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.storage.postgres.packing import sent
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.tables.found import FACTS, joined_vector
+from septet.storage.postgres.tables.found import FACTS, vector_of
 from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
@@ -116,10 +115,9 @@ scored AS MATERIALIZED (
     JOIN passing p ON CASE WHEN s.every THEN p.words @> s.words ELSE p.words && s.words END
 ),
 best AS (SELECT t.* FROM scored t ORDER BY t.score DESC, t.row LIMIT %s)
-SELECT (SELECT count(*) FROM scored), t.step, t.score, {{sent}}, {FACTS}
+SELECT (SELECT count(*) FROM scored), t.step, t.score, {{vector}}, {FACTS}
 FROM best t
 JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
-{{vector}}
 ORDER BY t.score DESC, t.row
 """
 
@@ -204,11 +202,11 @@ def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
         given += [vault.number, leg.now, leg.now]
     else:
         sql.append(_ALL)
-    vector, of_vector = joined_vector(vault, leg.space)
-    sql.append(_BEST.format(vector=vector, sent=sent(vault.vectors)))
+    vector, of_vector = vector_of(vault, leg.space)
+    sql.append(_BEST.format(vector=vector))
     # An array of arrays would have to be of one width.
     words = ["{" + ",".join(map(str, step)) + "}" for _, step in asked.steps]
-    given += [[every for every, _ in asked.steps], words, leg.most, vault.number, *of_vector]
+    given += [[every for every, _ in asked.steps], words, leg.most, *of_vector, vault.number]
     return Statement("".join(sql), given)
 
 

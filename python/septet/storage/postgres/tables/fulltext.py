@@ -198,7 +198,6 @@ _WITH_ALL = f"""
 SELECT t.bucket, t.part, NULL, {FACTS} FROM (
     SELECT p.bucket, p.row, p.part FROM septet.postings p
     WHERE p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
-        AND (%s OR NOT p.memory)
     GROUP BY p.bucket, p.row, p.part
     HAVING count(*) = %s AND (bool_and(p.id > 0) OR bool_and(p.title > 0) OR bool_and(p.description > 0)
         OR bool_and(p.context > 0) OR bool_and(p.tags > 0))
@@ -234,13 +233,13 @@ def holding_either(vault: VaultRow, terms: Sequence[str], *, memories: bool) -> 
     return Statement(_EITHER, (vault.number, vault.all_buckets, list(terms), memories))
 
 
-def with_all(vault: VaultRow, terms: Sequence[str], most: int, *, memories: bool) -> Statement:
+def with_all(vault: VaultRow, terms: Sequence[str], most: int) -> Statement:
     """Return what asks for the entries that hold all terms in one column, or among their grams, so many at most.
 
     Each row has the bucket and the table, and, behind nothing, the facts of `septet.storage.postgres.tables.found`.
     """
     names = list(dict.fromkeys(terms))
-    given = (vault.number, vault.all_buckets, names, memories, len(names), most, vault.number)
+    given = (vault.number, vault.all_buckets, names, len(names), most, vault.number)
     return Statement(_WITH_ALL, given)
 
 

@@ -10,7 +10,7 @@ from septet.storage.postgres.tables.found import FACTS
 
 if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
-    from septet.storage.postgres.tables.fulltext import Needed
+    from septet.storage.postgres.tables.fulltext import Needed, Posting
     from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["best", "counted"]
@@ -18,14 +18,21 @@ __all__ = ["best", "counted"]
 # How often a memory holds a term; as in a local vault, full text knows no context of memories.
 _HELD = """
 WITH asked AS MATERIALIZED (SELECT * FROM unnest(%s::text[]) WITH ORDINALITY AS a (term, place)),
-held AS MATERIALIZED (
-    SELECT p.bucket, p.row, a.term, a.place, sum(p.id + p.title + p.description + p.tags)::float8 AS f
+posted AS (
+    SELECT p.bucket, p.row, a.term, a.place, p.id + p.title + p.description + p.tags AS f
     FROM asked a
     JOIN septet.postings p
         ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part IN (0, 1) AND p.term = ANY(%s::text[])
         AND p.term = a.term
-    WHERE p.memory AND p.id + p.title + p.description + p.tags > 0
-    GROUP BY p.bucket, p.row, a.term, a.place
+    WHERE p.memory
+    UNION ALL
+    SELECT p.bucket, p.row, a.term, a.place, p.f
+    FROM asked a JOIN unnest(%s::text[], %s::int[], %s::bigint[], %s::int[]) AS p (term, bucket, row, f)
+        ON p.term = a.term
+),
+held AS MATERIALIZED (
+    SELECT p.bucket, p.row, p.term, p.place, sum(p.f)::float8 AS f FROM posted p WHERE p.f > 0
+    GROUP BY p.bucket, p.row, p.term, p.place
 ),
 """
 _BEST = f"""
@@ -79,6 +86,7 @@ def best(
     totals: tuple[int, float],
     condition: Condition,
     most: int,
+    phrases: Sequence[Posting] = (),
 ) -> Statement:
     """Return what asks for the best memories: those that hold every needed word first, then by rank, then by row.
 
@@ -88,19 +96,28 @@ def best(
     Args:
         terms: of the query, in their order.
         totals: how many memories there are, and the tokens of an average one.
+        phrases: postings of the phrases among the terms.
     """
     more = [name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms)]
     sql = _HELD + _BEST.format(condition=condition.sql)
     every = [*terms, *more]
     given = (
-        every, vault.number, vault.all_buckets, every, *totals, *map(list, needed[:4]), needed.every,
+        every, vault.number, vault.all_buckets, every, *_posted(phrases), *totals, *map(list, needed[:4]), needed.every,
         vault.number, len(terms), vault.number, *condition.parameters, most, vault.number,
     )  # fmt: skip
     return Statement(sql, given)
 
 
-def counted(vault: VaultRow, terms: Sequence[str], condition: Condition, most: int) -> Statement:
+def counted(
+    vault: VaultRow, terms: Sequence[str], condition: Condition, most: int, phrases: Sequence[Posting] = ()
+) -> Statement:
     """Return what counts memories that hold a term and pass a condition, so many at most."""
     sql = _HELD.rstrip().rstrip(",") + _COUNTED.format(condition=condition.sql)
-    given = (list(terms), vault.number, vault.all_buckets, list(terms), vault.number)
+    given = (list(terms), vault.number, vault.all_buckets, list(terms), *_posted(phrases), vault.number)
     return Statement(sql, (*given, *condition.parameters, most))
+
+
+def _posted(phrases: Sequence[Posting]) -> tuple[list[object], ...]:
+    """Return the postings of memories as lists: phrases, buckets, rows, and how often they are held."""
+    held = [(p.term, p.bucket, p.row, p.id + p.title + p.description + p.tags) for p in phrases if p.memory]
+    return tuple([row[at] for row in held] for at in range(4))
