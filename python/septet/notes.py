@@ -3,6 +3,7 @@
 Codes, with what each means:
 
 ==========================  =========================================================================================
+``approximate``             an index on the server chose what is near the query vector; it may have missed some
 ``bad_vector``              a provider sent vectors that are all zero, or hold NaN or infinity
 ``batch_failed``            a batch of texts was not embedded; the next run tries again
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request
@@ -71,6 +72,7 @@ __all__ = ["DEGRADING", "Note", "NoteCode", "printed"]
 
 #: What a note is about; the module's docstring lists the meanings.
 NoteCode: TypeAlias = Literal[
+    "approximate",
     "bad_vector",
     "batch_failed",
     "batches_given_up",

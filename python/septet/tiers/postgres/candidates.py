@@ -77,7 +77,9 @@ def read_candidates(
             leg = text_leg(plan, statistics, terms, space)
             asked.append((at, "text", by_text(read.vault, plan, statistics, terms, leg)))
         if space is not None and plan.asks_vectors:
-            asked.append((at, "vector", _nearest(read, plan, space)))
+            if space.space in statistics.indexed:
+                asked.append((at, "settings", nearest.settings(plan.candidates)))
+            asked.append((at, "vector", _nearest(read, plan, space, space.space in statistics.indexed)))
         if plan.asks_text and statistics.held_memories and not plan.scores_memories and not plan.query.steps:
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     if both := _in_both(plans, statistics, terms):
@@ -182,10 +184,10 @@ def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Post
     return [one for name in terms.phrases() if name in named for one in statistics.phrases.postings[name]]
 
 
-def _nearest(read: PostgresReading, plan: Plan, space: Space) -> Statement:
+def _nearest(read: PostgresReading, plan: Plan, space: Space, indexed: bool) -> Statement:
     assert plan.vector is not None
     passing = conjunction(conditions(plan))
-    return nearest.nearest(read.vault, space, plan.vector.scan, plan.candidates, passing)
+    return nearest.nearest(read.vault, space, plan.vector.scan, plan.candidates, passing, indexed=indexed)
 
 
 def memories_leg(

@@ -196,4 +196,8 @@ class PostgresSession:
             notes.append(vectors_incomplete(plan, missing, of, name))
         if space is not None and plan.model is None and (others := view.other_models()):
             notes.append(model_assumed(space.model, others, name))
+        if space is not None and plan.asks_vectors and space.space in view.statistics.indexed:
+            # Most spaces have no index.
+            index = import_module("septet.storage.postgres.vector_index")
+            notes.append(index.approximate(space, view.statistics.indexed[space.space], name))
         return notes

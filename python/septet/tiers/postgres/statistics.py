@@ -75,6 +75,7 @@ class Statistics:
         counted: what was asked for so far.
         linked: whether there is any link.
         spaces: those that hold vectors, in the order in which they were made.
+        indexed: the numbers of those that have an index, with what was measured of it.
         phrases: which entries hold the phrases of the queries.
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
@@ -86,6 +87,7 @@ class Statistics:
         self.memories, self.linked = memories, False
         self.counted = Counted({}, {})
         self.spaces: Sequence[Space] = ()
+        self.indexed: Mapping[int, str | None] = {}
         self.phrases = Phrases({}, memories=memories)
         self.begun: dict[bytes, int] = {}
         self.either: dict[str, int] = {}
@@ -238,7 +240,8 @@ def read_statistics(
     rest, phrases = rest[: len(statements) - 2], rest[len(statements) - 2 :]
     found.take(answer)
     found.linked = any(row[0] is None and row[4] for row in stands)
-    found.spaces = sorted(Space._make(row) for row in stands if row[0] is not None)
+    found.spaces = sorted(Space._make(row[:5]) for row in stands if row[0] is not None)
+    found.indexed = {row[0]: row[6] for row in stands if row[5]}
     found.phrases.take(phrases)
     for part, name, count in found.phrases.counts():
         found.put(part, name, count)

@@ -1,4 +1,8 @@
-"""The vector leg: the entries whose vectors are the nearest to a query's."""
+"""The vector leg: the entries whose vectors are the nearest to a query's.
+
+Every vector is looked at, unless the space has an index (`septet.storage.postgres.vector_index`), which answers sooner
+and nearly always the same.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +21,29 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["nearest", "sampled"]
+__all__ = ["index_name", "indexed_expression", "nearest", "sampled", "settings"]
 
 #: pgvector adds in float32: so many more are asked for than are wanted, as one may be nearer than the last of them.
 MORE = 16
+#: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
+_FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
+# By the distance alone inside, where an index answers; equal ones are in the order of arrival outside.
 _NEAREST = f"""
 SELECT {{sent}}, {FACTS} FROM (
-    SELECT e.bucket, e.row, v.key, v.{{column}} <=> %s::{{kind}} AS distance
+    SELECT e.bucket, e.row, v.key, {{distance}} AS distance
     FROM septet.vectors v
     JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {{joined}}
-    WHERE v.vault = %s AND v.space = %s AND {{condition}}
-    ORDER BY distance, e.row LIMIT %s
+    WHERE v.vault = {{vault}} AND v.space = {{space}} AND {{condition}}
+    ORDER BY {{order}} LIMIT %s
 ) t
 JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
 JOIN septet.vectors v ON v.vault = e.vault AND v.space = %s AND v.key = t.key AND v.bucket = t.bucket
 ORDER BY t.distance, t.row
 """
+_SETTINGS = (
+    "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
+)
 _SAMPLED = """
 SELECT v.sample, {sent} FROM septet.vectors v
 JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
@@ -45,17 +55,55 @@ _BY = {
 }
 
 
-def nearest(vault: VaultRow, space: Space, query: NDArray[np.float32], most: int, condition: Condition) -> Statement:
-    """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``."""
+def nearest(
+    vault: VaultRow,
+    space: Space,
+    query: NDArray[np.float32],
+    most: int,
+    condition: Condition,
+    *,
+    indexed: bool = False,
+) -> Statement:
+    """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
+
+    Args:
+        indexed: the space has an index; send `settings` before.
+    """
+    kind = vault.vectors
+    distance = f"v.{COLUMNS[kind]}::vector <=> %s::vector"
+    if indexed:
+        distance = f"(v.{indexed_expression(kind, space.dimensions)}) <=> %s::{kind}({int(space.dimensions)})"
     sql = _NEAREST.format(
-        sent=sent(vault.vectors),
-        column=COLUMNS[vault.vectors],
-        kind=vault.vectors,
+        sent=sent(kind),
+        distance=distance,
         joined=_BY[space.keyed_by],
+        # Numbers of ours, written out, as an index of one space is found by them.
+        vault=int(vault.number),
+        space=int(space.space),
         condition=condition.sql,
+        order="distance" if indexed else "distance, e.row",
     )
-    given = (_text(query), vault.number, space.space, *condition.parameters, most + MORE, vault.number, space.space)
-    return Statement(sql, given)
+    return Statement(sql, (_text(query), *condition.parameters, most + MORE, vault.number, space.space))
+
+
+def settings(most: int) -> Statement:
+    """Return what has a transaction follow indexes far enough for so many, through entries that do not pass too."""
+    followed = min(max(_FOLLOWED * (most + MORE), _LEAST_FOLLOWED), _MOST_FOLLOWED)
+    return Statement(_SETTINGS, (str(followed),))
+
+
+def indexed_expression(kind: str, dimensions: int) -> str:
+    """Return what of ``septet.vectors`` an index is over.
+
+    Args:
+        kind: what the vault's vectors are stored as.
+    """
+    return f"{COLUMNS[kind]}::{kind}({int(dimensions)})"
+
+
+def index_name(vault: VaultRow, space: Space) -> str:
+    """Return the name of the index over the vectors of a space."""
+    return f"vectors_{int(vault.number)}_{int(space.space)}_hnsw"
 
 
 def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Statement:

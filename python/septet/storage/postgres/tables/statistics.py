@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 __all__ = ["outside", "standing"]
 
-# A row says whether there are links; the others are spaces, in the order in which they were made.
+# A row says whether there are links; the others are spaces, in the order in which they were made, each with whether it
+# has an index, and what was measured of that.
 _STANDING = """
-SELECT NULL::integer, NULL, NULL::integer, NULL, EXISTS (SELECT 1 FROM septet.links l WHERE l.vault = %s)::integer
+SELECT NULL::integer, NULL, NULL::integer, NULL, EXISTS (SELECT 1 FROM septet.links l WHERE l.vault = %s)::integer,
+    false, NULL
 UNION ALL
-(SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s
+(SELECT s.space, s.model, s.dimensions, s.keyed_by, 0, s.hnsw,
+    (SELECT t.value FROM septet.settings t WHERE t.vault = s.vault AND t.key = 'recall:' || s.space AND s.hnsw)
+FROM septet.spaces s
 WHERE s.vault = %s AND EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault AND v.space = s.space)
 ORDER BY s.space)
 """
