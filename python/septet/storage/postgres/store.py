@@ -225,8 +225,8 @@ class PostgresStore:
             yield write
             ending = True
             link.execute("COMMIT")
-            if write.held.fold_due:
-                self._fold(link)
+            if write.held.grown:
+                self._follow(link, fold=write.held.fold_due)
         except psycopg.Error as fault:
             if isinstance(fault, psycopg.errors.ReadOnlySqlTransaction):
                 # A primary that became a standby: the next write looks for the other one.
@@ -241,11 +241,12 @@ class PostgresStore:
         finally:
             self._writes.give_back(link)
 
-    def _fold(self, link: Link) -> None:
-        """Sum what writes have counted; a failure costs nothing, as a writer behind this one folds too."""
+    def _follow(self, link: Link, *, fold: bool) -> None:
+        """Sum what writes have counted; a failure costs nothing, as a writer behind this one does it too."""
         with suppress(psycopg.Error):
-            counts.fold(link, self.vault)
-            analyse_if_grown(link)
+            if fold:
+                counts.fold(link, self.vault)
+            analyse_if_grown(link, self.vault)
 
     @contextmanager
     def _borrowed(self, server: Server) -> Iterator[Link]:

@@ -30,14 +30,15 @@ class Held:
         rows: those known to be of locked ids.
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
+        grown: so much was written that the planner should look at the tables.
     """
 
-    __slots__ = ("all", "fold_due", "keys", "rows")
+    __slots__ = ("all", "fold_due", "grown", "keys", "rows")
 
     def __init__(self) -> None:
         self.keys: set[int] = set()
         self.rows: set[int] = set()
-        self.all = self.fold_due = False
+        self.all = self.fold_due = self.grown = False
 
 
 class PostgresReading(NamedTuple):

@@ -203,7 +203,7 @@ def _recall_of(read: PostgresReading, space: Space, queries: int, k: int) -> Rec
     condition = Condition(searched(memories=True), ())
     found = wanted = 0
     for query, cosines in zip(asked, best):
-        asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True)
+        asking = nearest.nearest(read.vault, space, query, k, condition, indexed=True, narrowed=False)
         _, rows = together(read, [nearest.settings(k), asking])
         there = _core.unit_rows(unpacked(read.vault.vectors, [row[0] for row in rows], space.dimensions)) @ query
         found += int((np.sort(there)[::-1][: len(cosines)] >= cosines[-1] - _EQUAL).sum())

@@ -187,7 +187,10 @@ def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Post
 def _nearest(read: PostgresReading, plan: Plan, space: Space, indexed: bool) -> Statement:
     assert plan.vector is not None
     passing = conjunction(conditions(plan))
-    return nearest.nearest(read.vault, space, plan.vector.scan, plan.candidates, passing, indexed=indexed)
+    narrowed = bool(chosen(plan))
+    return nearest.nearest(
+        read.vault, space, plan.vector.scan, plan.candidates, passing, indexed=indexed, narrowed=narrowed
+    )
 
 
 def memories_leg(

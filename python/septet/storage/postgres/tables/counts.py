@@ -44,6 +44,8 @@ def term_bucket(term: str) -> str:
 FEEDBACK = 32
 #: Differences are folded when there are so many rows of them, or terms in them: each search reads all that wait.
 MOST_ROWS, MOST_TERMS = 32, 20_000
+#: A write of so many terms may have let tables grow to several times their size.
+MANY_TERMS = 2_000
 #: A fold takes so many terms, or rows, at once.
 _TERMS_A_FOLD, _ROWS_A_FOLD = 200_000, 1_000
 
@@ -210,6 +212,7 @@ def add(
         given = number, bucket, _json(changed), _json(moved), size, losses, number, number
         rows, terms = _one(write.sql, _ADD, given)
         write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
+        write.held.grown |= write.held.fold_due or size >= MANY_TERMS
 
 
 def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:

@@ -28,21 +28,36 @@ MORE = 16
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
-# By the distance alone inside, where an index answers; equal ones are in the order of arrival outside.
-_NEAREST = f"""
-SELECT {{sent}}, {FACTS} FROM (
-    SELECT e.bucket, e.row, v.key, {{distance}} AS distance
+_JOINED = """
+    SELECT e.bucket, e.row, v.key, {distance} AS distance
     FROM septet.vectors v
-    JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {{joined}}
-    WHERE v.vault = {{vault}} AND v.space = {{space}} AND {{condition}}
-    ORDER BY {{order}} LIMIT %s
-) t
-JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
-JOIN septet.vectors v ON v.vault = e.vault AND v.space = %s AND v.key = t.key AND v.bucket = t.bucket
+    JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
+    WHERE v.vault = {vault} AND v.space = {space} AND {condition}
+    ORDER BY distance, e.row LIMIT %s
+"""
+# The planner takes filters for rarer than they are, and does without an index then; here it cannot.
+_FOLLOWING = """
+    SELECT e.bucket, e.row, v.key, {distance} AS distance
+    FROM septet.vectors v
+    CROSS JOIN LATERAL (
+        SELECT e.bucket, e.row FROM septet.entries e
+        WHERE e.vault = {vault} AND e.bucket = v.bucket AND {joined} AND {condition} OFFSET 0
+    ) e
+    WHERE v.vault = {vault} AND v.space = {space}
+    ORDER BY distance LIMIT %s
+"""
+_NEAREST = f"""
+SELECT {{sent}}, {FACTS} FROM ({{chosen}}) t
+JOIN septet.entries e ON e.vault = {{vault}} AND e.bucket = t.bucket AND e.row = t.row
+CROSS JOIN LATERAL (
+    SELECT * FROM septet.vectors v
+    WHERE v.vault = {{vault}} AND v.space = {{space}} AND v.key = t.key AND v.bucket = t.bucket OFFSET 0
+) v
 ORDER BY t.distance, t.row
 """
 _SETTINGS = (
-    "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)"
+    "SELECT set_config('hnsw.ef_search', %s::text, true), set_config('hnsw.iterative_scan', 'relaxed_order', true), "
+    "set_config('hnsw.max_scan_tuples', '200000', true)"
 )
 _SAMPLED = """
 SELECT v.sample, {sent} FROM septet.vectors v
@@ -51,7 +66,10 @@ WHERE v.vault = %s AND v.space = %s AND v.sample <= %s AND {condition} ORDER BY 
 """
 _BY = {
     "text": "e.text_hash = v.key",
-    "entry": "e.id = substr(v.key, strpos(v.key, ':') + 1) AND v.key = e.text_hash || ':' || e.id",
+    # In the collation of ids, so that their index answers.
+    "entry": (
+        "e.id = substr(v.key, strpos(v.key, ':') + 1) COLLATE \"default\" AND v.key = e.text_hash || ':' || e.id"
+    ),
 }
 
 
@@ -63,27 +81,25 @@ def nearest(
     condition: Condition,
     *,
     indexed: bool = False,
+    narrowed: bool = True,
 ) -> Statement:
     """Return what asks for the entries that pass a condition and are the nearest to a unit vector ``(d,)``.
 
     Args:
         indexed: the space has an index; send `settings` before.
+        narrowed: few may pass the condition: whether to follow the index is the planner's choice.
     """
     kind = vault.vectors
     distance = f"v.{COLUMNS[kind]}::vector <=> %s::vector"
     if indexed:
         distance = f"(v.{indexed_expression(kind, space.dimensions)}) <=> %s::{kind}({int(space.dimensions)})"
-    sql = _NEAREST.format(
-        sent=sent(kind),
-        distance=distance,
-        joined=_BY[space.keyed_by],
-        # Numbers of ours, written out, as an index of one space is found by them.
-        vault=int(vault.number),
-        space=int(space.space),
-        condition=condition.sql,
-        order="distance" if indexed else "distance, e.row",
+    # Numbers of ours are written out, as an index of one space is found by them.
+    numbers = {"vault": int(vault.number), "space": int(space.space)}
+    chosen = (_FOLLOWING if indexed and not narrowed else _JOINED).format(
+        distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, **numbers
     )
-    return Statement(sql, (_text(query), *condition.parameters, most + MORE, vault.number, space.space))
+    sql = _NEAREST.format(sent=sent(kind), chosen=chosen, **numbers)
+    return Statement(sql, (_text(query), *condition.parameters, most + MORE))
 
 
 def settings(most: int) -> Statement:
