@@ -41,7 +41,7 @@ _MOST_DIMENSIONS = {"vector": 2_000, "halfvec": 4_000}
 #: Of its two parameters: links of a node, and candidates looked at for a new one.
 _M, _EF = (2, 100), (4, 1_000)
 #: Vectors that are fetched at once, and cosines that a float32 product may miss by.
-_PAGE, _EQUAL = 5_000, 1e-5
+_PAGE, _EQUAL = 5_000, 1 / 100_000
 
 _INDEXED = "SELECT s.space FROM septet.spaces s WHERE s.vault = %s AND s.hnsw"
 _MARK = "UPDATE septet.spaces SET hnsw = %s WHERE vault = %s AND space = %s"
