@@ -1,0 +1,130 @@
+"""The tests of the vault, run on other stores: what `tests/integration` says of a `Vault` holds of every backend.
+
+A backend is a function here, and a name in `BACKENDS`. It is given a pytest request and returns what stands in tests
+in the place of `Vault` and `AsyncVault`. A module beside this one names the file of tests that it runs, and which of
+them are about files of SQLite.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+__all__ = ["BACKENDS", "Opened", "conforms"]
+
+INTEGRATION = Path(__file__).parent.parent / "integration"
+#: Arguments of `Vault` that concern its file alone.
+OF_FILES = {"sidecar", "mapped"}
+_runs = itertools.count(1)
+
+
+class Opened:
+    """A kind of vault in the place of `Vault`: what was opened as one file is one vault.
+
+    Args:
+        kind: the class; its methods are found here too.
+        place: the arguments that open the vault of a name.
+    """
+
+    def __init__(self, kind: Any, place: Callable[[str], Mapping[str, Any]]) -> None:
+        self.kind, self.place = kind, place
+        self.made: list[Any] = []
+        self._names = itertools.count(1)
+
+    def __call__(self, path: Any, **options: Any) -> Any:
+        more = {name: value for name, value in options.items() if name not in OF_FILES}
+        name = f"memory {next(self._names)}" if str(path) == ":memory:" else str(path)
+        one = self.kind(**self.place(name), **more)
+        self.made.append(one)
+        return one
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kind, name)
+
+    def close(self) -> None:
+        """Close what the tests left open."""
+        for one in self.made:
+            one.close()
+
+
+def _postgres(request: pytest.FixtureRequest) -> dict[str, Any]:
+    from septet import AsyncPostgresVault, PostgresVault
+
+    dsn, run = request.getfixturevalue("postgres").dsn(), next(_runs)
+
+    def place(name: str) -> dict[str, Any]:
+        # The path of a vault that is open names it again.
+        return {
+            "dsn": dsn,
+            "vault": name.rpartition("?vault=")[2].replace("%20", " ") if "?vault=" in name else f"{run} {name}",
+        }
+
+    return {
+        "Vault": Opened(PostgresVault, place),
+        "AsyncVault": Opened(AsyncPostgresVault, place),
+        "full_text_is_sound": _postings_are_sound,
+    }
+
+
+def _postings_are_sound(vault: Any) -> bool:
+    """Whether the full-text index of a vault on PostgreSQL is what its entries would make anew."""
+    from septet.storage.postgres.tables import counts
+
+    with vault._store.reading() as read:
+        return bool(counts.totals(read)) or not len(vault)
+
+
+#: By name what makes a backend's stand-ins for the names in the tests.
+BACKENDS: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {"postgres": _postgres}
+
+
+def conforms(into: dict[str, Any], name: str, *, without: Mapping[str, str] = {}, only: Iterable[str] = ()) -> None:
+    """Define the tests of a file of `tests/integration` once more, to be run on every backend.
+
+    Args:
+        into: the globals of the module that runs them.
+        name: the file, without its ending.
+        without: tests that say nothing of other stores, and why.
+        only: where a few of many are meant.
+    """
+    module = _module(name)
+    tests = {key for key in vars(module) if key.startswith("test_")}
+    unknown = (set(without) | set(only)) - tests
+    assert not unknown, f"tests/integration/{name}.py has no {', '.join(sorted(unknown))}"
+
+    @pytest.fixture(scope="module", autouse=True, params=sorted(BACKENDS))
+    def backend(request: pytest.FixtureRequest) -> Any:
+        stand_ins = BACKENDS[request.param](request)
+        before = {key: vars(module)[key] for key in stand_ins if key in vars(module)}
+        vars(module).update({key: stand_ins[key] for key in before})
+        yield request.param
+        vars(module).update(before)
+        stand_ins["Vault"].close()
+
+    into["backend"] = backend
+    for key, value in vars(module).items():
+        if key in tests and (key in without or (only and key not in only)):
+            continue
+        if key in tests or "fixture" in type(value).__name__.lower() or hasattr(value, "_pytestfixturefunction"):
+            into[key] = value
+    if hasattr(module, "pytestmark"):
+        into["pytestmark"] = module.pytestmark
+
+
+def _module(name: str) -> Any:
+    """Return a file of tests as a module of its own, beside the one that pytest runs."""
+    unique = f"conformance_{name}"
+    if unique in sys.modules:
+        return sys.modules[unique]
+    spec = spec_from_loader(unique, SourceFileLoader(unique, str(INTEGRATION / f"{name}.py")))
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[unique] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

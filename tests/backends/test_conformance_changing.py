@@ -1,0 +1,8 @@
+"""What tests/integration/test_changing.py says of a vault holds on every backend."""
+
+from backends.conformance import conforms
+
+conforms(
+    globals(),
+    "test_changing",
+)
