@@ -14,6 +14,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -60,11 +61,9 @@ def _postgres(request: pytest.FixtureRequest) -> dict[str, Any]:
     dsn, run = request.getfixturevalue("postgres").dsn(), next(_runs)
 
     def place(name: str) -> dict[str, Any]:
-        # The path of a vault that is open names it again.
-        return {
-            "dsn": dsn,
-            "vault": name.rpartition("?vault=")[2].replace("%20", " ") if "?vault=" in name else f"{run} {name}",
-        }
+        # The path of a vault that is open names it again. What is tested is what is found, not how soon.
+        shown = unquote(name.rpartition("?vault=")[2]) if "?vault=" in name else ""
+        return {"dsn": dsn, "vault": shown or f"{run} {name}", "timeout_s": 60.0}
 
     return {
         "Vault": Opened(PostgresVault, place),
@@ -74,11 +73,9 @@ def _postgres(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 def _postings_are_sound(vault: Any) -> bool:
-    """Whether the full-text index of a vault on PostgreSQL is what its entries would make anew."""
-    from septet.storage.postgres.tables import counts
-
+    """Whether postings and counts of a vault on PostgreSQL are what its entries would make anew."""
     with vault._store.reading() as read:
-        return bool(counts.totals(read)) or not len(vault)
+        return not read.tables.checking.faults(read)
 
 
 #: By name what makes a backend's stand-ins for the names in the tests.
