@@ -146,6 +146,15 @@ def test_the_doctor_tells_a_server_that_is_away(septet, closed_port):
     assert code == 3 and out == "" and err.count("\n") == 1
 
 
+def test_the_status_measures_what_graphs_find(filled, address):
+    with PostgresVault(address) as vault:
+        vault.add_many([{"id": f"v{n}", "title": f"Entry {n}", "vector": [1.0, n, n * n]} for n in range(30)])
+        assert vault.index_vectors("hnsw") == ["given"]
+    code, _, err = filled("postgres", "status", address, "--recall")
+    assert code == 0 and "the graph over given (3) finds 100.0% of the 10 nearest, asked for 30" in err
+    assert filled("postgres", "init", address, "--recall")[0] == 2
+
+
 def test_a_vault_that_is_not_there_is_not_made_by_reading(septet, address):
     code, _, err = septet("search", "x")
     assert code == 3 and "no vault of this name" in err

@@ -47,6 +47,10 @@ def postgres(
         bool, typer.Option("--citus", help="init: distribute the tables; where Citus is not there, print how.")
     ] = False,
     print_: Annotated[bool, typer.Option("--print", help="init: print the SQL and run nothing.")] = False,
+    recall: Annotated[
+        bool,
+        typer.Option("--recall", help="status: ask each graph over vectors 1,000 of them, and count what it finds."),
+    ] = False,
     format: FormatOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,6 +67,8 @@ def postgres(
     wanted = format_of(format, as_json)
     if (citus or print_) and action is not Action.init:
         raise QueryError("--citus and --print belong to `septet postgres init`")
+    if recall and action is not Action.status:
+        raise QueryError("--recall belongs to `septet postgres status`")
     if print_:
         print(administration.script(citus=citus), end="")
         return
@@ -72,11 +78,33 @@ def postgres(
         # The address of a vault names its database, too.
         dsn, _ = vault_named(dsn)
     if action is Action.status:
-        _show_status(administration.status(dsn), wanted)
+        found = administration.status(dsn)
+        _show_status(found, wanted)
+        if recall:
+            _say_recall(dsn, found)
     elif action is Action.init:
         _show_made(administration.init(dsn, citus=citus), wanted)
     else:
         _show_made(administration.migrate(dsn), wanted)
+
+
+def _say_recall(dsn: str, found: DatabaseStatus) -> None:
+    """Say of each graph over vectors how much of what is nearest it finds."""
+    from septet.storage.postgres.store import PostgresStore
+    from septet.storage.postgres.vector_index import measure
+
+    for one in found.vaults:
+        if not any(space["hnsw"] for space in one.spaces):
+            continue
+        store = PostgresStore(dsn, one.name, read_only=True)
+        try:
+            for told in measure(store):
+                say(
+                    f"{one.name}: the graph over {told.model} ({told.dimensions}) finds {told.found:.1%} of the "
+                    f"{told.k} nearest, asked for {told.queries:,} of its own vectors"
+                )
+        finally:
+            store.close()
 
 
 def _show_made(made: Made, wanted: Format) -> None:

@@ -138,6 +138,34 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         upkeep(self._store)
         return Optimized(len(self), None, 0)
 
+    def index_vectors(
+        self, how: Literal["hnsw", "none"] = "hnsw", *, model: str | None = None, m: int = 16, ef_construction: int = 64
+    ) -> list[str]:
+        """Have pgvector keep a graph over vectors, or remove it; searches and writes go on meanwhile.
+
+        Searches then compare the vectors that the graph leads to, which may leave out near ones; they say so (note
+        ``approximate``), and cosines are computed from the vectors all the same.
+
+        Args:
+            how: ``hnsw``, or ``none`` to compare with every vector again.
+            model: of whose vectors; None for all that there are.
+            m: links of a vector to others, 2 to 100.
+            ef_construction: candidates that are looked at for each vector, 4 to 1,000, twice ``m`` at least.
+
+        Returns:
+            The models concerned.
+
+        Raises:
+            ReadOnly: the vault was opened for reading.
+            VectorError: the vectors have too many dimensions: 2,000, or 4,000 as ``halfvec``, is the most.
+            StoreBusy: another process is at it.
+            StoreError: a value is none of these, or there are no such vectors.
+        """
+        self._check_writable("index_vectors")
+        from septet.storage.postgres.vector_index import index_vectors
+
+        return [one.model for one in index_vectors(self._store, how, model=model, m=m, ef_construction=ef_construction)]
+
     def backup(self, path: str | os.PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> None:
         """Copy the vault to a file, which `Vault` opens, while it is in use; the copy appears when it is complete.
 
