@@ -7,16 +7,29 @@ never.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 
+from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresWriting
 
-__all__ = ["hold", "hold_all", "hold_rows", "lock_key"]
+__all__ = ["hold", "hold_all", "hold_rows", "lock_key", "locking"]
 
 #: So many entries one transaction locks by themselves: a server has room for 64 locks a connection by default.
 MOST_IDS = 48
 
+#: How long a write waits for the whole vault: others load batches of thousands meanwhile.
+ALL_TIMEOUT_S = 60
+
+_PATIENT = (
+    "SELECT set_config('septet.statement_timeout', current_setting('statement_timeout'), true), "
+    "set_config('septet.lock_timeout', current_setting('lock_timeout'), true), "
+    "set_config('statement_timeout', '0', true), set_config('lock_timeout', %s, true)"
+)
+_AS_BEFORE = (
+    "SELECT set_config('statement_timeout', current_setting('septet.statement_timeout'), true), "
+    "set_config('lock_timeout', current_setting('septet.lock_timeout'), true)"
+)
 _EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s::bigint)"
 # In the order of the array, the vault's first.
 _EACH = "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
@@ -37,29 +50,42 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
 
     What is read of them afterwards is what was committed last.
     """
-    held: Held | None = getattr(read, "held", None)
-    if held is None or held.all:
+    if not isinstance(read, PostgresWriting) or read.held.all:
         return
     wanted = {*ids}
-    vault = read.vault.number
+    locks = locking(read, wanted)
+    if locks is not None:
+        read.settle(locks)
     # Hashing many ids to learn that they are many would take long.
-    few = len(wanted) <= MOST_IDS
-    new = sorted({lock_key(vault, "id", one) for one in wanted} - held.keys) if few else []
-    if few and not new:
-        return
-    if not few or len(new) + len(held.keys) > MOST_IDS:
+    elif len(wanted) > MOST_IDS or not {lock_key(read.vault.number, "id", one) for one in wanted} <= read.held.keys:
         hold_all(read)
-        return
-    read.sql.execute(_EACH, (lock_key(vault), new))
+
+
+def locking(write: PostgresWriting, ids: Collection[str]) -> Statement | None:
+    """Return what locks entries, and take them for locked; None where none is to be locked, or the whole vault."""
+    held, vault = write.held, write.vault.number
+    if held.all or len(ids) > MOST_IDS:
+        return None
+    new = sorted({lock_key(vault, "id", one) for one in ids} - held.keys)
+    if not new or len(new) + len(held.keys) > MOST_IDS:
+        return None
     held.keys.update(new)
+    return Statement(_EACH, (lock_key(vault), new))
 
 
 def hold_all(read: PostgresReading | PostgresWriting) -> None:
     """Lock the whole vault against other writers of entries until the end of a write transaction."""
-    held: Held | None = getattr(read, "held", None)
-    if held is not None and not held.all:
-        read.sql.execute(_EXCLUSIVE, (lock_key(read.vault.number),))
-        held.all = True
+    if not isinstance(read, PostgresWriting) or read.held.all:
+        return
+    link, answer_s = read.link, read.link.answer_s
+    # Other loads are waited for longer than a statement may take.
+    link.answer_s += ALL_TIMEOUT_S
+    try:
+        asked = Statement(_EXCLUSIVE, (lock_key(read.vault.number),))
+        read.settle(Statement(_PATIENT, (f"{ALL_TIMEOUT_S}s",)), asked, Statement(_AS_BEFORE))
+    finally:
+        link.answer_s = answer_s
+    read.held.all = True
 
 
 def hold_rows(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> None:

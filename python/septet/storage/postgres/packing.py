@@ -8,7 +8,7 @@ with fewer bits, are scaled by a power of two, which leaves their direction as i
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,6 +34,12 @@ _COPY = {
     "vector": "COPY septet.vectors (vault, bucket, space, key, vector, sample, generation) FROM STDIN (FORMAT BINARY)",
     "halfvec": "COPY septet.vectors (vault, bucket, space, key, half, sample, generation) FROM STDIN (FORMAT BINARY)",
 }
+_INSERT = (
+    "INSERT INTO septet.vectors (vault, bucket, space, key, {column}, sample, generation) "
+    "VALUES (%s, %s, %s, %s, %b, %s, %s)"
+)
+#: So many are sent with the next round trip, rather than by COPY, which takes two.
+FEW = 48
 _HEAD = struct.Struct(">HH")
 _FRONT = struct.Struct(">hiiiiiii")
 _BACK = struct.Struct(">iqiq")
@@ -91,6 +97,13 @@ def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int
     """
     if not rows:
         return
+    if len(rows) <= FEW:
+        kind = write.vault.vectors
+        made = _made(kind)
+        for row in rows:
+            given = write.vault.number, row.bucket, row.space, row.key, made(row.vector), row.sample, generation
+            write.later(_INSERT.format(column=COLUMNS[kind]), given)
+        return
     parts = [b"PGCOPY\n\xff\r\n\0", bytes(8)]
     for row in rows:
         key = row.key.encode()
@@ -103,6 +116,13 @@ def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int
         )
     with write.sql.cursor().copy(_COPY[write.vault.vectors]) as copy:
         copy.write(b"".join([*parts, b"\xff\xff"]))
+
+
+def _made(kind: str) -> Callable[[bytes], object]:
+    """Return what makes a value of a packed vector that psycopg sends as it is."""
+    from pgvector import HalfVector, Vector
+
+    return HalfVector.from_binary if kind == "halfvec" else Vector.from_binary
 
 
 def _scaled(rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import psycopg
 
 if TYPE_CHECKING:
-    from septet.storage.postgres.store import PostgresReading
+    from psycopg.rows import TupleRow
 
-__all__ = ["Statement", "together"]
+__all__ = ["Statement", "sent", "together"]
 
 
 class Statement(NamedTuple):
@@ -20,20 +20,28 @@ class Statement(NamedTuple):
     parameters: Mapping[str, Any] | Sequence[Any] = ()
 
 
-def together(read: PostgresReading, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+class _Reading(Protocol):
+    @property
+    def sql(self) -> psycopg.Connection[TupleRow]: ...
+
+
+def together(read: _Reading, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """Send all statements at once, and return the rows of each.
 
     Values come in PostgreSQL's binary form, so that a float is the same number on both sides.
     """
+    return sent(read.sql, statements)
+
+
+def sent(sql: psycopg.Connection[TupleRow], statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+    """Send all statements at once, as `together` does; one that gives no rows has none."""
     if not statements:
         return []
     try:
-        with read.sql.pipeline():
-            cursors = [
-                read.sql.cursor(binary=True).execute(one.sql, one.parameters or None, binary=True) for one in statements
-            ]
+        with sql.pipeline():
+            cursors = [sql.cursor(binary=True).execute(s.sql, s.parameters or None, binary=True) for s in statements]
     except psycopg.Error:
         # psycopg takes statements for prepared that the server never came to.
-        read.sql.close()
+        sql.close()
         raise
-    return [cursor.fetchall() for cursor in cursors]
+    return [[] if cursor.description is None else cursor.fetchall() for cursor in cursors]

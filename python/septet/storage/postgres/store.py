@@ -16,6 +16,7 @@ from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.migrations import check_version, prepare, version_of
+from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.planning import analyse_if_grown
 from septet.storage.postgres.server import Server
 from septet.storage.postgres.tables import counts
@@ -47,6 +48,7 @@ _READ = (
     "SELECT last_value FROM septet.clock"
 )
 _WRITE = "BEGIN; SET LOCAL statement_timeout = {statement}; SET LOCAL lock_timeout = {lock}; SELECT {clock}"
+_COMMIT = Statement("COMMIT")
 _NEXT, _SAME = "nextval('septet.clock')", "last_value FROM septet.clock"
 
 
@@ -224,7 +226,7 @@ class PostgresStore:
             write = PostgresWriting(link, self.vault, generation, Held())
             yield write
             ending = True
-            link.execute("COMMIT")
+            write.settle(_COMMIT)
             if write.held.grown:
                 self._follow(link, fold=write.held.fold_due)
         except psycopg.Error as fault:

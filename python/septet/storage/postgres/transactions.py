@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import psycopg
 
+from septet.storage.postgres.pipeline import Statement, sent
 from septet.storage.postgres.tables import PostgresTables
 from septet.storage.postgres.vaults import VaultRow
 
@@ -17,9 +18,29 @@ if TYPE_CHECKING:
     from septet.storage.postgres.link import Link
     from septet.storage.postgres.server import Server
 
-__all__ = ["Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
+    _Taker: TypeAlias = Callable[[list[tuple[Any, ...]]], object]
+
+__all__ = ["Foreseen", "Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
 
 _TABLES = PostgresTables()
+
+
+class Foreseen(NamedTuple):
+    """What was read of entries behind the locks on them.
+
+    Attributes:
+        ids: of these entries, each once.
+        split: some entry of the vault has a parent.
+        stored: of those that are there, deleted ones too: what `indexing.indexed` takes, and ``created_at``.
+        spaces: by number what each is keyed by.
+        numbers: of new rows, as many as there are ids.
+    """
+
+    ids: list[str]
+    split: bool
+    stored: list[tuple[Any, ...]]
+    spaces: dict[int, str]
+    numbers: list[int]
 
 
 class Held:
@@ -30,15 +51,19 @@ class Held:
         rows: those known to be of locked ids.
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
+        foreseen: what was read of the entries that are written next; see `tables.foreseen`.
+        later: statements that wait for the next round trip, each with what takes its rows.
         grown: so much was written that the planner should look at the tables.
     """
 
-    __slots__ = ("all", "fold_due", "grown", "keys", "rows")
+    __slots__ = ("all", "fold_due", "foreseen", "grown", "keys", "later", "rows")
 
     def __init__(self) -> None:
         self.keys: set[int] = set()
         self.rows: set[int] = set()
         self.all = self.fold_due = self.grown = False
+        self.foreseen: Foreseen | None = None
+        self.later: list[tuple[Statement, _Taker | None]] = []
 
 
 class PostgresReading(NamedTuple):
@@ -70,13 +95,38 @@ class PostgresWriting(NamedTuple):
     """A write transaction; rows written carry its generation. What it reads of entries is locked until its end.
 
     Attributes:
+        link: its connection, to which what waits for the next round trip was not sent yet.
         held: what it has locked.
     """
 
-    sql: psycopg.Connection[TupleRow]
+    link: Link
     vault: VaultRow
     generation: int
     held: Held
+
+    @property
+    def sql(self) -> psycopg.Connection[TupleRow]:
+        """What executes statements, behind all those that were to be sent `later`."""
+        if self.held.later:
+            self.settle()
+        return self.link
+
+    def later(self, sql: str, parameters: Sequence[Any], taken: _Taker | None = None) -> None:
+        """Have a statement sent with the next round trip, at the latest with the end of the transaction.
+
+        Args:
+            taken: given the rows of its answer.
+        """
+        self.held.later.append((Statement(sql, parameters), taken))
+
+    def settle(self, *last: Statement) -> list[list[tuple[Any, ...]]]:
+        """Send what was left for later, and more statements behind it, in one round trip; return the rows of these."""
+        waiting, self.held.later = self.held.later, []
+        answers = sent(self.link, [*(statement for statement, _ in waiting), *last])
+        for (_, taken), rows in zip(waiting, answers):
+            if taken is not None:
+                taken(rows)
+        return answers[len(waiting) :]
 
     @property
     def tables(self) -> PostgresTables:

@@ -210,9 +210,13 @@ def add(
         number = write.vault.number
         losses = sum(count < 0 for own in changed.values() for count in own.values())
         given = number, bucket, _json(changed), _json(moved), size, losses, number, number
-        rows, terms = _one(write.sql, _ADD, given)
-        write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
-        write.held.grown |= write.held.fold_due or size >= MANY_TERMS
+
+        def waiting(found: list[tuple[Any, ...]]) -> None:
+            ((rows, terms),) = found
+            write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
+            write.held.grown |= write.held.fold_due or size >= MANY_TERMS
+
+        write.later(_ADD, given, waiting)
 
 
 def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:

@@ -16,10 +16,11 @@ the vectors of some levels and those above, so that the sums of their keys tell 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.packing import COLUMNS
+from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables import counts
 from septet.storage.postgres.tables.fragments import FINDABLE
 
@@ -113,18 +114,24 @@ class Covered(NamedTuple):
     digest: tuple[int, ...]
 
 
-def differences(write: PostgresWriting, gone: Sequence[Entry], come: Sequence[Entry]) -> dict[int, Counter[str]]:
+def differences(
+    write: PostgresWriting, gone: Sequence[Entry], come: Sequence[Entry], spaces: Mapping[int, str] | None = None
+) -> dict[int, Counter[str]]:
     """Return by how much a write of entries changes the counts, by part; copy vectors of their texts to their buckets.
 
     Args:
         gone: what changed or went, as it was.
         come: what changed or came, as it is.
+        spaces: by number what each is keyed by, where that is known.
     """
     same = set(gone).intersection(come)
     gone, come = [one for one in gone if one not in same], [one for one in come if one not in same]
     if not (gone or come):
         return {}
-    spaces: dict[int, str] = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())
+    if spaces is None:
+        spaces = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())
+    if not spaces:
+        return {}
     texts = [space for space, keyed_by in spaces.items() if keyed_by == "text"]
     if texts and come:
         _carry(write, {(space, one.text_hash, write.vault.bucket_of_row(one.row)) for one in come for space in texts})
@@ -139,7 +146,8 @@ def differences(write: PostgresWriting, gone: Sequence[Entry], come: Sequence[En
     ats, numbers, keys, rows = map(list, zip(*named))
     buckets = [*map(write.vault.bucket_of_row, rows)]
     changed: dict[int, Counter[str]] = {}
-    for at, space, sample in write.sql.execute(_HAVING, (ats, numbers, keys, buckets, write.vault.number)):
+    (having,) = write.settle(Statement(_HAVING, (ats, numbers, keys, buckets, write.vault.number)))
+    for at, space, sample in having:
         _count(changed, every[at].memory, space, sample, -1 if at < len(gone) else 1)
     return changed
 
@@ -205,7 +213,7 @@ def _note_changes(write: PostgresWriting, statement: str, changes: Sequence[Chan
     if changes:
         spaces, buckets, keys, samples = map(list, zip(*changes))
         changed: dict[int, Counter[str]] = {}
-        found = write.sql.execute(statement, (spaces, buckets, keys, samples, write.vault.number))
+        (found,) = write.settle(Statement(statement, (spaces, buckets, keys, samples, write.vault.number)))
         for memory, space, sample in found:
             _count(changed, memory, space, sample, sign)
         counts.add(write, changes[0].bucket, changed, {})

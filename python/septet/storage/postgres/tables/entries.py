@@ -11,8 +11,10 @@ from septet.ranking.pool import Candidate, searched_text
 from septet.storage.postgres.locks import hold
 from septet.storage.postgres.nul import refuse
 from septet.storage.postgres.tables import history, indexing
+from septet.storage.postgres.tables.foreseen import foresee
 from septet.storage.postgres.tables.fragments import searched
 from septet.storage.postgres.tables.indexing import Indexed, indexed
+from septet.storage.postgres.tables.postings import FEW
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.entries import CANDIDATE, EntryRow, MissingRows
 from septet.storage.tables.history import Keeping
@@ -65,16 +67,15 @@ _BEGINNING = (
     'SELECT id FROM septet.entries WHERE vault = %s AND id COLLATE "C" >= %s::text AND id COLLATE "C" < %s::text '
     'AND live ORDER BY id COLLATE "C" LIMIT %s'
 )
-_STORED = (
-    "SELECT e.row, e.live, e.kind, e.parent, e.id, e.title, e.description, e.context, e.tags, e.grams, e.created_at "
-    f"{_BY_ID}"
-)
-_NUMBERS = "SELECT nextval('septet.row_numbers') FROM generate_series(1, %s::integer)"
 
 _COLUMNS = EntryRow._fields[:-1]
 _TYPES = {"first_line": "int8", "last_line": "int8", "created_at": "float8", "updated_at": "float8"}
 _TYPES |= {"valid_from": "float8", "valid_until": "float8"}
 _COPY = f"COPY septet.entries (vault, bucket, row, {', '.join(_COLUMNS)}, live, generation) FROM STDIN (FORMAT BINARY)"
+_INSERT = (
+    f"INSERT INTO septet.entries (vault, bucket, row, {', '.join(_COLUMNS)}, live, generation) "
+    f"VALUES ({', '.join(['%s'] * (len(_COLUMNS) + 5))})"
+)
 _COPIED = ["int4", "int4", "int8", *(_TYPES.get(name, "text") for name in _COLUMNS), "bool", "int8"]
 _UPDATE = (
     f"UPDATE septet.entries SET {', '.join(f'{name} = %s' for name in _COLUMNS)}, live = true, generation = %s "
@@ -95,11 +96,12 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[Entry
     """
     refuse(rows)
     ids = list(dict.fromkeys(row.id for row in rows))
-    hold(write, ids)
-    found = write.sql.execute(_STORED, _ids(write, ids)).fetchall()
+    foreseen, write.held.foreseen = write.held.foreseen, None
+    if foreseen is None or foreseen.ids != ids:
+        foreseen, write.held.foreseen = foresee(write, ids), None
     before: dict[int, Indexed] = {}
     stored: dict[str, tuple[int, bool, float]] = {}
-    for *values, created_at in found:
+    for *values, created_at in foreseen.stored:
         stored[values[4]] = (values[0], values[1], created_at)
         if (one := indexed(*values)) is not None:
             before[one.row] = one
@@ -109,9 +111,9 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[Entry
     new = [row for row in coming.values() if row.id not in stored]
     numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}
     if new:
-        numbers = [number for (number,) in write.sql.execute(_NUMBERS, (len(new),))]
         numbered |= {
-            row.id: write.vault.row_of(number, write.vault.bucket_of(row.id)) for row, number in zip(new, numbers)
+            row.id: write.vault.row_of(number, write.vault.bucket_of(row.id))
+            for row, number in zip(new, foreseen.numbers)
         }
         _insert(write, [(numbered[row.id], row) for row in new])
     _update(write, [(numbered[row.id], row) for row in coming.values() if row.id in stored])
@@ -120,7 +122,7 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[Entry
         texts = (row.id, row.title, row.description, row.context, row.tags, row.grams)
         if (one := indexed(numbered[row.id], True, row.kind, row.parent, *texts)) is not None:
             after[one.row] = one
-    indexing.change(write, before, after)
+    indexing.change(write, before, after, foreseen.spaces)
     write.held.rows.update(numbered.values())
 
 
@@ -296,8 +298,12 @@ def _coming(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]]
     return coming
 
 
-def _insert(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
+def _insert(write: PostgresWriting, rows: Sequence[tuple[int, EntryRow]]) -> None:
     vault, generation = write.vault, write.generation
+    if len(rows) <= FEW:
+        for number, row in rows:
+            write.later(_INSERT, (vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+        return
     with write.sql.cursor().copy(_COPY) as copy:
         copy.set_types(_COPIED)
         for number, row in rows:
@@ -307,8 +313,11 @@ def _insert(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> Non
 def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:
     vault, generation = write.vault, write.generation
     given = [(*row[:-1], generation, vault.number, vault.bucket_of_row(number), number) for number, row in rows]
-    if given:
+    if len(given) > FEW:
         write.sql.cursor().executemany(_UPDATE, given)
+    else:
+        for one in given:
+            write.later(_UPDATE, one)
 
 
 def _ids(read: _Read, ids: Iterable[str]) -> tuple[list[int], list[str], int]:

@@ -132,8 +132,8 @@ def _add(write: PostgresWriting, kept: Sequence[tuple[int, str]], keeping: Keepi
     vault, rows = write.vault.number, [row for row, _ in kept]
     buckets, rows = _places(write, rows)
     texts = [text for _, text in kept]
-    write.sql.execute(_ADD, (vault, vault, keeping.at, keeping.call, buckets, rows, texts))
-    write.sql.execute(_TRIM, (buckets, rows, vault, vault, keeping.most))
+    write.later(_ADD, (vault, vault, keeping.at, keeping.call, buckets, rows, texts))
+    write.later(_TRIM, (buckets, rows, vault, vault, keeping.most))
 
 
 def _places(write: PostgresWriting, rows: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -55,12 +55,18 @@ def indexed_at(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> 
     return {one.row: one for values in found if (one := indexed(*values)) is not None}
 
 
-def change(write: PostgresWriting, before: Mapping[int, Indexed], after: Mapping[int, Indexed]) -> None:
+def change(
+    write: PostgresWriting,
+    before: Mapping[int, Indexed],
+    after: Mapping[int, Indexed],
+    spaces: Mapping[int, str] | None = None,
+) -> None:
     """Have postings, counts and copies of vectors follow a write of entries.
 
     Args:
         before: by row what searches found of the entries.
         after: by row what they find now.
+        spaces: by number what each is keyed by, where that is known.
     """
     gone = [one for row, one in before.items() if after.get(row) != one]
     come = [one for row, one in after.items() if before.get(row) != one]
@@ -82,7 +88,7 @@ def change(write: PostgresWriting, before: Mapping[int, Indexed], after: Mapping
         rows = np.fromiter((one.row for one in come), dtype=np.int64, count=len(come))
         postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(gone) :])
     counted: dict[int, Mapping[str, int]] = {number: terms for number, (terms, _) in moved.items()}
-    counted.update(covered.differences(write, [*map(_described, gone)], [*map(_described, come)]))
+    counted.update(covered.differences(write, [*map(_described, gone)], [*map(_described, come)], spaces))
     counts.add(
         write,
         write.vault.bucket_of_row(every[0].row),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from septet.storage.postgres.locks import hold, hold_rows
+from septet.storage.postgres.tables.foreseen import foresee
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 
 __all__ = ["IS_PART", "of", "taken", "with_parts"]
@@ -38,9 +39,8 @@ _TAKEN = (
 
 def of(read: _Read, ids: Sequence[str]) -> list[str]:
     """Return the ids of the parts that entries were split into; entries that only name a parent are no parts of it."""
-    # What is written next is locked by one call, rather than twice.
-    hold(read, ids)
-    if not _any(read):
+    # A write asks this first: what it reads next comes along.
+    if not (foresee(read, ids).split if isinstance(read, PostgresWriting) else _any(read)):
         return []
     return [one for (one,) in read.sql.execute(_OF, _places(read, ids))]
 

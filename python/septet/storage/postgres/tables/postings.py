@@ -17,12 +17,19 @@ __all__ = ["COLUMNS", "expected", "put", "remove"]
 #: Columns of a posting that count; grams are in the second.
 COLUMNS = ("id", "title", "description", "context", "tags")
 _GRAMS_COLUMN = COLUMNS.index("title")
+#: So many entries are sent with the next round trip, rather than by COPY, which takes two.
+FEW = 48
 #: So many are sent at once.
 _BLOCK = 50_000
 
 _COPY = (
     "COPY septet.postings (vault, bucket, part, term, row, memory, id, title, description, context, tags, tokens) "
     "FROM STDIN (FORMAT BINARY)"
+)
+_INSERT = (
+    f"INSERT INTO septet.postings (vault, part, bucket, row, memory, term, {', '.join(COLUMNS)}, tokens) "
+    "SELECT %s::integer, %s::smallint, w.* FROM unnest(%s::integer[], %s::bigint[], %s::boolean[], %s::text[], "
+    "%s::integer[], %s::integer[], %s::integer[], %s::integer[], %s::integer[], %s::integer[]) AS w"
 )
 _REMOVE = (
     "DELETE FROM septet.postings p USING unnest(%s::integer[], %s::bigint[]) AS w (bucket, row) "
@@ -38,7 +45,7 @@ _BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
     """Remove the postings of entries."""
-    write.sql.execute(_REMOVE, ([write.vault.bucket_of_row(row) for row in rows], list(rows), write.vault.number))
+    write.later(_REMOVE, ([write.vault.bucket_of_row(row) for row in rows], list(rows), write.vault.number))
 
 
 def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> None:
@@ -50,6 +57,10 @@ def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64
         rows: of the entries that are written ``(n,)``.
         memories: which of these are memories ``(n,)``.
     """
+    if len(rows) <= FEW:
+        for part, number in ((texts, TEXTS), (grams, GRAMS)):
+            _insert(write, part, number, rows, memories)
+        return
     with write.sql.cursor().copy(_COPY) as copy:
         copy.write(_BEGIN)
         for part, number in ((texts, TEXTS), (grams, GRAMS)):
@@ -69,6 +80,30 @@ def expected(
             row = rows[entry]
             tokens = int(part.tokens[entry])
             yield row, number, part.terms[term], vault.bucket_of_row(row), memories[entry], *columns, tokens
+
+
+def _insert(
+    write: PostgresWriting, part: Part, number: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
+) -> None:
+    first = len(part.has) - len(rows)
+    pairs = np.flatnonzero(part.entry >= first)
+    if not len(pairs):
+        return
+    entries = part.entry[pairs] - first
+    numbers = np.zeros((len(COLUMNS) + 1, len(pairs)), dtype=np.int64)
+    counts = part.counts[pairs] if part.counts is not None else np.ones((len(pairs), 1), dtype=np.int32)
+    if number == TEXTS:
+        numbers[: len(COLUMNS)] = counts.T
+    else:
+        numbers[_GRAMS_COLUMN] = counts[:, 0]
+    numbers[-1] = part.tokens[part.entry[pairs]]
+    vault, own = write.vault.number, rows[entries]
+    buckets = vault * STRIDE + own % STRIDE
+    terms = [part.terms[at] for at in part.term[pairs].tolist()]
+    write.later(
+        _INSERT,
+        (vault, number, *(one.tolist() for one in (buckets, own, memories[entries])), terms, *numbers.tolist()),
+    )
 
 
 def _blocks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from septet import _core
 from septet.errors import VectorError
 from septet.spaces import Space
 from septet.storage.postgres.packing import PackedVector, check_dimensions, copied, packed, sent, unpacked
+from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables import covered
 from septet.storage.postgres.tables.covered import Change
 from septet.storage.postgres.tables.fragments import vector_key
@@ -50,7 +52,6 @@ _MAKE = (
     "INSERT INTO septet.spaces (vault, model, dimensions, keyed_by, created_at) "
     "VALUES (%s, %s::text, %s, 'entry', %s) ON CONFLICT DO NOTHING"
 )
-_ANY_GIVEN = "SELECT 1 FROM septet.spaces WHERE vault = %s AND keyed_by = 'entry' LIMIT 1"
 _FILLED = "SELECT 1 FROM septet.vectors WHERE vault = %s AND space = %s LIMIT 1"
 _REMOVE = (
     "DELETE FROM septet.vectors v USING unnest(%s::integer[], %s::integer[], %s::text[]) AS w (space, bucket, key) "
@@ -120,7 +121,12 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
     Args:
         hashes: the new text hash of each entry about to be written, by id.
     """
-    if hashes and write.sql.execute(_ANY_GIVEN, (write.vault.number,)).fetchone() is not None:
+    foreseen = write.held.foreseen
+    if foreseen is not None and (
+        "entry" not in foreseen.spaces.values() or (not foreseen.stored and hashes.keys() <= {*foreseen.ids})
+    ):
+        return
+    if hashes:
         named = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
         gone = write.sql.execute(_STALE, (*named, write.vault.number))
         covered.note_given(write, [*map(Change._make, gone)], -1)
@@ -223,10 +229,10 @@ class _Batch:
     def store(self) -> None:
         """Store what was gathered, and forget it."""
         write, rows = self._write, self._rows
+        gone: list[tuple[Any, ...]] = []
         if self._gone:
             spaces, buckets, keys = map(list, zip(*self._gone))
-            gone = write.sql.execute(_REMOVE, (spaces, buckets, keys, write.vault.number))
-            covered.note_given(write, [*map(Change._make, gone)], -1)
+            write.later(_REMOVE, (spaces, buckets, keys, write.vault.number), gone.extend)
         by_length: dict[int, list[tuple[int, int, str]]] = {}
         for key, row in rows.items():
             by_length.setdefault(row.size, []).append(key)
@@ -236,6 +242,9 @@ class _Batch:
             made = zip(these, packed(write.vault.vectors, matrix), samples)
             copied(write, [PackedVector(*key, vector, sample) for key, vector, sample in made], 0)
             covered.note_given(write, [Change(*key, sample) for key, sample in zip(these, samples)], 1)
+        if self._gone and not rows:
+            write.settle()
+        covered.note_given(write, [*map(Change._make, gone)], -1)
         self._gone, self._rows = {}, {}
 
 
@@ -259,7 +268,8 @@ def _space_for(
 
 
 def _given_spaces(write: PostgresWriting) -> list[Space]:
-    return [Space._make(row) for row in write.sql.execute(_GIVEN_SPACES, (write.vault.number,))]
+    (found,) = write.settle(Statement(_GIVEN_SPACES, (write.vault.number,)))
+    return [*map(Space._make, found)]
 
 
 def _blobs(read: PostgresReading, space: Space, values: Sequence[bytes]) -> list[bytes]:
