@@ -35,19 +35,24 @@ class Opened:
     """
 
     def __init__(self, kind: Any, place: Callable[[str], Mapping[str, Any]]) -> None:
-        self.kind, self.place = kind, place
-        self.made: list[Any] = []
-        self._names = itertools.count(1)
+        vars(self).update(kind=kind, place=place, made=[], names=itertools.count(1))
 
     def __call__(self, path: Any, **options: Any) -> Any:
         more = {name: value for name, value in options.items() if name not in OF_FILES}
-        name = f"memory {next(self._names)}" if str(path) == ":memory:" else str(path)
+        name = f"memory {next(self.names)}" if str(path) == ":memory:" else str(path)
         one = self.kind(**self.place(name), **more)
         self.made.append(one)
         return one
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kind, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # What a test puts in the place of a method is meant for all vaults.
+        setattr(self.kind, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.kind, name)
 
     def close(self) -> None:
         """Close what the tests left open."""
@@ -82,18 +87,18 @@ def _postings_are_sound(vault: Any) -> bool:
 BACKENDS: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {"postgres": _postgres}
 
 
-def conforms(into: dict[str, Any], name: str, *, without: Mapping[str, str] = {}, only: Iterable[str] = ()) -> None:
+def conforms(into: dict[str, Any], name: str, *, without: Mapping[str, str] = {}, thinned: Iterable[str] = ()) -> None:
     """Define the tests of a file of `tests/integration` once more, to be run on every backend.
 
     Args:
         into: the globals of the module that runs them.
         name: the file, without its ending.
         without: tests that say nothing of other stores, and why.
-        only: where a few of many are meant.
+        thinned: long tests, of whose parameters every second value is taken.
     """
     module = _module(name)
     tests = {key for key in vars(module) if key.startswith("test_")}
-    unknown = (set(without) | set(only)) - tests
+    unknown = (set(without) | set(thinned)) - tests
     assert not unknown, f"tests/integration/{name}.py has no {', '.join(sorted(unknown))}"
 
     @pytest.fixture(scope="module", autouse=True, params=sorted(BACKENDS))
@@ -106,13 +111,22 @@ def conforms(into: dict[str, Any], name: str, *, without: Mapping[str, str] = {}
         stand_ins["Vault"].close()
 
     into["backend"] = backend
+    for key in thinned:
+        vars(module)[key].pytestmark = [_thinner(mark) for mark in vars(module)[key].pytestmark]
     for key, value in vars(module).items():
-        if key in tests and (key in without or (only and key not in only)):
+        if key in without:
             continue
         if key in tests or "fixture" in type(value).__name__.lower() or hasattr(value, "_pytestfixturefunction"):
             into[key] = value
     if hasattr(module, "pytestmark"):
         into["pytestmark"] = module.pytestmark
+
+
+def _thinner(mark: pytest.Mark) -> pytest.Mark:
+    if mark.name != "parametrize":
+        return mark
+    names, values = mark.args
+    return pytest.mark.parametrize(names, list(values)[::2], **mark.kwargs).mark
 
 
 def _module(name: str) -> Any:
