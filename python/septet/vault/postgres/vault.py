@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from septet.arguments import called, file_path, flags, real, utf8, whole
 from septet.errors import StoreError
 from septet.profiles import ProfileLike
-from septet.storage.postgres.dsn import is_dsn, vault_named
+from septet.storage.postgres.dsn import Address, is_dsn, vault_named
 from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.absent import OnlyFiles
 from septet.vault.postgres.listed import PostgresListed
@@ -97,7 +98,7 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
     ) -> None:
         flags({"read_only": read_only, "prepare": prepare}, StoreError)
         limit = None if timeout_s is None else real(timeout_s, "timeout_s", StoreError, 0.01, MOST_WAIT_S)
-        self._sizes = {
+        sizes: dict[str, Any] = {
             "buckets": whole(buckets, "buckets", StoreError, 1, 1_024),
             "vectors": vectors,
             "reads": reads,
@@ -105,9 +106,10 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
             "prepare": prepare,
         }
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
-        self._store = opened(dsn, vault, read_only=read_only, **self._sizes)
+        store, where = store_of(dsn, vault)
+        self._set_up(clock, profile, history, (on_search, on_write), telemetry, where)
+        self._store = store(read_only=read_only, **sizes)
         try:
-            self._set_up(clock, profile, history, (on_search, on_write), telemetry, self._store.path)
             self._begin_embedding()
         except BaseException:
             self._store.close()
@@ -205,15 +207,14 @@ def _asked(read: Any, key: object, ask: Callable[[], _Answer], /) -> _Answer:
     return ask()
 
 
-def opened(dsn: str, vault: str | None, **sizes: Any) -> PostgresStore:
-    """Return the store of a vault.
+def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore], str]:
+    """Return what opens the store of a vault, and where it is, as may be shown.
 
     Raises:
-        StoreError: a package is missing; the message says what to install. Other errors are those of `PostgresVault`.
+        StoreError: the address cannot be read, or a package is missing; the message says what to install.
     """
-    address, name = vault_named(
-        utf8(dsn, "dsn", StoreError), None if vault is None else utf8(vault, "vault", StoreError)
-    )
+    named = None if vault is None else utf8(vault, "vault", StoreError)
+    address, name = vault_named(utf8(dsn, "dsn", StoreError), named)
     try:
         import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
 
@@ -222,4 +223,4 @@ def opened(dsn: str, vault: str | None, **sizes: Any) -> PostgresStore:
         # psycopg without libpq fails so too.
         said = str(fault).splitlines()[0]
         raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
-    return PostgresStore(address, name, **sizes)
+    return partial(PostgresStore, address, name), Address.of(address, name).shown
