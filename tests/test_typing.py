@@ -69,7 +69,8 @@ def test_the_programs_use_every_class_and_function_that_is_public():
     text = "".join(path.read_text(encoding="utf-8") for path in (*SAMPLES, MISTAKES))
     values = [name for name in septet.__all__ if isinstance(getattr(septet, name), type)]
     unused = {name for name in values if name not in text}
-    # Providers and vaults on PostgreSQL need servers; errors share one way to be caught; the rest names what is passed, not what is called.
+    # Providers and vaults on PostgreSQL need servers; errors share one way to be caught; the rest names what is passed,
+    # not what is called.
     assert {name for name in unused if not issubclass(getattr(septet, name), Exception)} == {
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
         *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus"),

@@ -62,7 +62,7 @@ def chosen(plan: Plan) -> Condition | None:
 def filtered(filters: Mapping[str, Filter]) -> Condition:
     """Return filters joined: an entry must pass all of them. What is before or behind leaves them as they are."""
     joined = conjunction([_translate(f) for f in filters.values()])
-    return Condition(f"({joined.sql})", joined.parameters)
+    return Condition(f"({joined.sql})", *joined[1:])
 
 
 def validity(now: float) -> Condition:
