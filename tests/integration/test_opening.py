@@ -136,10 +136,10 @@ def test_a_profile_may_be_a_file_beside(tmp_path):
     [
         ("", "has no tiers"),
         ("[tiers]\n", "invalid at tiers: Dictionary should have at least 1 item"),
-        ('[tiers.a]\npth = "a.db"\n', "has no field tiers.a.pth; its fields are optional, path, priority"),
+        ('[tiers.a]\npth = "a.db"\n', "has no field tiers.a.pth; its fields are dsnEnv, optional, path, priority"),
         ('colour = 1\n[tiers.a]\npath = "a.db"\n', "has no field colour; its fields are profile, tiers"),
-        ("[tiers.a]\n", "tiers.a: wanted either path or url"),
-        ('[tiers.a]\npath = "a.db"\nurl = "http://h"\n', "tiers.a: wanted either path or url"),
+        ("[tiers.a]\n", "tiers.a: wanted one of path, url and dsn_env"),
+        ('[tiers.a]\npath = "a.db"\nurl = "http://h"\n', "tiers.a: wanted one of path, url and dsn_env"),
         ('[tiers.a]\nurl = "h"\n', "url must begin with http"),
         ('[tiers.a]\npath = "a.db"\ntoken_env = "T"\n', "tiers.a: token_env belongs to a tier with a url"),
         ('[tiers.a]\nurl = "http://h"\ntoken_env = "T"\ntoken_file = "t"\n', "either token_env or token_file"),
