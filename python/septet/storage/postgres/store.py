@@ -98,6 +98,7 @@ class PostgresStore:
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
         self._closed, self.last_generation = False, 0
+        self._looked: dict[str, int] = {}
         settings: dict[str, Any] = {"autocommit": True}
         if not prepare:
             settings["prepare_threshold"] = None
@@ -248,7 +249,7 @@ class PostgresStore:
         with suppress(psycopg.Error):
             if fold:
                 counts.fold(link, self.vault)
-            analyse_if_grown(link, self.vault)
+            analyse_if_grown(link, self.vault, self._looked)
 
     @contextmanager
     def _borrowed(self, server: Server) -> Iterator[Link]:
