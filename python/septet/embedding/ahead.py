@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, cast
 
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.report import Tally
+from septet.storage.tables import staged
 from septet.storage.tables.claims import new_owner
+
+if TYPE_CHECKING:
+    from septet.storage.store import Reading
 
 __all__ = ["embed_staged"]
 
@@ -36,7 +41,8 @@ def embed_staged(
         while not stopped() and tally.stopped_by is None:
             with pipeline.store.reading() as read:
                 space = pipeline.space(read, tally)
-                after, page = read.tables.staged.texts_of(read, space, after=after, limit=batching.texts)
+                # Only a store in a file follows folders, of whose chunks these texts are.
+                after, page = staged.texts_of(cast("Reading", read), space, after=after, limit=batching.texts)
             if not page:
                 break
             texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}

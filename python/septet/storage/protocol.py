@@ -1,7 +1,7 @@
 """What a store is to those that do not know which one it is: transactions, and tables to ask through them.
 
 A backend gives a `Store`, whose transactions carry its `Tables`: one object a table, with the functions listed in
-`septet.storage.table_protocols`. A local store is `septet.storage.store.Store`.
+`septet.storage.table_protocols`. A local store is `septet.storage.store.Store`. `septet.storage.backends` compares.
 """
 
 from __future__ import annotations
@@ -66,10 +66,6 @@ class Tables(Protocol):
     @property
     def parts(self) -> of.Parts:
         """What entries were split into."""
-
-    @property
-    def staged(self) -> of.StagedTexts:
-        """Chunks made anew beside those that answer; only of a store that follows folders."""
 
     @property
     def texts(self) -> of.Texts:
@@ -171,40 +167,3 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of the store; using it afterwards raises `Closed`. Closing twice is fine."""
-
-
-if TYPE_CHECKING:
-    # The type checker compares a local store, and the modules of its tables, with what is asked of them.
-    from septet.storage.store import Store as LocalStore
-    from septet.storage.tables import (
-        changing,
-        claims,
-        entries,
-        feedback,
-        history,
-        indexing,
-        jobs,
-        links,
-        listings,
-        parts,
-        staged,
-        texts,
-        unchanged,
-        vectors,
-    )
-
-    _store: type[Store] = LocalStore
-    _changing: of.Changing = changing
-    _claims: of.Claims = claims
-    _entries: of.Entries = entries
-    _feedback: of.FeedbackRows = feedback
-    _history: of.History = history
-    _indexing: of.Indexing = indexing
-    _jobs: of.Jobs = jobs
-    _links: of.Links = links
-    _listings: of.Runs = listings
-    _parts: of.Parts = parts
-    _staged: of.StagedTexts = staged
-    _texts: of.Texts = texts
-    _unchanged: of.Unchanged = unchanged
-    _vectors: of.Vectors = vectors

@@ -36,7 +36,6 @@ __all__ = [
     "Marks",
     "Parts",
     "Runs",
-    "StagedTexts",
     "Texts",
     "Unchanged",
     "Vectors",
@@ -267,13 +266,6 @@ class Parts(Protocol):
 
     def taken(self, read: Any, parents: Mapping[str, str]) -> list[str]:
         """Return those ids that live entries have already which are not parts of the parent named for the id."""
-
-
-class StagedTexts(Protocol):
-    """Chunks made anew beside those that answer; asked only of a store that follows folders."""
-
-    def texts_of(self, read: Any, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
-        """Return staged texts that lack a vector in a space, by hash, and the row of the last one."""
 
 
 class Texts(Protocol):
