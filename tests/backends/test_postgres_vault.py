@@ -186,3 +186,10 @@ def test_without_its_packages_one_line_says_what_to_install():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said, alone = json.loads(ran.stdout)
     assert "pip install 'septet[postgres]'" in said and "\n" not in said and "secret" not in said and alone
+
+
+def test_without_its_packages_the_doctor_says_what_to_install(monkeypatch):
+    server_checks = pytest.importorskip("septet.cli.server_checks").server_checks
+    monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
+    (check,) = server_checks("postgresql://u:secret@h/db?vault=v", [])
+    assert check.state == "fault" and "pip install 'septet[postgres]'" in check.said and "secret" not in check.said

@@ -21,10 +21,12 @@ __all__ = ["server_checks"]
 def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault on a server; the first check says whether it can be opened at all."""
     from septet.storage.postgres.dsn import without_passwords
-    from septet.storage.postgres.facts import server_facts
 
     try:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
+            # Not before: without the packages of the extra, opening says what to install.
+            from septet.storage.postgres.facts import server_facts
+
             stats, spaces = vault.stats(), vault.spaces()
             store: Any = vault._store
             with store.reading() as read:

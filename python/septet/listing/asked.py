@@ -8,9 +8,10 @@ from septet.listing.counting import Counted, counted, number_of
 from septet.listing.listing import View
 from septet.listing.paging import Placed, placed
 from septet.listing.request import Request
+from septet.listing.shadows import Mirror
 from septet.query.facets import Faceted
 
-__all__ = ["AskedListing", "CountsAsked", "NumberAsked", "PageAsked"]
+__all__ = ["AskedListing", "CountsAsked", "MirrorAsked", "NumberAsked", "PageAsked"]
 
 _Answer = TypeVar("_Answer", covariant=True)
 
@@ -52,3 +53,14 @@ class CountsAsked(NamedTuple):
     def __call__(self, view: View) -> Counted:
         """Return it."""
         return counted(view, self.what, self.request, self.limit)
+
+
+class MirrorAsked(NamedTuple):
+    """Ids and validity of all entries, for those that are compared with them elsewhere."""
+
+    def __call__(self, view: View) -> Mirror:
+        """Return them."""
+        listing, times = view.listing, view.listing.times
+        return Mirror(
+            str(listing.state), listing.rows, listing.ids(view.read), times["valid_from"], times["valid_until"]
+        )

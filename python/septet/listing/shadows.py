@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +19,10 @@ MOST_PAIRS = 64
 
 class Shadowing(Protocol):
     """The entries of a listing as others are compared with them."""
+
+    @property
+    def state(self) -> Hashable:
+        """Names the state that was read: listings of one vault with equal states are equal."""
 
     @property
     def rows(self) -> NDArray[Any]:

@@ -14,14 +14,16 @@ from septet import __version__
 from septet.arguments import listed, shown, utf8, whole
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
+from septet.listing.asked import MirrorAsked
+from septet.listing.shadows import Shadowing
 from septet.service.operations import Operation
 from septet.service.requests import Request
 from septet.service.running import Memory, Serving
+from septet.snapshot.arrays import Mask
 from septet.tiers.protocol import SearchAgain
-from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data, state_of
+from septet.tiers.remote.listings import answer_data, asked_of, hidden_of, mirror_data
 from septet.tiers.remote.packing import packed
 from septet.tiers.remote.tier import PROTOCOL
-from septet.vault import Vault
 from septet.vault.anywhere import AnyVault
 
 __all__ = ["TIER", "TierAnswer", "TierCall"]
@@ -117,31 +119,22 @@ def _holds(vault: AnyVault, call: Mapping[str, Any]) -> list[str]:
     return sorted(vault._holds(_ids(call), None if kind is None else utf8(kind, "kind", QueryError)))
 
 
-def _filed(vault: AnyVault) -> Vault:
-    """Return a vault that is a file.
-
-    Raises:
-        TierError: it is kept on another server.
-    """
-    if not isinstance(vault, Vault):
-        raise TierError("this vault is kept on another server: open it from there, with PostgresVault(...)")
-    return vault
-
-
 def _mirror(vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
     """Return ids and validity of the listing; its state alone where that is known."""
-    with _filed(vault)._listings.reading() as view:
-        state = state_of(view)
-        return {"state": state} if call["known"] == state else mirror_data(view, state)
+    mirror, _ = vault._listed(MirrorAsked(), None)
+    return {"state": mirror.state} if call["known"] == mirror.state else mirror_data(mirror)
 
 
 def _listed(vault: AnyVault, call: Mapping[str, Any]) -> Any:
-    asked = asked_of(call["asked"])
-    with _filed(vault)._listings.reading() as view:
-        if call["state"] is not None and call["state"] != state_of(view):
+    asked, state = asked_of(call["asked"]), call["state"]
+
+    def hidden(listing: Shadowing) -> Mask | None:
+        if str(listing.state) != state:
             # What is hidden was told by another state.
             raise SearchAgain("the listing has changed")
-        return answer_data(view._replace(hidden=hidden_of(call["hidden"], len(view.listing))), asked)
+        return hidden_of(call["hidden"], len(listing))
+
+    return answer_data(vault._listed(asked, None if state is None else hidden)[0], asked)
 
 
 _READS: Mapping[str, Callable[[AnyVault, Mapping[str, Any]], Any]] = {

@@ -15,8 +15,7 @@ from septet.errors import QueryError, StoreBusy, TierError
 from septet.federation.federation import MAX_PRIORITY
 from septet.query.plan import Plan
 from septet.results import Note
-from septet.tiers.local.tier import LocalSession, LocalTier
-from septet.tiers.protocol import SearchAgain
+from septet.tiers.protocol import SearchAgain, ServedSession
 from septet.tiers.remote.plans import plans_of
 from septet.tiers.remote.serving import answered, recalled
 from septet.tiers.remote.tier import PROTOCOL
@@ -40,7 +39,7 @@ MOST_PLACES = 10_000
 class Kept:
     """A session, when it was last asked, and the lock of who asks it."""
 
-    session: LocalSession
+    session: ServedSession
     asked_at: float
     lock: Lock = field(default_factory=Lock)
 
@@ -83,10 +82,6 @@ class TierSessions:
         priority = real(asked.get("priority"), "priority", QueryError, 0, MAX_PRIORITY)
         place = whole(asked.get("place"), "place", QueryError, 0, MOST_PLACES)
         tier = vault._as_tier(name, priority)
-        if not isinstance(tier, LocalTier):
-            raise TierError(
-                "a vault on a server cannot be a tier of others by way of this one: open it there, PostgresVault(...)"
-            )
         if not tier.crosses_threads:
             raise TierError("a vault in memory cannot be a tier of others: serve one that is in a file")
         self._end_idle()
@@ -150,7 +145,7 @@ class TierSessions:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _keep(self, session: LocalSession) -> str:
+    def _keep(self, session: ServedSession) -> str:
         with self._lock:
             if self._closed or len(self._kept) >= self._most:
                 raise StoreBusy(f"{len(self._kept)} searches of remote tiers are going on: try again")
@@ -159,7 +154,7 @@ class TierSessions:
             self._look_later()
         return name
 
-    def _forget(self, session: LocalSession) -> None:
+    def _forget(self, session: ServedSession) -> None:
         with self._lock:
             self._kept = {name: kept for name, kept in self._kept.items() if kept.session is not session}
 

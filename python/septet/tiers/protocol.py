@@ -206,6 +206,20 @@ class Session(Protocol):
         """End the search."""
 
 
+class ServedSession(Session, Protocol):
+    """A session of a vault, which remote tiers can be told of too."""
+
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries."""
+
+    def holds(self, rows: Sequence[int]) -> bool:
+        """Say whether there is an entry at each of the rows."""
+
+    def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
+        """Return ``kind``, ``severity`` and ``domain`` of candidates."""
+
+
 class Tier(Protocol):
     """Something that can be searched."""
 
@@ -231,3 +245,10 @@ class Tier(Protocol):
         Raises:
             SeptetError: the tier fails.
         """
+
+
+class ServedTier(Tier, Protocol):
+    """A tier over a vault, which a server can hold for others."""
+
+    def open(self, plans: Sequence[Plan], place: int) -> ServedSession:
+        """Begin a search, as of `Tier`."""

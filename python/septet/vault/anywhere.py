@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from septet.files.on_search import OnSearch
     from septet.stats import Optimized
     from septet.tiers import Tier
+    from septet.tiers.protocol import ServedTier
 
 __all__ = ["AnyVault"]
 
@@ -118,7 +119,7 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
         return [self._tier]
 
     @abstractmethod
-    def _as_tier(self, name: str, priority: float) -> Tier: ...
+    def _as_tier(self, name: str, priority: float) -> ServedTier: ...
 
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:

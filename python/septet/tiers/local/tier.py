@@ -114,6 +114,24 @@ class LocalSession:
         """End the transaction."""
         self.view.close()
 
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries."""
+        return self.view.plans
+
+    def holds(self, rows: Sequence[int]) -> bool:
+        """Say whether there is an entry at each of the rows."""
+        return not len(rows) or int(self.view.snapshot.slots_of(rows).min()) >= 0
+
+    def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
+        """Return kinds, severities and domains of candidates."""
+        snapshot = self.view.snapshot
+        slots, names = snapshot.slots_of(rows), snapshot.names
+        return {
+            name: [names[at] for at in snapshot.columns[name][slots].tolist()]
+            for name in ("kind", "severity", "domain")
+        }
+
     @_translated
     def standing(self) -> Standing:
         """Return what ranking needs to know of the store."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
+from septet.listing.asked import AskedListing, CountsAsked, MirrorAsked, NumberAsked, PageAsked
 from septet.listing.counting import Counted
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request
@@ -25,18 +25,22 @@ _Answer = TypeVar("_Answer")
 class PostgresListings:
     """Answers what is asked of the listing of a vault, each time at one state. Threads may share it.
 
-    Only for a federation are ids and validity of all entries read, and remembered until the database changes.
+    Only for a federation are ids and validity of all entries read, and remembered until the database changes. Where it
+    was another vault of it that changed, they stay the same object, of the same state.
     """
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
-        self._mirror: Mirror | None = None
+        #: What was read last, and the state of the database that it was read from.
+        self._kept: tuple[str, Mirror] | None = None
 
     def answer(
         self, asked: AskedListing[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
         """Return what is asked of the listing; see `septet.federation.member.Member`."""
         with self._store.reading() as read:
+            if isinstance(asked, MirrorAsked):
+                return cast(_Answer, self._mirrored(read)), None
             if hidden is None:
                 return cast(_Answer, _answered(read, asked, ())), None
             mirror = self._mirrored(read)
@@ -45,20 +49,22 @@ class PostgresListings:
             return cast(_Answer, _answered(read, asked, rows)), mirror
 
     def _mirrored(self, read: PostgresReading) -> Mirror:
-        state, known = table.state(read), self._mirror
-        if known is None or known.state != state:
+        state, kept = table.state(read), self._kept
+        if kept is None or kept[0] != state:
             found = table.every(read)
             rows, ids, begins, ends = zip(*found) if found else ((), (), (), ())
             known_ids = np.empty(len(ids), dtype=object)
             known_ids[:] = ids
-            known = self._mirror = Mirror(
+            made = Mirror(
                 state,
                 np.array(rows, dtype=np.int64),
                 known_ids,
                 _times(begins, -np.inf),
                 _times(ends, np.inf),
             )
-        return known
+            same = kept is not None and all(map(np.array_equal, kept[1][1:], made[1:]))
+            kept = self._kept = (state, kept[1] if kept is not None and same else made)
+        return kept[1]
 
 
 def _times(values: tuple[float | None, ...], unset: float) -> Any:

@@ -69,6 +69,22 @@ class PostgresSession:
         """End the transaction."""
         self.view.close()
 
+    @property
+    def plans(self) -> Sequence[Plan]:
+        """The queries."""
+        return self.view.plans
+
+    @_translated
+    def holds(self, rows: Sequence[int]) -> bool:
+        """Say whether there is an entry at each of the rows."""
+        return len(self.view.entries_at(rows)) == len(rows)
+
+    @_translated
+    def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
+        """Return kinds, severities and domains of candidates."""
+        facts = self.view.facts_at(rows)
+        return {name: [getattr(one, name) for one in facts] for name in ("kind", "severity", "domain")}
+
     def standing(self) -> Standing:
         """Return what ranking needs to know of the vault."""
         statistics = self.view.statistics

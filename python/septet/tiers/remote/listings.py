@@ -7,24 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from septet.arguments import listed, real, shown, utf8
+from septet.arguments import listed, real, utf8
 from septet.entry import Entry
 from septet.errors import QueryError
 from septet.listing.asked import AskedListing, CountsAsked, NumberAsked, PageAsked
-from septet.listing.listing import View
 from septet.listing.paging import Placed
 from septet.listing.request import Cursor, Request, limit_of
 from septet.listing.shadows import Mirror
 from septet.query.facets import Faceted
-from septet.ranking.pool import Candidate
+from septet.ranking.pool import Candidate, json_text
 from septet.snapshot.arrays import Mask
-from septet.storage.tables import entries
 from septet.tiers.remote.answers import counted_data, counted_of
 from septet.tiers.remote.packing import floats, floats_of, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of
 
 __all__ = ["answer_data", "answer_of", "asked_data", "asked_of", "hidden_data", "hidden_of", "mirror_data"]
-__all__ += ["mirror_of", "state_of"]
+__all__ += ["mirror_of"]
 
 MOST_KEYS = 8
 
@@ -44,14 +42,13 @@ def mirror_of(data: Mapping[str, Any]) -> Mirror:
     return Mirror(str(data["state"]), np.arange(len(ids)), known, begins, ends)
 
 
-def mirror_data(view: View, state: str) -> dict[str, Any]:
+def mirror_data(mirror: Mirror) -> dict[str, Any]:
     """Return ids and validity of a listing, JSON-ready."""
-    times = view.listing.times
     return {
-        "state": state,
-        "ids": view.listing.ids(view.read).tolist(),
-        "from": floats(times["valid_from"]),
-        "until": floats(times["valid_until"]),
+        "state": mirror.state,
+        "ids": mirror.known_ids.tolist(),
+        "from": floats(mirror.valid_from),
+        "until": floats(mirror.valid_until),
     }
 
 
@@ -131,12 +128,10 @@ def hidden_of(data: object, count: int) -> Mask | None:
 # -- what is answered --------------------------------------------------------------------------------------------------
 
 
-def answer_data(view: View, asked: AskedListing[Any]) -> Any:
-    """Return the answer of a listing, JSON-ready."""
-    found = asked(view)
+def answer_data(found: Any, asked: AskedListing[Any]) -> Any:
+    """Return what a listing answered, JSON-ready."""
     if isinstance(asked, PageAsked):
-        whole = entries.find(view.read, [one.entry.id for one in found])
-        return [[list(whole[one.entry.id]), list(one.cursor.values)] for one in found]
+        return [[list(_candidate(one.entry)), list(one.cursor.values)] for one in found]
     return counted_data(found) if isinstance(asked, CountsAsked) else found
 
 
@@ -151,7 +146,29 @@ def _placed(entry: Entry, values: list[Any]) -> Placed:
     return Placed(entry, Cursor(tuple(values), entry.id))
 
 
-def state_of(view: View) -> str:
-    """Return what names the state of a listing."""
-    generation, writer = view.listing.state
-    return f"{generation} {shown(writer)}"
+def _candidate(entry: Entry) -> Candidate:
+    """Return an entry as a row of a store that is not told which one it is."""
+    span = entry.span
+    return Candidate(
+        row=0,
+        id=entry.id,
+        kind=entry.kind,
+        type=entry.type,
+        domain=entry.domain,
+        severity=entry.severity,
+        title=entry.title,
+        description=entry.description,
+        context=entry.context,
+        tags_json=json_text(entry.tags),
+        attrs_json=json_text(entry.attrs),
+        path=None if span is None else span.path,
+        first_line=None if span is None else span.first_line,
+        last_line=None if span is None else span.last_line,
+        created_at=entry.created_at,
+        updated_at=entry.updated_at,
+        valid_from=entry.valid_from,
+        valid_until=entry.valid_until,
+        parent=entry.parent,
+        source=entry.source,
+        trust=entry.trust,
+    )

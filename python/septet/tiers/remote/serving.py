@@ -10,7 +10,7 @@ import numpy as np
 from septet.arguments import listed, utf8, whole
 from septet.errors import QueryError
 from septet.ranking.pool import Pool
-from septet.tiers.local.tier import LocalSession
+from septet.tiers.protocol import ServedSession
 from septet.tiers.remote.answers import (
     Facts,
     counted_data,
@@ -31,12 +31,12 @@ MOST_NAMED = 1_000_000
 MOST_FACETS = 16
 
 
-def recalled(session: LocalSession) -> list[dict[str, Any]]:
+def recalled(session: ServedSession) -> list[dict[str, Any]]:
     """Return what the session found for each query, JSON-ready."""
     return [recalled_data(one, _facts(session, one.pool)) for one in session.recall()]
 
 
-def answered(session: LocalSession, method: str, asked: Mapping[str, Any]) -> Any:
+def answered(session: ServedSession, method: str, asked: Mapping[str, Any]) -> Any:
     """Return what a session answers to a call of a remote one, JSON-ready.
 
     Raises:
@@ -51,71 +51,66 @@ def answered(session: LocalSession, method: str, asked: Mapping[str, Any]) -> An
         raise QueryError(f"no call of a session: {type(fault).__name__}") from fault
 
 
-def _facts(session: LocalSession, pool: Pool) -> Facts:
+def _facts(session: ServedSession, pool: Pool) -> Facts:
     """Return what a pool does not tell of its candidates."""
-    view = session.view
-    snapshot = view.snapshot
-    slots, names = snapshot.slots_of(pool.rows), snapshot.names
-    labels = {
-        name: [names[at] for at in snapshot.columns[name][slots].tolist()] for name in ("kind", "severity", "domain")
-    }
-    if "vectors" not in view.plan.corpus_columns or "cosine" not in pool.columns or view.vectors is None:
+    labels = session.labels(pool.rows)
+    if "vectors" not in session.plans[0].corpus_columns or "cosine" not in pool.columns:
         return labels, None
-    found = view.vectors.unit_rows(slots)
-    return labels, None if np.isnan(found).all() else found.astype(np.float32)
+    _, found = session.vectors(0, pool.rows)
+    return labels, None if found is None or np.isnan(found).all() else found.astype(np.float32)
 
 
-def _rows(session: LocalSession, asked: Mapping[str, Any]) -> list[int]:
-    """Return the rows that are asked for, all of which the snapshot has."""
+def _rows(session: ServedSession, asked: Mapping[str, Any]) -> list[int]:
+    """Return the rows that are asked for, all of which the vault has."""
     rows = wholes_of(asked["rows"])
-    if len(rows) > MOST_NAMED or (rows and int(session.view.snapshot.slots_of(rows).min()) < 0):
+    if len(rows) > MOST_NAMED or not session.holds(rows):
         raise QueryError("rows names what was not recalled")
     return rows
 
 
-def _query(session: LocalSession, asked: Mapping[str, Any]) -> int:
-    return whole(asked["query"], "query", QueryError, 0, len(session.view.plans) - 1)
+def _query(session: ServedSession, asked: Mapping[str, Any]) -> int:
+    return whole(asked["query"], "query", QueryError, 0, len(session.plans) - 1)
 
 
 def _id(asked: Mapping[str, Any]) -> str:
     return utf8(asked["id"], "id", QueryError)
 
 
-def _neighbours(session: LocalSession, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _neighbours(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any]:
     known = known_of(asked["known"])
     anchors = [whole(at, "anchors", QueryError, 0, len(known) - 1) for at in asked["anchors"]]
     found = session.neighbours(_query(session, asked), anchors, known)
     return neighbours_data(found, _facts(session, found.pool))
 
 
-def _overrides(session: LocalSession, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _overrides(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any]:
     ids = listed(asked["ids"], "ids", QueryError, "a list of ids", MOST_NAMED, of=str)
     found = session.overrides(_query(session, asked), [utf8(one, "id", QueryError) for one in ids])
     return overrides_data(found, _facts(session, found.pool))
 
 
-def _inspect(session: LocalSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def _inspect(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     found = session.inspect(_id(asked))
     return None if found is None else inspected_data(found)
 
 
-def _numbers(session: LocalSession, asked: Mapping[str, Any]) -> list[str]:
+def _numbers(session: ServedSession, asked: Mapping[str, Any]) -> list[str]:
     paths = [[utf8(name, "a path", QueryError) for name in path] for path in asked["paths"]]
     return [floats(values) for values in session.numbers(_rows(session, asked), paths)]
 
 
-def _vectors(session: LocalSession, asked: Mapping[str, Any]) -> list[Any]:
+def _vectors(session: ServedSession, asked: Mapping[str, Any]) -> list[Any]:
     model, found = session.vectors(_query(session, asked), _rows(session, asked))
     return [model, None if found is None else floats(found)]
 
 
-def _likeness(session: LocalSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def _likeness(session: ServedSession, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     model = asked["model"]
     found = session.likeness(_id(asked), None if model is None else utf8(model, "model", QueryError))
     return None if found is None else likeness_data(found)
 
 
-def _facets(session: LocalSession, asked: Mapping[str, Any]) -> list[Any]:
+def _facets(session: ServedSession, asked: Mapping[str, Any]) -> list[Any]:
     fields = faceted_of(asked["fields"])
     if len(fields) > MOST_FACETS:
         raise QueryError(f"facets names {len(fields)} fields: at most {MOST_FACETS} are taken")
