@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Literal
 
 import pytest
 
@@ -12,7 +14,7 @@ typer = pytest.importorskip("typer")
 from tests.commands import Commands  # noqa: E402
 
 from septet.cli import commands  # noqa: E402
-from septet.cli.app import app  # noqa: E402
+from septet.cli.app import _with_placeholders, app  # noqa: E402
 
 GROUP = typer.main.get_command(app)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
@@ -57,6 +59,17 @@ def test_no_line_of_the_list_of_commands_is_cut_within_a_clause(tmp_path, monkey
     _, said, _ = Commands(tmp_path, monkeypatch)("--help")
     assert re.findall(r"^  [a-z].*\.\.\.$", said, re.MULTILINE) == []
     assert re.search(r"^  demo +Index the documentation of this Python and ask six questions$", said, re.MULTILINE)
+
+
+def test_placeholders_do_not_depend_on_how_typer_keeps_types():
+    def command(limit: int | None, ids: list[str], mode: Literal["full", "scan"], json: bool):
+        """Be told of as a command is."""
+
+    names = ("limit", "ids", "mode", "json", "help")
+    # Newer versions keep no `type`.
+    params = [SimpleNamespace(name=name, metavar=None, param_type_name="option") for name in names]
+    made = _with_placeholders(SimpleNamespace(params=params), command)
+    assert [one.metavar for one in made.params] == ["N", "TEXT", "full|scan", None, None]
 
 
 @pytest.mark.parametrize("name", commands.COMMANDS)

@@ -6,11 +6,14 @@ and a mistyped option load nothing else.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import signal
 import sys
-from typing import Annotated, Any
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperGroup
@@ -44,7 +47,7 @@ Put -- before a query or title that starts with a dash."""
 _PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False, "add_completion": False}
 
 
-_PLACEHOLDERS = {"str": "TEXT", "text": "TEXT", "int": "N", "integer": "N", "float": "NUMBER"}
+_PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}
 
 
 class _Commands(TyperGroup):
@@ -64,8 +67,9 @@ class _Commands(TyperGroup):
         """Return a command; None if there is none of this name."""
         if cmd_name not in self._made and cmd_name in commands.COMMANDS:
             alone = typer.Typer(**_PLAIN)
-            alone.command(cmd_name)(commands.function(cmd_name))
-            self._made[cmd_name] = _with_placeholders(typer.main.get_command(alone))
+            function = commands.function(cmd_name)
+            alone.command(cmd_name)(function)
+            self._made[cmd_name] = _with_placeholders(typer.main.get_command(alone), function)
         return self._made.get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
@@ -94,14 +98,29 @@ def _brief(command: Any, room: int) -> str:
     return sentence
 
 
-def _with_placeholders(command: Any) -> Any:
-    """Write N, NUMBER or TEXT in the help for values that name no placeholder, not the names of Python's types."""
+def _with_placeholders(command: Any, function: Any) -> Any:
+    """Write N, NUMBER or TEXT in the help for values that name no placeholder, not the names of Python's types.
+
+    The types are read from the function: how typer keeps them changes from version to version.
+    """
+    declared = inspect.signature(function, eval_str=True).parameters
     for option in command.params:
-        if option.metavar is None:
-            choices = getattr(option.type, "choices", None)
-            kind = option.type.name.split()[0]
-            option.metavar = "|".join(choices) if choices else _PLACEHOLDERS.get(kind)
+        if option.metavar is None and option.name in declared:
+            option.metavar = _placeholder(declared[option.name].annotation)
+        if option.param_type_name == "argument":
+            # Newer versions write the type behind the name as well.
+            option.display_type = lambda ctx: ""
     return command
+
+
+def _placeholder(hint: Any) -> str | None:
+    while get_origin(hint) is not None and get_origin(hint) is not Literal:
+        hint = next(part for part in get_args(hint) if part is not type(None))
+    if get_origin(hint) is Literal:
+        return "|".join(get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return "|".join(one.value for one in hint)
+    return _PLACEHOLDERS.get(hint)
 
 
 app = typer.Typer(
