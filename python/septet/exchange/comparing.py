@@ -62,6 +62,9 @@ def differences(source: Any, target: Any, read: Reading) -> tuple[int, list[str]
     if not alone or moved or unlike:
         return 0, unlike[:MOST]
     asked = sample[:: max(1, len(sample) // SEARCHES)][:SEARCHES]
+    for vault in (source, target):
+        # Full text of a large file is ranked otherwise until its index is in memory.
+        vault._settle()
     with _at_one_time(source, target):
         return len(asked), [*_answers(source, target, asked)][:MOST]
 

@@ -11,7 +11,7 @@ from septet.snapshot.manager import SnapshotManager
 from septet.storage.store import Store
 from septet.storage.tables import vectors
 
-__all__ = ["optimize"]
+__all__ = ["load", "optimize"]
 
 #: So often it begins again because the vault changed meanwhile.
 TURNS = 1_000
@@ -45,6 +45,17 @@ def optimize(manager: SnapshotManager, store: Store, now: float, *, terms: bool)
             raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from cause
         with store.reading() as read:
             return sidecar.current_file(read)
+
+
+def load(manager: SnapshotManager, store: Store, now: float, *, terms: bool) -> None:
+    """Make everything that searches use in memory alone, so that none of them has to do without it.
+
+    Raises:
+        StoreBusy: the vault is changed all the time.
+        StoreError: the vault cannot be read.
+    """
+    with manager.foreground():
+        _load(manager, store, now, terms)
 
 
 def _load(manager: SnapshotManager, store: Store, now: float, terms: bool) -> None:

@@ -121,6 +121,9 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
     @abstractmethod
     def _as_tier(self, name: str, priority: float) -> ServedTier: ...
 
+    def _settle(self) -> None:
+        """Make what the next search would have to do without, and would say so."""
+
     def _feedback_counts(self) -> Mapping[str, int]:
         with self._store.reading() as read:
             return self._remembered(read, "feedback", lambda: read.tables.feedback.counts(read))

@@ -12,6 +12,7 @@ from septet.errors import StoreError
 from septet.profiles import ProfileLike, resolve
 from septet.snapshot.manager import SnapshotManager
 from septet.snapshot.sidecar import Sidecar
+from septet.storage.postgres.dsn import check_file
 from septet.storage.store import Store
 from septet.tiers import LocalTier
 from septet.tiers.local.tier import LateListings
@@ -92,7 +93,7 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
         sync_on_open: bool = False,
         telemetry: bool | None = None,
     ) -> None:
-        file = file_path(path, "path", StoreError)
+        file = check_file(file_path(path, "path", StoreError))
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
         self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
         self._store = Store(file, read_only=read_only)
@@ -153,6 +154,11 @@ class Vault(ListedByArrays, AnyVault, Redactable, Saved, Following):
             embedding_cache=cache,
             embedding_options=options,
         )
+
+    def _settle(self) -> None:
+        from septet.snapshot.optimize import load
+
+        load(self._tier.manager, self._store, self._clock(), terms="tfidf" in resolve(self._profile).columns)
 
     def _as_tier(self, name: str, priority: float) -> LocalTier:
         return LocalTier(name, priority, self._store, self._tier.manager, self._tier.listings)

@@ -9,13 +9,15 @@ from contextlib import suppress
 from septet.arguments import utf8
 from septet.errors import StoreError
 
-__all__ = ["Address", "is_dsn", "vault_named", "without_passwords"]
+__all__ = ["Address", "check_file", "is_dsn", "vault_named", "without_passwords"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = re.compile(r"((?:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
 _USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):\S*@", re.IGNORECASE)
 #: A password that was not percent-encoded ends too early, and its rest would be taken for a host or a database.
 _AMBIGUOUS = re.compile(r"postgres(?:ql)?://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)", re.IGNORECASE)
+#: Any address; pathlib makes one slash of two.
+_ADDRESS = re.compile(r"://|^postgres(?:ql)?:/|^(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
 #: What an address says unless it says otherwise: who asks, and how libpq finds out that a server is gone, for which TCP
 #: alone takes hours.
 _UNSAID = {
@@ -96,6 +98,19 @@ def is_dsn(text: object) -> bool:
     return isinstance(text, str) and text.lower().startswith(_SCHEMES)
 
 
+def check_file(path: str) -> str:
+    """Return the path of a file, which an address is not, whatever it is of.
+
+    Raises:
+        StoreError: it is an address; not a word of it is repeated, as it may hold a password.
+    """
+    if _ADDRESS.search(path):
+        raise StoreError(
+            "an address is no file: wanted a path, or postgresql://host/database?vault=NAME, which PostgresVault opens"
+        )
+    return path
+
+
 def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     """Return an address as libpq reads it, and the name of the vault that it means.
 
@@ -108,6 +123,8 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     """
     from urllib.parse import quote, unquote
 
+    if not is_dsn(dsn) and "=" not in dsn:
+        raise StoreError("this is no address of a server: wanted postgresql://user@host/database; Vault opens files")
     # A password may hold a question mark.
     begin = dsn.find("@") + 1 if "@" in dsn.partition("://")[2].partition("/")[0] else 0
     head, _, query = dsn[begin:].partition("?")
@@ -117,11 +134,15 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     names.discard("")
     if not names:
         mark = "&" if rest else "?"
-        raise StoreError(f"{without_passwords(plain)} names no vault: write {mark}vault=NAME at its end")
+        raise StoreError(f"{_without_user(plain)} names no vault: write {mark}vault=NAME at its end")
     if len(names) > 1:
         wanted = ", ".join(sorted(map(quote, names)))
-        raise StoreError(f"{without_passwords(plain)} is given with several vaults: wanted one of {wanted}")
+        raise StoreError(f"{_without_user(plain)} is given with several vaults: wanted one of {wanted}")
     return plain, names.pop()
+
+
+def _without_user(address: str) -> str:
+    return re.sub(r"(?<=://)[^/@]*@", "", without_passwords(address))
 
 
 def without_passwords(text: str) -> str:
