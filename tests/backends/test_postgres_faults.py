@@ -8,10 +8,11 @@ import time
 import traceback
 from contextlib import contextmanager, suppress
 
+import psycopg
 import pytest
 
 from postgres_server import PostgresServer, why_not
-from septet.errors import EntryError, StoreError, Unreachable, VectorError
+from septet.errors import EntryError, ReadOnly, StoreError, Unreachable, VectorError
 from septet.storage.postgres.store import PostgresStore
 
 
@@ -77,6 +78,32 @@ def until_back(store):
 def test_a_closed_port_refuses_a_store(closed_port):
     with pytest.raises(Unreachable, match=r"postgresql://127\.0\.0\.1:\d+/db\?vault=v cannot be reached .*refused"):
         PostgresStore(f"postgresql://u@127.0.0.1:{closed_port}/db", "v")
+
+
+@pytest.mark.parametrize(
+    ("address", "cure"),
+    [
+        ("postgresql://postgres@127.0.0.1:{port}/not_there", "see the name of the database"),
+        ("postgresql://nobody_at_all@127.0.0.1:{port}/postgres", "see the user of the address"),
+        ("postgresql://u@nothing.invalid/db", "see the host of the address"),
+    ],
+)
+def test_a_connection_that_is_refused_says_what_to_see(own, address, cure):
+    with pytest.raises(Unreachable, match=cure):
+        PostgresStore(address.format(port=own.port), "v")
+
+
+def test_who_may_not_make_the_extension_is_told_who_may(own):
+    with psycopg.connect(own.dsn(), autocommit=True) as sql:
+        sql.execute("CREATE ROLE maker LOGIN")
+        sql.execute("CREATE DATABASE makers OWNER maker")
+    with pytest.raises(ReadOnly, match="superuser run CREATE EXTENSION vector"):
+        PostgresStore(f"postgresql://maker@127.0.0.1:{own.port}/makers", "v")
+
+
+def test_vectors_are_stored_as_one_of_two_types(own):
+    with pytest.raises(StoreError, match="wanted one of vector, halfvec"):
+        PostgresStore(own.dsn(), "v", vectors="float16")
 
 
 def test_a_socket_that_accepts_and_is_silent_costs_the_time_for_connecting():

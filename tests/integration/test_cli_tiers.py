@@ -40,6 +40,12 @@ def septet(tmp_path, monkeypatch):
 TIERS = ("--config", "tiers.toml")
 
 
+def test_a_search_says_which_optional_tier_is_missing_and_why(septet):
+    code, said, told = septet("search", "cookies", *TIERS, "--format", "ids")
+    assert code == 0 and "team-cookies" in said
+    assert told.startswith("left out: tier 'away' of ") and told.count("\n") == 1
+
+
 def test_the_tiers_are_listed_with_what_each_holds(septet):
     code, said, told = septet("tiers", *TIERS, "--json")
     assert code == 0 and "away" in told  # it is optional

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from septet.cli.places import existing, writable
+from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, TierError
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def memory(
     # What is named on the command line comes before what the file says; what is configured elsewhere does not.
     which: dict[str, Any] = {"embedder" if embedding is not None or not embeds else "default_embedder": made}
     with tiers_of(None, given, read_only=not write, **which) as served:
+        for why in served.left_out:
+            say(f"left out: {why}")
         yield served.blocking
 
 

@@ -51,11 +51,11 @@ def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: A
         StoreError: it does not exist; the message says how to create one.
     """
     from septet.service.vaults import open_vault
-    from septet.storage.postgres.dsn import is_dsn
+    from septet.storage.postgres.dsn import check_file, is_dsn
 
     if is_dsn(place):
         return open_vault(str(place), read_only=read_only, **embedding)
-    wanted = Path(place or default_vault())
+    wanted = Path(check_file(str(place or default_vault())))
     if not wanted.exists():
         here = demo_vault()
         demo = f"the demo left one at {shown(here)}" if here.exists() else "`septet demo` makes one to try"
@@ -92,13 +92,13 @@ def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
         StoreError: the folder cannot be created, or the file cannot be opened.
     """
     from septet.service.vaults import open_vault
-    from septet.storage.postgres.dsn import is_dsn
+    from septet.storage.postgres.dsn import check_file, is_dsn
 
     if is_dsn(place):
         with open_vault(str(place), **embedding) as remote:
             yield remote
         return
-    wanted = Path(place or default_vault())
+    wanted = Path(check_file(str(place or default_vault())))
     new = not wanted.exists()
     make_folder(wanted)
     with open_vault(wanted, **embedding) as vault:

@@ -145,7 +145,9 @@ def entry(out: Screen, found: Entry) -> None:
 
 def stats(out: Screen, found: Stats) -> None:
     """Print what a vault holds."""
-    out.print(Line(f"{flat(found.path)}  {found.size_bytes / 1e6:.1f} MB, generation {found.generation}"))
+    # All vaults of a server share its tables: none has a size of its own.
+    size = f"{found.size_bytes / 1e6:.1f} MB, " if found.size_bytes else ""
+    out.print(Line(f"{flat(found.path)}  {size}generation {found.generation}"))
     for name, value in [("entries", found.entries), ("links", found.links)]:
         out.print(Line(f"  {name:10} {value:>10,}"))
     for title, counts in [("kind", found.kinds), ("feedback", found.feedback)]:

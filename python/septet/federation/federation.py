@@ -91,6 +91,9 @@ class Federation(ReadableTiers, WritableTiers, CopiedTiers, SimilarInTiers, Foll
             return real(self._given_clock(), "what clock() returned", TierError)
         return next((v._clock() for v in self._by_priority()), time.time())
 
+    def __repr__(self) -> str:
+        return f"Federation({self._vaults!r})"
+
     def __enter__(self) -> Federation:
         return self
 

@@ -64,16 +64,18 @@ def opened(
         raise TierError("wanted either a vault or a configuration, not both")
     with ExitStack() as stack:
         memory: Memory
+        left_out: list[str] = []
         if vault is not None:
             more = default_embedder if embedder is None else embedder
             memory = _vault(stack, vault, read_only, {**(more or {}), **_ranking(profile)})
         else:
             found = config if isinstance(config, Configuration) else configuration(config)
             more = _embedder(found, default_embedder) if embedder is None else embedder
-            tiers = _tiers(stack, found, read_only, more or {})
+            tiers = _tiers(stack, found, read_only, more or {}, left_out)
             weights = {name: p for name in tiers if (p := found.tiers[name].priority) is not None}
             memory = stack.enter_context(Federation(tiers, weights, **_ranking(profile or found.profile)))
         served = Served(memory, writable=not read_only, max_workers=max_workers)
+        served.left_out = tuple(left_out)
         stack.callback(served.close)
         yield served
 
@@ -90,8 +92,10 @@ def _embedder(found: Configuration, default: Mapping[str, Any] | None) -> Mappin
     return {"embedder": found.embedding, "embedding_cache": cache_file()}
 
 
-def _tiers(stack: ExitStack, found: Configuration, read_only: bool, embedder: Mapping[str, Any]) -> dict[str, Any]:
-    """Open the tiers; those that are optional and fail are left out, with a line in the log.
+def _tiers(
+    stack: ExitStack, found: Configuration, read_only: bool, embedder: Mapping[str, Any], left_out: list[str]
+) -> dict[str, Any]:
+    """Open the tiers; those that are optional and fail are left out, with a line in the log, and ``left_out`` has why.
 
     Raises:
         SeptetError: another one fails, or all do.
@@ -109,6 +113,7 @@ def _tiers(stack: ExitStack, found: Configuration, read_only: bool, embedder: Ma
                 raise
             failure = failure or fault
             say("service", WARNING, "%s; it is optional and left out", fault)
+            left_out.append(str(fault))
     if not tiers and failure is not None:
         raise failure
     return tiers

@@ -33,7 +33,12 @@ class Served:
         memory: an open vault or federation, which stays open; or one for asyncio.
         writable: whether operations may change it.
         max_workers: threads, as for `AsyncVault`.
+
+    Attributes:
+        left_out: why optional tiers are missing, a sentence each.
     """
+
+    left_out: tuple[str, ...] = ()
 
     def __init__(self, memory: Memory | AsyncMemory, *, writable: bool = True, max_workers: int | None = None) -> None:
         if isinstance(memory, (AsyncVault, AsyncFederation)):

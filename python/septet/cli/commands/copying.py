@@ -41,9 +41,10 @@ def restore(
 
     It is checked first. The vault may be damaged or missing; no program may have it open.
     """
+    from septet.storage.postgres.dsn import check_file
     from septet.vault import Vault
 
-    count = Vault.restore(backup, vault)
+    count = Vault.restore(backup, check_file(str(vault)))
     say(f"restored {count} entries to {vault}")
 
 

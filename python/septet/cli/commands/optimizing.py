@@ -9,6 +9,7 @@ from septet.cli.places import existing
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import print_json, say
+from septet.storage.postgres.dsn import is_dsn
 
 __all__ = ["optimize"]
 
@@ -17,6 +18,7 @@ def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
     """Build what searches use now, and keep it beside the vault.
 
     After a large import the first search of each process is as fast as any. What is up to date is not written again.
+    On a server: fold what writes have left to count, and have the planner look at the tables.
     """
     with (
         stoppable(lambda: "nothing is lost; optimize again to go on"),
@@ -26,6 +28,8 @@ def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
         made = opened.optimize()
     if as_json:
         print_json(asdict(made))
+    elif is_dsn(vault):
+        say(f"{made.entries:,} entries: counts are folded, and the server's planner knows the tables")
     elif made.path is None:
         say(f"{made.entries:,} entries: too few for files beside the vault, or they are up to date")
     else:

@@ -34,7 +34,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
         case pg.ReadOnlySqlTransaction():
             return ReadOnly(f"{path} does not take writes ({said}): it is a standby, or the vault is open for reading")
         case pg.InsufficientPrivilege():
-            return ReadOnly(f"{path}: {said}: have the owner grant the role of writers or readers")
+            return ReadOnly(f"{path}: {said}: {_who_may(said)}")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return StoreBusy(f"{path}: other writers were in the way ({said}): try again")
         case psycopg.DataError() if "NUL" in said or isinstance(fault, pg.UntranslatableCharacter):
@@ -46,6 +46,31 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
         case pg.DiskFull():
             return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return Unreachable(f"{path} cannot be reached ({said})")
+            return Unreachable(f"{path} cannot be reached ({said}){_what_to_see(said)}")
         case _:
             return StoreError(f"{path}: {said}")
+
+
+#: What a server, or libpq, says of a connection that it refuses, without a code; and what to do.
+_REFUSED = {
+    "password": ": see the user of the address, and its password in ~/.pgpass, PGPASSWORD or the address",
+    'role "': ": see the user of the address, or have its role made",
+    'database "': ": see the name of the database, or make it with createdb",
+    "no pg_hba.conf entry": ": have pg_hba.conf of the server let this user in from here",
+    "onnection refused": ": see whether the server runs there, and host and port of the address",
+    "resolve host": ": see the host of the address",
+}
+
+
+def _what_to_see(said: str) -> str:
+    return next((cure for words, cure in _REFUSED.items() if words in said), "")
+
+
+def _who_may(said: str) -> str:
+    if "create extension" in said:
+        return "have a superuser run CREATE EXTENSION vector in this database, then `septet postgres init` as its owner"
+    if "must be owner" in said:
+        return "open it as the owner of the tables, whom `septet postgres status` names"
+    if "for database" in said:
+        return "have somebody run `septet postgres init` who may make a schema there, or grant CREATE on the database"
+    return "have the owner grant the role of writers or readers: GRANT septet_writer, or septet_reader, to this user"

@@ -40,6 +40,7 @@ LOCK_TIMEOUT_S = 10
 #: one. What a standby answers may lag behind what was just written.
 Reads: TypeAlias = Literal["any", "primary", "prefer-standby"]
 _READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
+_VECTORS = ("vector", "halfvec")
 PRIMARY = "read-write"
 
 # `SET LOCAL` in the transaction, and not a setting of the session, which a pooler between would hand to others.
@@ -92,6 +93,8 @@ class PostgresStore:
     ) -> None:
         if reads not in _READS:
             raise StoreError(f"reads={reads!r} is unknown: wanted one of {', '.join(_READS)}")
+        if vectors not in _VECTORS:
+            raise StoreError(f"vectors={vectors!r} is unknown: wanted one of {', '.join(_VECTORS)}")
         self._address = address = Address.of(dsn, vault)
         #: What may be shown: the server, the database and the vault, without user and password.
         self.path = self.file = address.shown

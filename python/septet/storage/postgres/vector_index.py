@@ -105,7 +105,7 @@ def index_vectors(
     with store.reading() as read:
         found = [s for s in read.tables.vectors.spaces(read) if model in (None, s.model)]
     if not found:
-        raise StoreError("there are no vectors" if model is None else f"there are no vectors of {shown(model)}")
+        raise StoreError(f"{store.path} has no vectors" + ("" if model is None else f" of {shown(model)}"))
     most = _MOST_DIMENSIONS[store.vault.vectors]
     for space in found if how == "hnsw" else ():
         if space.dimensions > most:
