@@ -78,9 +78,10 @@ def copy_vault(source: Any, target: Any, *, progress: Progress | None = None) ->
     """
     with source._store.reading() as read:
         run = _Run(source, target, read, progress or (lambda done, total: None))
-        run.entries()
-        links, feedback = run.links(), run.feedback()
-        run.states()
+        with target._store.loading():
+            run.entries()
+            links, feedback = run.links(), run.feedback()
+            run.states()
         # The next copy looks at everything again: whatever is found now may be mended by it.
         run.finished()
         compared, unlike = differences(source, target, read)

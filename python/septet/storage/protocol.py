@@ -6,7 +6,7 @@ A backend gives a `Store`, whose transactions carry its `Tables`: one object a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from septet.storage import table_protocols as of
 
 if TYPE_CHECKING:
     from septet.notes import Note
+    from septet.storage.tables.entries import EntryRow
 
 __all__ = ["Reading", "Remembered", "Store", "Tables", "Writing"]
 
@@ -164,6 +165,13 @@ class Store(Protocol):
 
     def bookkeeping(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction that leaves the generation alone: no search depends on what it writes."""
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Say that this thread writes much until the end of a ``with`` block; what may wait is done then."""
+
+    @property
+    def prepare(self) -> Callable[[Sequence[EntryRow]], object] | None:
+        """Do of a write of entries what needs no transaction, on any thread, for `Indexing.take`; None without such."""
 
     def close(self) -> None:
         """Let go of the store; using it afterwards raises `Closed`. Closing twice is fine."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
@@ -75,6 +75,9 @@ class Writing(_Write):
 
 class Store:
     """One SQLite file. Threads may share it: each read borrows a connection, writes take turns."""
+
+    #: Nothing of a write is done before its transaction.
+    prepare = None
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
@@ -222,6 +225,10 @@ class Store:
     def bookkeeping(self) -> AbstractContextManager[Writing]:
         """Begin a write transaction that leaves the generation alone: no snapshot depends on what it writes."""
         return self._transaction(self._same_generation, _nothing)
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Do nothing: nothing of a write waits here."""
+        return nullcontext()
 
     @contextmanager
     def maintaining(self) -> Iterator[sqlite3.Connection]:

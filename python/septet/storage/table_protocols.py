@@ -178,6 +178,9 @@ class Indexing(Protocol):
     def rows_of(self, write: Any, ids: Sequence[str]) -> list[int]:
         """Return the rows of those ids that have one, live or not, in ascending order."""
 
+    def take(self, write: Any, found: object) -> None:
+        """Let the next write of entries use what the store's ``prepare`` returned for them."""
+
     def merge(self, write: Any) -> None:
         """Write the full-text tables anew, without the words of what has left them; without such it costs nothing."""
 

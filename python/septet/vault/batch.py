@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ class Batch:
         self.parts: dict[str, list[EntryRow]] = {}
         self.vectors: list[GivenVectors] = []
         self.size_bytes = 0
+        self._prepared: object = None
 
     @property
     def full(self) -> bool:
@@ -128,6 +129,10 @@ class Batch:
         self.size_bytes += size
         return True
 
+    def prepare(self, prepare: Callable[[Sequence[EntryRow]], object]) -> None:
+        """Have a store do what it can before the transaction; nothing may be taken in any more."""
+        self._prepared = prepare(self._all())
+
     def store(self, write: Writing, keeping: Keeping, *, one_per_entry: bool) -> None:
         """Store everything; parts that an entry had before, and has no more, are deleted.
 
@@ -138,7 +143,7 @@ class Batch:
         Raises:
             EntryError: the id of a part belongs to another entry.
         """
-        rows = [*self.rows, *chain.from_iterable(self.parts.values())]
+        rows = self._all()
         hashes = {row.id: row.text_hash for row in rows}
         if self.parts:
             self._check_ids(write)
@@ -146,6 +151,8 @@ class Batch:
         if stale:
             write.tables.changing.erase(write, write.tables.indexing.rows_of(write, stale))
         write.tables.vectors.drop_stale(write, hashes)
+        if self._prepared is not None:
+            write.tables.indexing.take(write, self._prepared)
         write.tables.entries.upsert(write, rows, self.rows, keeping)
         for own in self.parts.values():
             write.tables.links.put(write, (Link(one.id, other.id, NEXT, "") for one, other in pairwise(own)))
@@ -153,6 +160,10 @@ class Batch:
         given = [one for one in self.vectors if hashes[one.entry_id] == one.text_hash]
         if given:
             write.tables.vectors.put(write, given, one_per_entry=one_per_entry, now=keeping.at)
+
+    def _all(self) -> list[EntryRow]:
+        """Return the rows, and behind them those of parts."""
+        return [*self.rows, *chain.from_iterable(self.parts.values())]
 
     def _check_ids(self, write: Writing) -> None:
         """Raise if the id of a part is that of an entry which is none."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from septet._core import unit_rows
 from septet.errors import SeptetError, VectorError
-from septet.vault.batch import Batch, item_fields, stopped, words_a_part
+from septet.storage.tables.entries import EntryRow
+from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
 from septet.vector import MOST, MOST_DIMENSIONS, numbers
 
 __all__ = ["add_blocks", "checked_matrix", "each_of", "gather_item"]
@@ -40,6 +42,7 @@ def add_blocks(
     words: int | None,
     clock: Callable[[], float],
     write: Callable[[Batch], None],
+    prepare: Callable[[Sequence[EntryRow]], object] | None,
 ) -> Iterator[list[str]]:
     """Store items with the vectors beside them; yield the ids of each transaction.
 
@@ -48,42 +51,24 @@ def add_blocks(
 
     Args:
         items: a list, or what else gives slices of known length.
+        prepare: see `septet.storage.protocol.Store`; a thread does it for the next batches while one is written.
 
     Raises:
         BatchError: as `septet.Vault.add_many`.
     """
-    written = 0
-    batch = Batch()
+    batches = _batches(items, matrix, model, words, clock)
+    if prepare is not None and len(items) > BATCH_ROWS:
+        from septet.threads import worked_ahead
 
-    def flush(batch: Batch) -> list[str]:
+        batches = worked_ahead(partial(Batch.prepare, prepare=prepare), batches, 2, discard=_keep)
+    written = 0
+    for batch in batches:
         try:
             write(batch)
         except SeptetError as fault:
             raise stopped(written, written, fault) from fault
-        return [row.id for row in batch.rows]
-
-    for start in range(0, len(items), BLOCK):
-        block = items[start : start + BLOCK]
-        rows = None if matrix is None else matrix[start : start + BLOCK]
-        vectors = None if rows is None else _float32(rows)
-        plain = words is None and (rows is None or vectors is not None)
-        if not plain or not batch.take_block(block, vectors, model, now=clock()):
-            for number, item in enumerate(block):
-                try:
-                    gather_item(batch, item, None if rows is None else rows[number], model, words, clock())
-                except Exception as fault:
-                    # An item may raise anything; the caller must learn how many are stored.
-                    raise stopped(written, start + number, fault) from fault
-                if batch.full:
-                    ids, batch = flush(batch), Batch()
-                    written += len(ids)
-                    yield ids
-        if batch.full:
-            ids, batch = flush(batch), Batch()
-            written += len(ids)
-            yield ids
-    if batch.rows:
-        yield flush(batch)
+        written += len(batch.rows)
+        yield [row.id for row in batch.rows]
 
 
 def each_of(items: Any) -> Iterator[Any]:
@@ -108,6 +93,39 @@ def gather_item(batch: Batch, item: object, row: Any, model: Any, words: int | N
     own = words_a_part(fields.pop("split")) if "split" in fields else words
     batch.gather(fields, vector, own_model, now=now, words=own)
     return own
+
+
+def _batches(
+    items: Any, matrix: NDArray[np.generic] | None, model: str | None, words: int | None, clock: Callable[[], float]
+) -> Iterator[Batch]:
+    """Yield items by the transactions that they are stored in."""
+    before, batch = 0, Batch()
+    for start in range(0, len(items), BLOCK):
+        block = items[start : start + BLOCK]
+        rows = None if matrix is None else matrix[start : start + BLOCK]
+        vectors = None if rows is None else _float32(rows)
+        plain = words is None and (rows is None or vectors is not None)
+        if not plain or not batch.take_block(block, vectors, model, now=clock()):
+            for number, item in enumerate(block):
+                try:
+                    gather_item(batch, item, None if rows is None else rows[number], model, words, clock())
+                except Exception as fault:
+                    # An item may raise anything; the caller must learn how many are stored.
+                    raise stopped(before, start + number, fault) from fault
+                if batch.full:
+                    before += len(batch.rows)
+                    yield batch
+                    batch = Batch()
+        if batch.full:
+            before += len(batch.rows)
+            yield batch
+            batch = Batch()
+    if batch.rows:
+        yield batch
+
+
+def _keep(batch: Batch) -> None:
+    """Do nothing for a batch that is not wanted any more."""
 
 
 def _float32(rows: NDArray[np.generic]) -> NDArray[np.float32] | None:

@@ -180,7 +180,8 @@ class Writable(ABC):
                 raise EntryError("vectors= is for a list or a frame of items, whose number is known: make a list first")
             if near is not None:
                 return self._add_each_near(items_of(items), None, None, None, words, near, progress)
-            return self._add_each(items_of(items), words, progress)
+            with self._store.loading():
+                return self._add_each(items_of(items), words, progress)
         from septet.vault.blocks import add_blocks, checked_matrix, each_of
 
         matrix = None if vectors is None else checked_matrix(vectors, len(rows))
@@ -188,10 +189,12 @@ class Writable(ABC):
             return self._add_each_near(each_of(rows), len(rows), matrix, model, words, near, progress)
         ids: list[str] = []
         write = partial(self._write, call="add_many")
-        for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write):
-            ids += stored
-            if progress is not None:
-                progress(len(ids), len(rows))
+        prepare = self._store.prepare
+        with self._store.loading():
+            for stored in add_blocks(rows, matrix, model, words=words, clock=self._clock, write=write, prepare=prepare):
+                ids += stored
+                if progress is not None:
+                    progress(len(ids), len(rows))
         return ids
 
     def _add_each(self, source: Iterator[Any], words: int | None, progress: Progress | None) -> list[str]:

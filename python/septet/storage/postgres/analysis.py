@@ -21,7 +21,9 @@ __all__ = [
     "TFIDF",
     "TRIGRAMS",
     "WORDS",
+    "Order",
     "Part",
+    "Prepared",
     "Texts",
     "analysed",
     "differences",
@@ -65,6 +67,33 @@ class Part(NamedTuple):
     has: NDArray[np.bool_]
     tokens: NDArray[np.int64]
     counts: NDArray[np.int32] | None = None
+
+
+class Order(NamedTuple):
+    """Postings of a part in the order of the table's key, so that it is written page by page.
+
+    Attributes:
+        names: terms as COPY takes them.
+        pairs: positions of pairs in the part ``(p,)``.
+    """
+
+    names: list[bytes]
+    pairs: NDArray[np.int64]
+
+
+class Prepared(NamedTuple):
+    """What entries come to in the index, found before the transaction that writes them.
+
+    Attributes:
+        texts: of those that searches find, in the order in which they are written.
+        parts: what `analysed` says of them.
+        texts_order, grams_order: their postings in the order of the table.
+    """
+
+    texts: list[Texts]
+    parts: dict[int, Part]
+    texts_order: Order
+    grams_order: Order
 
 
 def analysed(texts: Sequence[Texts]) -> dict[int, Part]:

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
 
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["AMISS", "PLANNED", "TABLES", "analyse_if_grown"]
+__all__ = ["AMISS", "FEW", "PLANNED", "TABLES", "analyse_if_grown"]
 
 #: Tables that searches read of a vault.
 TABLES = ("entries", "postings", "vectors", "term_counts")
 #: A vault with more than so many times the rows that the planner reckons with, and `FEW` more, may get bad plans.
 AMISS = 4
 FEW = 100
+#: Tables of so many percent of what they were when the planner looked may have other terms, and more of each.
+GROWTH = 150
 #: Of vaults for which it reckons with more rows than that, plans stay good while the table does not grow either.
 _MANY = 2_500
 
-# Those of our tables that this role may analyse, and whether they are half as large again as when the planner looked.
+# Those of our tables that this role may analyse, and whether they have grown.
 _GROWN = """
-SELECT c.relname::text, n.pages > c.relpages * 1.5 + 8
+SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
 FROM pg_class c
 CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
 WHERE c.relnamespace = 'septet'::regnamespace AND c.relname = ANY (%s::text[])
@@ -66,7 +68,7 @@ def analyse_if_grown(sql: psycopg.Connection[Any], vault: VaultRow, looked: Muta
             written. A sample may pass over a small vault among large ones, and would again.
     """
     explained = [Statement(PLANNED[name], (vault.number,)) for name in TABLES]
-    grown, *plans = sent(sql, [Statement(_GROWN, (list(TABLES),)), *explained])
+    grown, *plans = sent(sql, [Statement(_GROWN, (GROWTH, list(TABLES))), *explained])
     ours: dict[str, bool] = dict(grown)
     known = {name: int(plan[0]["Plan"]["Plan Rows"]) for name, ((plan,),) in zip(TABLES, plans)}
     doubtful = [name for name, large in ours.items() if not large and known[name] < _MANY]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import psycopg
@@ -12,16 +13,18 @@ from psycopg.adapt import AdaptersMap
 
 from septet.errors import Closed, ReadOnly, StoreError, Unreachable
 from septet.results import Note
+from septet.storage.postgres.analysis import Prepared
 from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN
+from septet.storage.postgres.following import Following
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.migrations import check_version, prepare, version_of
 from septet.storage.postgres.pipeline import Statement
-from septet.storage.postgres.planning import analyse_if_grown
 from septet.storage.postgres.server import Server
-from septet.storage.postgres.tables import counts
+from septet.storage.postgres.tables import indexing
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
 from septet.storage.postgres.vaults import opened
+from septet.storage.tables.entries import EntryRow
 
 __all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
 
@@ -101,7 +104,7 @@ class PostgresStore:
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
         self._closed, self.last_generation = False, 0
-        self._looked: dict[str, int] = {}
+        self._following = Following()
         settings: dict[str, Any] = {"autocommit": True}
         if not prepare:
             settings["prepare_threshold"] = None
@@ -203,6 +206,14 @@ class PostgresStore:
         with self._writing(_SAME) as write:
             yield write
 
+    def loading(self) -> AbstractContextManager[None]:
+        """Say that this thread writes much until the end of a ``with`` block; what may wait is done then."""
+        return self._following.loading(self.vault, partial(self._borrowed, self._writes))
+
+    def prepare(self, rows: Sequence[EntryRow]) -> Prepared:
+        """Analyse entries that are written next, for `tables.indexing.take`; on any thread."""
+        return indexing.prepared(self.vault, rows)
+
     @contextmanager
     def maintaining(self) -> Iterator[psycopg.Connection[Any]]:
         """Borrow a connection outside a transaction, for what may take long, such as the making of an index.
@@ -231,8 +242,7 @@ class PostgresStore:
             yield write
             ending = True
             write.settle(_COMMIT)
-            if write.held.grown:
-                self._follow(link, fold=write.held.fold_due)
+            self._following.follow(link, self.vault, write.held)
         except psycopg.Error as fault:
             if isinstance(fault, psycopg.errors.ReadOnlySqlTransaction):
                 # A primary that became a standby: the next write looks for the other one.
@@ -246,13 +256,6 @@ class PostgresStore:
             raise told from fault
         finally:
             self._writes.give_back(link)
-
-    def _follow(self, link: Link, *, fold: bool) -> None:
-        """Sum what writes have counted; a failure costs nothing, as a writer behind this one does it too."""
-        with suppress(psycopg.Error):
-            if fold:
-                counts.fold(link, self.vault)
-            analyse_if_grown(link, self.vault, self._looked)
 
     @contextmanager
     def _borrowed(self, server: Server) -> Iterator[Link]:

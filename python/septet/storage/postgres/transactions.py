@@ -15,6 +15,7 @@ from septet.storage.postgres.vaults import VaultRow
 if TYPE_CHECKING:
     from psycopg.rows import TupleRow
 
+    from septet.storage.postgres.analysis import Prepared
     from septet.storage.postgres.link import Link
     from septet.storage.postgres.server import Server
 
@@ -54,15 +55,19 @@ class Held:
         foreseen: what was read of the entries that are written next; see `tables.foreseen`.
         later: statements that wait for the next round trip, each with what takes its rows.
         grown: so much was written that the planner should look at the tables.
+        prepared: what was done ahead for the entries that are written next; see `tables.indexing.prepared`.
+        waiting: differences of terms that wait to be folded, as far as is known.
     """
 
-    __slots__ = ("all", "fold_due", "foreseen", "grown", "keys", "later", "rows")
+    __slots__ = ("all", "fold_due", "foreseen", "grown", "keys", "later", "prepared", "rows", "waiting")
 
     def __init__(self) -> None:
         self.keys: set[int] = set()
         self.rows: set[int] = set()
         self.all = self.fold_due = self.grown = False
         self.foreseen: Foreseen | None = None
+        self.prepared: Prepared | None = None
+        self.waiting = 0
         self.later: list[tuple[Statement, _Taker | None]] = []
 
 

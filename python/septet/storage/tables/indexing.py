@@ -29,6 +29,7 @@ __all__ = [
     "merge",
     "remade",
     "rows_of",
+    "take",
     "totals",
     "unindex",
 ]
@@ -157,6 +158,10 @@ def _begin_anew(write: Writing, name: str) -> None:
 def fill(write: Writing) -> None:
     """Add all rows to the full-text tables, which were emptied."""
     index(write._replace(indexes=True), [], after=-1, expected=MANY)
+
+
+def take(write: Writing, found: object) -> None:
+    """Do nothing: SQLite analyses texts in the transaction that writes them."""
 
 
 def merge(write: Writing) -> None:

@@ -213,6 +213,7 @@ def add(
 
         def waiting(found: list[tuple[Any, ...]]) -> None:
             ((rows, terms),) = found
+            write.held.waiting = terms + size
             write.held.fold_due |= rows + 1 >= MOST_ROWS or terms + size >= MOST_TERMS
             write.held.grown |= write.held.fold_due or size >= MANY_TERMS
 

@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from septet._core import text_hash
-from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, Texts, analysed, differences
+from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, Prepared, Texts, analysed, differences
 from septet.storage.postgres.locks import hold
 from septet.storage.postgres.tables import counts, covered, postings
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+from septet.storage.postgres.vaults import VaultRow
+from septet.storage.tables.entries import EntryRow
 
-__all__ = ["Indexed", "change", "indexed", "indexed_at", "merge", "rows_of"]
+__all__ = ["Indexed", "change", "indexed", "indexed_at", "merge", "prepared", "rows_of", "take"]
 
 _ROWS_OF = (
     "SELECT e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
@@ -37,6 +39,24 @@ class Indexed(NamedTuple):
 def indexed(row: int, live: bool, kind: str, parent: str | None, *texts: str) -> Indexed | None:
     """Return an entry as it is indexed; None for one that no search finds: deleted, or split into parts."""
     return Indexed(row, kind == "memory", Texts(*texts)) if live and parent != texts[0] else None
+
+
+def prepared(vault: VaultRow, rows: Sequence[EntryRow]) -> Prepared:
+    """Analyse entries that are all new to the vault; of those of one id the last is written."""
+    coming = {row.id: row for row in rows}.values()
+    texts = [
+        Texts(row.id, row.title, row.description, row.context, row.tags, row.grams)
+        for row in coming
+        if row.parent != row.id
+    ]
+    parts = analysed(texts)
+    buckets = np.fromiter((vault.bucket_of(one.id) for one in texts), dtype=np.int64, count=len(texts))
+    return Prepared(texts, parts, postings.ordered(parts[TEXTS], buckets), postings.ordered(parts[GRAMS], buckets))
+
+
+def take(write: PostgresWriting, found: object) -> None:
+    """Let the next write of entries use what `prepared` found for them, if they are what it was told."""
+    write.held.prepared = found if isinstance(found, Prepared) else None
 
 
 def rows_of(write: PostgresWriting, ids: Iterable[str]) -> list[int]:
@@ -73,7 +93,11 @@ def change(
     if not (gone or come):
         return
     every = [*gone, *come]
-    parts = analysed([one.texts for one in every])
+    texts = [one.texts for one in every]
+    ahead, write.held.prepared = write.held.prepared, None
+    if ahead is not None and (gone or ahead.texts != texts):
+        ahead = None
+    parts = analysed(texts) if ahead is None else ahead.parts
     memories = np.fromiter((one.memory for one in every), dtype=bool, count=len(every))
     signs = np.repeat(np.array([-1, 1]), [len(gone), len(come)])
     moved = {
@@ -86,7 +110,8 @@ def change(
         postings.remove(write, [one.row for one in gone])
     if come:
         rows = np.fromiter((one.row for one in come), dtype=np.int64, count=len(come))
-        postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(gone) :])
+        orders = None if ahead is None else (ahead.texts_order, ahead.grams_order)
+        postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(gone) :], orders)
     counted: dict[int, Mapping[str, int]] = {number: terms for number, (terms, _) in moved.items()}
     counted.update(covered.differences(write, [*map(_described, gone)], [*map(_described, come)], spaces))
     counts.add(

@@ -8,11 +8,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.storage.postgres.analysis import GRAMS, TEXTS, Part
+from septet.storage.postgres.analysis import GRAMS, TEXTS, Order, Part
 from septet.storage.postgres.transactions import PostgresWriting
 from septet.storage.postgres.vaults import STRIDE, VaultRow
 
-__all__ = ["COLUMNS", "expected", "put", "remove"]
+__all__ = ["COLUMNS", "expected", "ordered", "put", "remove"]
 
 #: Columns of a posting that count; grams are in the second.
 COLUMNS = ("id", "title", "description", "context", "tags")
@@ -48,7 +48,32 @@ def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
     write.later(_REMOVE, ([write.vault.bucket_of_row(row) for row in rows], list(rows), write.vault.number))
 
 
-def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64], memories: NDArray[np.bool_]) -> None:
+def ordered(part: Part, buckets: NDArray[np.int64]) -> Order:
+    """Return the order of the postings of entries at the end of a part, whose rows are not known yet.
+
+    Args:
+        buckets: of these entries ``(n,)``.
+    """
+    first = len(part.has) - len(buckets)
+    pairs = np.flatnonzero(part.entry >= first)
+    names = [len(data).to_bytes(4, "big") + data for data in map(str.encode, part.terms)]
+    ranks = np.empty(len(names), dtype=np.int64)
+    # UTF-8 has the order of "C".
+    ranks[sorted(range(len(names)), key=part.terms.__getitem__)] = np.arange(len(names))
+    entries = part.entry[pairs] - first
+    # Rows of new entries ascend as these do. A bucket is below 2^10, so the key below 2^63 for all that memory holds.
+    keys = ((buckets % STRIDE)[entries] * len(names) + ranks[part.term[pairs]]) * len(buckets) + entries
+    return Order(names, pairs[np.argsort(keys)])
+
+
+def put(
+    write: PostgresWriting,
+    texts: Part,
+    grams: Part,
+    rows: NDArray[np.int64],
+    memories: NDArray[np.bool_],
+    orders: tuple[Order, Order] | None = None,
+) -> None:
     """Write the postings of entries.
 
     Args:
@@ -56,6 +81,7 @@ def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64
         grams: what they hold of grams.
         rows: of the entries that are written ``(n,)``.
         memories: which of these are memories ``(n,)``.
+        orders: of both parts, where they are known.
     """
     if len(rows) <= FEW:
         for part, number in ((texts, TEXTS), (grams, GRAMS)):
@@ -63,8 +89,9 @@ def put(write: PostgresWriting, texts: Part, grams: Part, rows: NDArray[np.int64
         return
     with write.sql.cursor().copy(_COPY) as copy:
         copy.write(_BEGIN)
-        for part, number in ((texts, TEXTS), (grams, GRAMS)):
-            for block in _blocks(part, number, write.vault.number, rows, memories):
+        for at, (part, number) in enumerate(((texts, TEXTS), (grams, GRAMS))):
+            order = ordered(part, rows % STRIDE) if orders is None else orders[at]
+            for block in _blocks(part, number, order, write.vault.number, rows, memories):
                 copy.write(block)
         copy.write(_END)
 
@@ -107,33 +134,26 @@ def _insert(
 
 
 def _blocks(
-    part: Part, number: int, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
+    part: Part, number: int, order: Order, vault: int, rows: NDArray[np.int64], memories: NDArray[np.bool_]
 ) -> Iterator[bytes]:
-    """Yield rows of a part as COPY takes them, in the order of the table's key, so that it is written page by page."""
+    """Yield rows of a part as COPY takes them."""
     first = len(part.has) - len(rows)
-    pairs = np.flatnonzero(part.entry >= first)
-    entries, terms = part.entry[pairs] - first, part.term[pairs]
     buckets = vault * STRIDE + rows % STRIDE
-    names = [len(data).to_bytes(4, "big") + data for data in map(str.encode, part.terms)]
-    ranks = np.empty(len(names), dtype=np.int64)
-    # UTF-8 has the order of "C".
-    ranks[sorted(range(len(names)), key=lambda at: part.terms[at])] = np.arange(len(names))
-    order = np.lexsort((rows[entries], ranks[terms], buckets[entries]))
-    for start in range(0, len(order), _BLOCK):
-        some = order[start : start + _BLOCK]
-        own = entries[some]
+    for start in range(0, len(order.pairs), _BLOCK):
+        some = order.pairs[start : start + _BLOCK]
+        own = part.entry[some] - first
         head, tail = np.zeros(len(some), _HEAD), np.zeros(len(some), _TAIL)
         head["fields"], head["vault"], head["bucket"], head["part"] = _FIELDS, vault, buckets[own], number
         head["n1"], head["n2"], head["n3"] = 4, 4, 2
         tail["row"], tail["memory"], tail["n1"], tail["n2"] = rows[own], memories[own], 8, 1
-        counts = part.counts[pairs[some]] if part.counts is not None else np.ones((len(some), 1), dtype=np.int32)
+        counts = part.counts[some] if part.counts is not None else np.ones((len(some), 1), dtype=np.int32)
         tail["numbers"][:, :, 0] = 4
         if number == TEXTS:
             tail["numbers"][:, : len(COLUMNS), 1] = counts
         else:
             tail["numbers"][:, _GRAMS_COLUMN, 1] = counts[:, 0]
         tail["numbers"][:, len(COLUMNS), 1] = part.tokens[first + own]
-        spelt = [names[at] for at in terms[some].tolist()]
+        spelt = [order.names[at] for at in part.term[some].tolist()]
         yield b"".join(chain.from_iterable(zip(_bytes(head), spelt, _bytes(tail))))
 
 

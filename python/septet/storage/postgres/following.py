@@ -1,0 +1,85 @@
+"""What follows writes: counts are folded, and the planner looks at tables that have grown; in a load, at its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from septet.errors import SeptetError
+from septet.storage.postgres.planning import analyse_if_grown
+from septet.storage.postgres.tables import counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from septet.storage.postgres.link import Link
+    from septet.storage.postgres.transactions import Held
+    from septet.storage.postgres.vaults import VaultRow
+
+__all__ = ["Following"]
+
+#: In a load this is done when differences of so many terms wait: common terms, which each batch has, are added up once
+#: then, and searches read some megabytes more meanwhile.
+MOST_TERMS = 200_000
+
+
+class _Load(threading.local):
+    """The load that a thread is in: how many ``with`` blocks, and whether something is left for its end."""
+
+    depth = 0
+    fold = grown = False
+
+
+class Following:
+    """What follows the writes of a store."""
+
+    def __init__(self) -> None:
+        self._load = _Load()
+        #: See `analyse_if_grown`.
+        self._looked: dict[str, int] = {}
+
+    @contextmanager
+    def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[Link]]) -> Iterator[None]:
+        """Leave to the end of a ``with`` block what may wait until this thread has written everything.
+
+        After an error nothing is done: counts are exact all the same, and the next writer does it.
+
+        Args:
+            borrowed: lends a connection.
+        """
+        load = self._load
+        load.depth += 1
+        try:
+            yield
+            if load.depth == 1 and load.grown:
+                with suppress(SeptetError), borrowed() as link:
+                    self._follow(link, vault, fold=load.fold, whole=True)
+        finally:
+            load.depth -= 1
+            if not load.depth:
+                load.fold = load.grown = False
+
+    def follow(self, link: Link, vault: VaultRow, held: Held) -> None:
+        """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
+        load = self._load
+        if not held.grown:
+            return
+        load.fold |= held.fold_due
+        if load.depth and held.waiting < MOST_TERMS:
+            load.grown = True
+            return
+        fold, load.fold, load.grown = load.fold, False, False
+        self._follow(link, vault, fold=fold, whole=False)
+
+    def _follow(self, link: Link, vault: VaultRow, *, fold: bool, whole: bool) -> None:
+        # A failure costs nothing, as a writer behind this one does it too.
+        with suppress(psycopg.Error):
+            # One takes so many terms at most.
+            while fold and counts.fold(link, vault) and whole:
+                pass
+            analyse_if_grown(link, vault, self._looked)
