@@ -35,6 +35,7 @@ class Foreseen(NamedTuple):
         stored: of those that are there, deleted ones too: what `indexing.indexed` takes, and ``created_at``.
         spaces: by number what each is keyed by.
         numbers: of new rows, as many as there are ids.
+        replaced: what `history.keep_replaced` must know of those that are there; None if they are many.
     """
 
     ids: list[str]
@@ -42,6 +43,7 @@ class Foreseen(NamedTuple):
     stored: list[tuple[Any, ...]]
     spaces: dict[int, str]
     numbers: list[int]
+    replaced: list[tuple[Any, ...]] | None
 
 
 class Held:

@@ -106,7 +106,7 @@ def upsert(write: PostgresWriting, rows: Sequence[EntryRow], own: Sequence[Entry
         if (one := indexed(*values)) is not None:
             before[one.row] = one
     if stored:
-        history.keep_replaced(write, own, keeping)
+        history.keep_replaced(write, own, keeping, foreseen.replaced)
     coming = _coming(rows, stored)
     new = [row for row in coming.values() if row.id not in stored]
     numbered = {row.id: stored[row.id][0] for row in coming.values() if row.id in stored}

@@ -6,24 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.ranking.pool import json_text
-from septet.storage.postgres.tables import parts
+from septet.storage.postgres.tables.foreseen import REPLACED
+from septet.storage.postgres.tables.fragments import IS_PART
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
-from septet.storage.tables.history import COLUMNS, COMPARED, Keeping, Stored, columns_of, replaced, versions
+from septet.storage.tables.history import COLUMNS, Keeping, Stored, columns_of, replaced, versions
 
 __all__ = ["count_older", "drop_older", "erase", "keep", "keep_replaced", "of_entry", "was"]
 
 _Read = PostgresReading | PostgresWriting
 
 #: Parts are made anew with each write of what was split, which is what has versions.
-_KEPT = f"p.live AND {parts.IS_PART} IS NOT TRUE"
+_KEPT = f"p.live AND {IS_PART} IS NOT TRUE"
 _AT_ROWS = (
     "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries p "
     "ON p.vault = %s AND p.bucket = %s + (w.row & 1023)::integer AND p.row = w.row"
-)
-_REPLACED = (
-    f"SELECT p.id, p.row, p.created_at, p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)} "
-    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries p "
-    f"ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id WHERE {_KEPT}"
 )
 #: Behind the versions that an entry has; then so many of them are dropped as there are too many.
 _ADD = (
@@ -74,18 +70,22 @@ def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, obje
     _add(write, [(row, json_text(dict(zip(named, old)))) for row, *old in found if (*old[: len(new)],) != new], keeping)
 
 
-def keep_replaced(write: PostgresWriting, rows: Sequence[Any], keeping: Keeping) -> None:
+def keep_replaced(
+    write: PostgresWriting, rows: Sequence[Any], keeping: Keeping, found: Sequence[tuple[Any, ...]] | None
+) -> None:
     """Keep of entries that are about to be overwritten what will be another then.
 
     Args:
         rows: what they will be, each an `EntryRow`.
+        found: what `REPLACED` says of them and of others; None where that was not asked.
     """
     if not keeping.most:
         return
     coming = {row.id: row for row in rows}
-    buckets = [write.vault.bucket_of(one) for one in coming]
-    found = write.sql.execute(_REPLACED, (buckets, list(coming), write.vault.number))
-    held = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in found]
+    if found is None:
+        buckets = [write.vault.bucket_of(one) for one in coming]
+        found = write.sql.execute(REPLACED, (buckets, list(coming), write.vault.number)).fetchall()
+    held = [(row, replaced(old, coming[entry_id])) for entry_id, row, *old in found if entry_id in coming]
     _add(write, [(row, text) for row, text in held if text is not None], keeping)
 
 

@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from septet.storage.postgres.locks import hold, hold_rows
 from septet.storage.postgres.tables.foreseen import foresee
+from septet.storage.postgres.tables.fragments import PART
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 
-__all__ = ["IS_PART", "of", "taken", "with_parts"]
+__all__ = ["of", "taken", "with_parts"]
 
 _Read = PostgresReading | PostgresWriting
 
-_PART = "left(p.id, length(e.id) + 1) = e.id || '#' AND substr(p.id, length(e.id) + 2) ~ '^[0-9]+$'"
-#: Whether ``entries p`` is a part; one that only names a parent is none.
-IS_PART = (
-    "(p.parent <> p.id AND EXISTS (SELECT 1 FROM septet.entries e WHERE e.vault = p.vault "
-    f"AND e.id = p.parent AND e.parent = e.id AND e.live AND {_PART}))"
-)
 _ANY = "SELECT 1 FROM septet.entries WHERE vault = %s AND parent IS NOT NULL LIMIT 1"
 _PARTS = (
     "JOIN septet.entries p ON p.vault = e.vault AND p.parent = e.id AND p.live "
-    f"WHERE e.live AND e.parent = e.id AND {_PART}"
+    f"WHERE e.live AND e.parent = e.id AND {PART}"
 )
 _OF = (
     "SELECT p.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
