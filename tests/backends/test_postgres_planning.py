@@ -3,7 +3,9 @@
 import numpy as np
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from septet.storage.postgres import administration
 from septet.storage.postgres.planning import AMISS, FEW, PLANNED
 from vector_world import postgres_world
 
@@ -56,6 +58,16 @@ def test_a_load_lets_the_planner_know_the_vault_whatever_else_is_there(dsn, vaul
         check_known(world)
         world.check()
         world.store.close()
+
+
+def test_a_writer_that_owns_no_table_lets_the_planner_know_what_it_loads(dsn, vault_name):
+    administration.init(dsn)
+    with psycopg.connect(dsn, autocommit=True) as sql:
+        sql.execute(f'CREATE ROLE "{vault_name}" LOGIN IN ROLE septet_writer')
+    world = postgres_world(make_conninfo(dsn, user=vault_name), vault_name)
+    load(world, 600)
+    check_known(world)
+    world.store.close()
 
 
 def test_a_load_lets_the_planner_know_the_vault_among_more_than_it_can_list(dsn, vault_name, many_vaults):

@@ -34,7 +34,11 @@ SELECT c.relname::text, n.pages > c.relpages * %s::bigint / 100 + 8
 FROM pg_class c
 CROSS JOIN LATERAL (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages) AS n
 WHERE c.relnamespace = 'septet'::regnamespace AND c.relname = ANY (%s::text[])
-    AND n.pages > 8 AND pg_has_role(current_user, c.relowner, 'USAGE')
+    AND n.pages > 8 AND CASE
+        WHEN pg_has_role(current_user, c.relowner, 'USAGE') THEN true
+        WHEN current_setting('server_version_num')::int < 170000 THEN false
+        ELSE has_table_privilege(c.oid, 'MAINTAIN')
+    END
 """
 #: What the planner says of a vault in each table. Lists of the most common vaults are too short to tell: one that is
 #: not among them may be as large as the planner takes the others for.
@@ -61,7 +65,8 @@ _ANALYSE = {
 def analyse_if_grown(sql: psycopg.Connection[Any], vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
     """Let the planner look at tables that have grown, outside a transaction; return their names.
 
-    Only the owner of the tables may: for others PostgreSQL does it, within a minute.
+    The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of
+    a table is new.
 
     Args:
         looked: by table how many rows of the vault were counted when the planner was last made to look for its sake;

@@ -29,6 +29,16 @@ GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA septet TO septet_writer;
 GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA septet TO septet_writer;
 REVOKE INSERT, UPDATE, DELETE ON septet.meta FROM septet_writer;
 
+-- So that whoever loads a vault can have the planner look at it. Before PostgreSQL 17 only the owner may, and autovacuum
+-- waits until a tenth of a table is new: a small vault among large ones would be searched by bad plans.
+DO $$
+BEGIN
+    IF current_setting('server_version_num')::int >= 170000 THEN
+        EXECUTE 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA septet TO septet_writer';
+        EXECUTE 'ALTER DEFAULT PRIVILEGES IN SCHEMA septet GRANT MAINTAIN ON TABLES TO septet_writer';
+    END IF;
+END $$;
+
 -- For what later versions of the schema bring.
 ALTER DEFAULT PRIVILEGES IN SCHEMA septet GRANT SELECT ON TABLES TO septet_reader, septet_writer;
 ALTER DEFAULT PRIVILEGES IN SCHEMA septet GRANT SELECT ON SEQUENCES TO septet_reader;
