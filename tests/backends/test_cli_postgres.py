@@ -170,7 +170,9 @@ def test_a_configuration_has_a_server_as_a_tier(filled, address, vault_name, tmp
     monkeypatch.setenv("TEAM_DSN", plain)
     place = f'url = "{plain}"' if how == "url" else 'dsn_env = "TEAM_DSN"'
     (tmp_path / "tiers.toml").write_text(
-        f'[tiers.agent]\npath = "agent.db"\n[tiers.team]\n{place}\nvault = "{vault_name}"\ntimeout_s = 5\n', "utf-8"
+        f'[tiers.agent]\npath = "agent.db"\n[tiers.team]\n{place}\nvault = "{vault_name}"\n'
+        'timeout_s = 5\nreads = "primary"\nconnections = 2\nprepare = false\n',
+        "utf-8",
     )
     with Vault(tmp_path / "agent.db") as agent:
         agent.add(id="mine", title="My own backoff")

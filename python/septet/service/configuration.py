@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -38,7 +38,15 @@ from septet.profiles.builtin import BUILTIN
 from septet.service.places import config_folder, default_vault, expanded, project_vault
 from septet.storage.postgres.dsn import is_dsn, without_passwords
 
-__all__ = ["CONFIG_VARIABLE", "Configuration", "TierTable", "configuration", "configuration_of", "discovered"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "OF_POSTGRES",
+    "Configuration",
+    "TierTable",
+    "configuration",
+    "configuration_of",
+    "discovered",
+]
 
 #: The environment variable that names the file.
 CONFIG_VARIABLE = "SEPTET_CONFIG"
@@ -60,6 +68,11 @@ class _Table(BaseModel):
     )
 
 
+#: Fields of tiers that are arguments of `PostgresVault`; and all of those on servers.
+OF_POSTGRES = ("timeout_s", "reads", "connections", "prepare")
+_OF_SERVERS = ("token_env", "token_file", "vault", *OF_POSTGRES)
+
+
 class TierTable(_Table):
     """One tier: a vault in a file, on a PostgreSQL server, or behind `septet serve`.
 
@@ -74,6 +87,7 @@ class TierTable(_Table):
         token_env: the environment variable with the token of that server.
         token_file: the file with that token.
         timeout_s: how long a request to a server takes at most, 0.05 to 600 seconds.
+        reads, connections, prepare: of a vault on a PostgreSQL server, as for `PostgresVault`.
         priority: 0 to 2; None for 1.0 of ``agent``, 0.8 of ``project``, 0.6 of ``team``, 0.5 of others.
         read_only: nothing is written to it.
         optional: start without it when it cannot be opened.
@@ -86,6 +100,9 @@ class TierTable(_Table):
     token_env: _Text | None = None
     token_file: _Text | None = None
     timeout_s: Annotated[float, Field(ge=0.05, le=600, strict=False)] | None = None
+    reads: Literal["any", "primary", "prefer-standby"] | None = None
+    connections: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    prepare: bool | None = None
     priority: Annotated[float, Field(ge=0, le=2, strict=False)] | None = None
     read_only: bool = False
     optional: bool = False
@@ -97,13 +114,13 @@ class TierTable(_Table):
         postgres = self.dsn_env is not None or is_dsn(self.url)
         if self.url is not None and not postgres and not self.url.startswith(("http://", "https://")):
             raise ValueError("url must begin with https://, http:// or postgresql://")
-        given = {name for name in ("token_env", "token_file", "timeout_s", "vault") if getattr(self, name) is not None}
+        given = {name for name in _OF_SERVERS if getattr(self, name) is not None}
         if self.path is not None and given:
             raise ValueError(f"{min(given)} belongs to a tier with a url")
         if postgres and (tokens := given & {"token_env", "token_file"}):
             raise ValueError(f"{min(tokens)} belongs to a tier with an https:// address")
-        if not postgres and "vault" in given:
-            raise ValueError("vault names one of a postgresql:// address")
+        if not postgres and (own := given & {"vault", "reads", "connections", "prepare"}):
+            raise ValueError(f"{min(own)} belongs to a tier with a postgresql:// address")
         if given >= {"token_env", "token_file"}:
             raise ValueError("wanted either token_env or token_file")
         return self

@@ -12,7 +12,7 @@ from septet.arguments import shown
 from septet.documents import Unreadable, read_bytes
 from septet.errors import ReadOnly, SeptetError, TierError
 from septet.federation import Federation
-from septet.service.configuration import IN_MEMORY, Configuration, TierTable, configuration
+from septet.service.configuration import IN_MEMORY, OF_POSTGRES, Configuration, TierTable, configuration
 from septet.service.operations import OPERATIONS
 from septet.service.places import cache_file, expanded, make_folder
 from septet.service.served import Served
@@ -129,7 +129,7 @@ def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping
                 f"the environment variable {shown(table.dsn_env)} of dsn_env holds no postgresql:// address"
             )
         return _remote(stack, table, read_only)
-    more: dict[str, Any] = {} if table.timeout_s is None else {"timeout_s": table.timeout_s}
+    more = {name: given for name in OF_POSTGRES if (given := getattr(table, name)) is not None}
     return _vault(stack, dsn, read_only, {**embedder, **more}, table.vault)
 
 

@@ -24,7 +24,9 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
         case pg.ConnectionTimeout():
             return Unreachable(f"{path}: no connection in time ({said}): see whether the server runs")
         case NoAnswer():
-            return Unreachable(f"{path} did not answer in time ({said}): see whether the server runs")
+            return Unreachable(
+                f"{path} did not answer in time ({said}): see whether the server runs, or raise timeout_s"
+            )
         case pg.QueryCanceled():
             return Unreachable(f"{path} did not answer in time ({said})")
         case pg.TooManyConnections():
