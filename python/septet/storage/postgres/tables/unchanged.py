@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from septet.storage.postgres.locks import hold
+from septet.storage.postgres.packing import sent, unpacked
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.entries import EntryRow
 from septet.storage.tables.unchanged import SELECTED, same
@@ -21,7 +20,7 @@ _ROWS = (
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
 )
 _VECTORS = (
-    "SELECT w.place, s.model, coalesce(v.vector, v.half::vector) "
+    "SELECT w.place, s.model, s.dimensions, {sent} "
     "FROM septet.spaces s CROSS JOIN unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, key, place) "
     "JOIN septet.vectors v ON v.vault = s.vault AND v.bucket = w.bucket AND v.space = s.space "
     'AND v.key = w.key COLLATE "C" '
@@ -45,8 +44,8 @@ def vectors_stored(read: _Read, given: Sequence[GivenVectors]) -> dict[str, Mapp
     """Return the vectors that were given with entries of these ids and texts, as little-endian float32 by model."""
     keys = [f"{one.text_hash}:{one.entry_id}" for one in given]
     buckets = [read.vault.bucket_of(one.entry_id) for one in given]
-    found: dict[str, dict[str, bytes]] = {}
-    for place, model, vector in read.sql.execute(_VECTORS, (buckets, keys, read.vault.number)):
-        own = found.setdefault(given[place - 1].entry_id, {})
-        own[model] = np.asarray(vector.to_numpy() if hasattr(vector, "to_numpy") else vector, dtype="<f4").tobytes()
+    kind, found = read.vault.vectors, dict[str, dict[str, bytes]]()
+    sql = _VECTORS.format(sent=sent(kind))
+    for place, model, dimensions, blob in read.sql.execute(sql, (buckets, keys, read.vault.number), binary=True):
+        found.setdefault(given[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
     return dict(found)
