@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import count
 
 import pytest
 from tests.commands import Commands
@@ -146,6 +147,17 @@ def test_the_vectors_of_a_provider_come_along_with_the_use_that_is_made_of_them(
         assert [hit.score for hit in theirs] == pytest.approx([hit.score for hit in ours], abs=1e-9)
     # Nobody was asked to make a vector again, and searches used those that came.
     assert len(embedder.sent()) == made and (len(embedder.sent("query")) > sent) == bool(share)
+
+
+def test_what_is_written_while_both_are_compared_has_its_own_time(tmp_path, server):
+    ticks, seen = count(int(NOW)), []
+    # Others write to a vault through the clock that it was opened with.
+    clocked = {"clock": lambda: float(next(ticks)), "on_search": lambda _: seen.append(source._clock())}
+    with Vault(tmp_path / "agent.db", **clocked) as source:
+        source.add_many([{"id": f"e{n}", "title": f"{WORDS[n % 9]} {n}"} for n in range(30)])
+        done = copy_vault(source, server)
+    assert (done.compared, done.differences) == (20, ())
+    assert len({*seen}) == 20
 
 
 def test_an_empty_vault_is_copied_too(tmp_path, server):

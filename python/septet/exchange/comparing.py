@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +64,7 @@ def differences(source: Any, target: Any, read: Reading) -> tuple[int, list[str]
     for vault in (source, target):
         # Full text of a large file is ranked otherwise until its index is in memory.
         vault._settle()
-    with _at_one_time(source, target):
-        return len(asked), [*_answers(source, target, asked)][:MOST]
+    return len(asked), [*_answers(source, target, asked)][:MOST]
 
 
 def _fields(candidate: Candidate) -> tuple[Any, ...]:
@@ -108,25 +106,16 @@ def _alike(ours: bytes, theirs: bytes, near: float) -> bool:
     return bool(near and a.size == b.size and np.allclose(a, b, rtol=near, atol=near * float(np.abs(a).max())))
 
 
-@contextmanager
-def _at_one_time(source: Any, target: Any) -> Iterator[None]:
-    """Let both vaults have one time, as what is newer ranks higher."""
-    clocks, now = (source._now, target._now), source._clock()
-    source._now = target._now = lambda: now
-    try:
-        yield
-    finally:
-        source._now, target._now = clocks
-
-
 def _answers(source: Any, target: Any, asked: Sequence[Candidate]) -> Iterator[str]:
+    now = source._clock()
     exact = not (_rounds(source) or _rounds(target))
     layouts = source._layouts() if exact and not any(map(_approximates, (source, target))) else {}
     layout = max(layouts, key=lambda one: layouts[one]) if layouts else None
     vectors = source._vectors_of([one.id for one in asked], layout) if layout else {}
     for one in asked:
         words = " ".join(f"{one.title} {one.description}".split()[:WORDS])
-        options: dict[str, Any] = {"limit": LIMIT, "include_memories": True}
+        # At one time, as what is newer ranks higher.
+        options: dict[str, Any] = {"limit": LIMIT, "include_memories": True, "as_of": now}
         if one.id in vectors and layout is not None:
             options |= {"query_vector": np.frombuffer(vectors[one.id], "<f4"), "model": layout[0]}
         ours, theirs = (vault.search(words, **options) for vault in (source, target))
