@@ -85,13 +85,13 @@ def test_a_load_over_what_is_there_and_of_texts_that_are_split_leaves_sound_coun
     assert len(everything(vault)) > 260
 
 
-def test_an_item_that_cannot_be_stored_leaves_the_transactions_before_it(vault):
+def test_an_item_that_cannot_be_stored_leaves_the_transactions_before_it_and_their_counts_are_folded(vault, calls):
     given = items(320)
     given[234]["title"] = 5
     with pytest.raises(BatchError) as told:
         vault.add_many(given)
     assert (told.value.written, told.value.index) == (200, 234)
-    assert len(everything(vault)) == 200
+    assert len(everything(vault)) == 200 and calls.count("analyse_if_grown") == 1
     assert faults(vault._store) == []
 
 

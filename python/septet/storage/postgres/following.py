@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from septet.errors import SeptetError
+from septet.errors import BatchError, SeptetError, StoreError
 from septet.storage.postgres.planning import analyse_if_grown
 from septet.storage.postgres.tables import counts
 
@@ -47,22 +47,28 @@ class Following:
     def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[Link]]) -> Iterator[None]:
         """Leave to the end of a ``with`` block what may wait until this thread has written everything.
 
-        After an error nothing is done: counts are exact all the same, and the next writer does it.
+        After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
 
         Args:
             borrowed: lends a connection.
         """
         load = self._load
         load.depth += 1
+        answers = False
         try:
             yield
-            if load.depth == 1 and load.grown:
-                with suppress(SeptetError), borrowed() as link:
-                    self._follow(link, vault, fold=load.fold, whole=True)
+            answers = True
+        except BatchError as fault:
+            # An item is at fault, and what was stored before it stays.
+            answers = not isinstance(fault.__cause__, StoreError)
+            raise
         finally:
             load.depth -= 1
             if not load.depth:
-                load.fold = load.grown = False
+                grown, fold, load.grown, load.fold = load.grown, load.fold, False, False
+                if grown and answers:
+                    with suppress(SeptetError), borrowed() as link:
+                        self._follow(link, vault, fold=fold, whole=True)
 
     def follow(self, link: Link, vault: VaultRow, held: Held) -> None:
         """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
