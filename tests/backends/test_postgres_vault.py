@@ -54,6 +54,7 @@ def test_each_method_of_a_vault_is_there_with_the_same_arguments(name):
         lambda vault, folder: vault.watch_files(),
         lambda vault, folder: vault.redact(dry_run=True),
         lambda vault, folder: vault.restore("a.db", "b.db"),
+        lambda vault, folder: asyncio.run(AsyncPostgresVault.restore("a.db", "b.db")),
     ],
 )
 def test_what_only_a_file_can_do_says_what_to_do_instead(team, tmp_path, call):

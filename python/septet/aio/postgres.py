@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
-from septet.aio.mirror import Mirror, mirrored
+from septet.aio.mirror import Mirror, mirrored, mirrored_static
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
 from septet.profiles import ProfileLike
@@ -95,4 +95,5 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
     def __repr__(self) -> str:
         return f"AsyncPostgresVault({self.path!r})"
 
+    restore = staticmethod(mirrored_static(PostgresVault.restore))
     index_vectors = mirrored(PostgresVault.index_vectors)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,16 +129,18 @@ class PostgresSession:
         if not self.view.statistics.linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Most vaults hold no links.
-        walk: Any = import_module("septet.tiers.postgres.neighbours")
-        rows = walk.rows_in(self.view, known, self.place)
-        steps, found, more = walk.near(self.view, [rows[at] for at in anchors], rows)
+        from septet.tiers.postgres.neighbours import near, rows_in
+
+        rows = rows_in(self.view, known, self.place)
+        steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
         return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         """Say which of the ids the vault holds, and bring those that pass the filters."""
-        found: Overrides = import_module("septet.tiers.postgres.overrides").held(self.view, self.place, query, ids)
-        return found
+        from septet.tiers.postgres.overrides import held
+
+        return held(self.view, self.place, query, ids)
 
     @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
@@ -150,8 +151,9 @@ class PostgresSession:
     def inspect(self, entry_id: str) -> Inspected | None:
         """Return how an entry fares."""
         # A search needs none of it.
-        found: Inspected | None = import_module("septet.tiers.postgres.inspection").inspected(self.view, entry_id)
-        return found
+        from septet.tiers.postgres.inspection import inspected
+
+        return inspected(self.view, entry_id)
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
@@ -174,18 +176,16 @@ class PostgresSession:
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
         """Return what entries like one are compared with, None when the vault does not hold it."""
         # A search needs none of it.
-        found: Likeness | None = import_module("septet.tiers.postgres.likeness").likeness_of(
-            self.view.read, entry_id, model
-        )
-        return found
+        from septet.tiers.postgres.likeness import likeness_of
+
+        return likeness_of(self.view.read, entry_id, model)
 
     @_translated
     def facets(self, query: int, asked: Sequence[Faceted]) -> Sequence[Counted]:
         """Return by values of fields how many entries match a query and pass the filters."""
-        found: Sequence[Counted] = import_module("septet.tiers.postgres.facets").counted_matches(
-            self.view, query, asked
-        )
-        return found
+        from septet.tiers.postgres.facets import counted_matches
+
+        return counted_matches(self.view, query, asked)
 
     def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
         from septet.tiers.postgres.guesses import guesses_of
@@ -214,6 +214,7 @@ class PostgresSession:
             notes.append(model_assumed(space.model, others, name))
         if space is not None and plan.asks_vectors and space.space in view.statistics.indexed:
             # Most spaces have no index.
-            index = import_module("septet.storage.postgres.vector_index")
-            notes.append(index.approximate(space, view.statistics.indexed[space.space], name))
+            from septet.storage.postgres.vector_index import approximate
+
+            notes.append(approximate(space, view.statistics.indexed[space.space], name))
         return notes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,8 +148,9 @@ class PostgresView:
             constants=plan.profile.text.constants,
         )
         if plan.scans_words:
-            likeness: Any = import_module("septet.tiers.postgres.likeness")
-            of_rows = dict(zip(rows, likeness.cosines_of(self, plan.query.text, found)))
+            from septet.tiers.postgres.likeness import cosines_of
+
+            of_rows = dict(zip(rows, cosines_of(self, plan.query.text, found)))
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(plan, pool, 0)
 
@@ -252,8 +252,9 @@ class PostgresView:
         return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
-        likeness: Any = import_module("septet.tiers.postgres.likeness")
-        rows = likeness.nearest_by_words(self, query)
+        from septet.tiers.postgres.likeness import nearest_by_words
+
+        rows = nearest_by_words(self, query)
         return self.candidates_at(tier, query, rows), len(rows)
 
     def _completed(self, plan: Plan, pool: Pool, by_text: int) -> Pool:
