@@ -12,6 +12,7 @@ from septet.query.parse import Step
 from septet.query.plan import MEMORY, Plan
 from septet.ranking.pool import Candidate
 from septet.storage.tables import candidates, fulltext
+from septet.tiers.legs import answering_step, memory_place, nothing_compared
 from septet.tiers.local.read_view import ReadView
 
 __all__ = ["filters_passed", "legs_of"]
@@ -56,7 +57,7 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
         whole = fulltext.whole_rows(view.read, plan, [candidate.row])
         detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
     if plan.query.steps:
-        detail += f"; {_step(view)}"
+        detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     taken = fulltext.candidate_count(plan, of)
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
@@ -93,16 +94,6 @@ def _whole(view: ReadView) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _step(view: ReadView) -> str:
-    """Say which step of the cascade has an answer."""
-    step, query = view.answered.get(id(view.plan)), view.plan.query
-    if step is None:
-        return "no step of the cascade has an answer"
-    name, every, words = query.steps[step]
-    wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
-    return f"the step that answers, {name!r}, asks for {wanted}"
-
-
 def _one_term(view: ReadView, term: str) -> Plan:
     query = view.plan.query
     steps = (Step("all", True, (0,)),) if query.steps else ()
@@ -112,16 +103,13 @@ def _one_term(view: ReadView, term: str) -> Plan:
 def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     plan = view.plan
     rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
-    rank = rows.index(candidate.row) + 1 if candidate.row in rows and passes else None
-    detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
-    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
+    return memory_place(plan, rows, candidate.row, passes=passes)
 
 
 def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
     vectors, plan = view.vectors, view.plan
     if vectors is None or plan.vector is None or view.space is None:
-        cause = "the vault holds no vectors" if view.mismatch is None else str(view.mismatch)
-        return LegReport("vector", False, None, 0, plan.candidates, None, cause)
+        return nothing_compared(plan, view.mismatch)
     allowed = view.mask()[vectors.slots]
     of = int(np.count_nonzero(allowed))
     at = vectors.at(view.snapshot.slots_of([candidate.row]))

@@ -6,24 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from septet.ranking.pool import Pool
 from septet.snapshot.arrays import Slots
-from septet.storage.tables.candidates import rows_of
 from septet.tiers.local.read_view import ReadView
+from septet.tiers.walking import AT_ONCE
 
-__all__ = ["near", "rows_in"]
-
-#: So many neighbours are looked at together until enough of them pass the filters.
-AT_ONCE = 512
-
-
-def rows_in(view: ReadView, known: Pool, tier: int) -> list[int]:
-    """Return the row of each candidate ``(m,)``, of another tier that of the entry with its id; -1 without one."""
-    places, ids = known.tiers, known.ids
-    if ids is None or places.count(tier) == len(places):
-        return known.rows
-    others = rows_of(view.read, [i for i, place in zip(ids, places) if place != tier])
-    return [row if place == tier else others.get(i, -1) for row, i, place in zip(known.rows, ids, places)]
+__all__ = ["near"]
 
 
 def near(view: ReadView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], Slots, list[int]]:

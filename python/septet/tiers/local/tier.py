@@ -191,9 +191,11 @@ class LocalSession:
         if not self.standing().linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Most vaults hold no links.
-        from septet.tiers.local.neighbours import near, rows_in
+        from septet.storage.tables.candidates import rows_of
+        from septet.tiers.local.neighbours import near
+        from septet.tiers.walking import rows_in
 
-        rows = rows_in(self.view, known, self.place)
+        rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
         steps, slots, more = near(self.view, [rows[at] for at in anchors], rows)
         pool = self.view.candidates_at(self.place, query, slots)
         return Neighbours(steps, pool, more)

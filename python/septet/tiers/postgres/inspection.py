@@ -17,6 +17,7 @@ from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables.candidates import filters_passed
 from septet.storage.postgres.tables.conditions import Condition, conditions, conjunction
 from septet.storage.postgres.tables.distances import around
+from septet.tiers.legs import answering_step, memory_place, nothing_compared
 from septet.tiers.postgres.matching import Match, matches, memories_matching
 from septet.tiers.postgres.phrases import columns_of, times
 from septet.tiers.protocol import Inspected
@@ -73,7 +74,7 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
         is_whole = own is not None and own.whole
         detail += "; strict wave: every word" if is_whole else f"; relaxed wave, behind {said} with every word"
     if plan.query.steps:
-        detail += f"; {_step(view)}"
+        detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     of = len(every)
     taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(plan.candidates, of)
     score = None if own is None else own.score
@@ -99,29 +100,14 @@ def _holds(view: PostgresView, plan: Plan, found: Found, term: str) -> bool:
     return bool(wanted) and any(times(column, wanted) for column in columns)
 
 
-def _step(view: PostgresView) -> str:
-    """Say which step of the cascade has an answer."""
-    step, query = view.answered.get(id(view.plan)), view.plan.query
-    if step is None:
-        return "no step of the cascade has an answer"
-    name, every, words = query.steps[step]
-    wanted = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
-    return f"the step that answers, {name!r}, asks for {wanted}"
-
-
 def _memory_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
-    plan, row = view.plan, found.candidate.row
-    rows = memories_matching(view, plan)
-    rank = rows.index(row) + 1 if row in rows and passes else None
-    detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
-    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
+    return memory_place(view.plan, memories_matching(view, view.plan), found.candidate.row, passes=passes)
 
 
 def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     plan, space = view.plan, view.space
     if plan.vector is None or space is None:
-        cause = "the vault holds no vectors" if view.mismatch is None else str(view.mismatch)
-        return LegReport("vector", False, None, 0, plan.candidates, None, cause)
+        return nothing_compared(plan, view.mismatch)
     passing, vault = conjunction(conditions(plan)), view.read.vault
     exact, scan = plan.vector.exact, plan.vector.scan
     own = None if found.vector is None else float(_cosines(exact, [found.vector])[0])

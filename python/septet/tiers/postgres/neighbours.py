@@ -8,28 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from septet import _core
-from septet.storage.postgres.tables.candidates import passing_among, rows_of
+from septet.storage.postgres.tables.candidates import passing_among
 from septet.storage.postgres.tables.walks import edges
+from septet.tiers.walking import AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from septet.ranking.pool import Pool
     from septet.tiers.postgres.view import PostgresView
 
-__all__ = ["near", "rows_in"]
-
-#: So many neighbours are looked at together until enough of them pass the filters.
-AT_ONCE = 512
-
-
-def rows_in(view: PostgresView, known: Pool, tier: int) -> list[int]:
-    """Return the row of each candidate ``(m,)``, of another tier that of the entry with its id; -1 without one."""
-    places, ids = known.tiers, known.ids
-    if ids is None or places.count(tier) == len(places):
-        return known.rows
-    others = rows_of(view.read, [i for i, place in zip(ids, places) if place != tier])
-    return [row if place == tier else others.get(i, -1) for row, i, place in zip(known.rows, ids, places)]
+__all__ = ["near"]
 
 
 def near(view: PostgresView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], list[int], list[int]]:

@@ -129,9 +129,11 @@ class PostgresSession:
         if not self.view.statistics.linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Most vaults hold no links.
-        from septet.tiers.postgres.neighbours import near, rows_in
+        from septet.storage.postgres.tables.candidates import rows_of
+        from septet.tiers.postgres.neighbours import near
+        from septet.tiers.walking import rows_in
 
-        rows = rows_in(self.view, known, self.place)
+        rows = rows_in(known, self.place, lambda ids: rows_of(self.view.read, ids))
         steps, found, more = near(self.view, [rows[at] for at in anchors], rows)
         return Neighbours(steps, self.view.candidates_at(self.place, query, found), more)
 
