@@ -52,7 +52,7 @@ def test_rows_come_in_the_order_of_arrival_and_say_their_bucket(store):
         rows = [read.tables.entries.find(read, [one])[one].row for one in ids]
         assert rows == sorted(rows)
         assert [store.vault.bucket_of_row(row) for row in rows] == [store.bucket_of(one) for one in ids]
-        assert [one.id for one in read.tables.entries.read_rows(read, rows[::-1])] == ids[::-1]
+        assert read.tables.entries.ids_at(read, rows[::-1]) == ids[::-1]
         assert read.tables.entries.ids_beginning(read, "e9", 3) == ["e9", "e90", "e91"]
 
 

@@ -9,7 +9,6 @@ from septet.cli.places import existing
 from septet.cli.progress import progress
 from septet.cli.stopping import stoppable
 from septet.cli.terminal import print_json, say
-from septet.storage.postgres.dsn import is_dsn
 
 __all__ = ["optimize"]
 
@@ -20,6 +19,9 @@ def optimize(as_json: AsJson = False, vault: VaultPath = None) -> None:
     After a large import the first search of each process is as fast as any. What is up to date is not written again.
     On a server: fold what writes have left to count, and have the planner look at the tables.
     """
+    # The help reads every command's file.
+    from septet.storage.postgres.dsn import is_dsn
+
     with (
         stoppable(lambda: "nothing is lost; optimize again to go on"),
         existing(vault, read_only=False) as opened,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import psycopg
 
 from septet.storage.postgres.pipeline import Statement, sent
-from septet.storage.postgres.tables import PostgresTables
+from septet.storage.postgres.tables import ON_A_SERVER
 from septet.storage.postgres.vaults import VaultRow
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     _Taker: TypeAlias = Callable[[list[tuple[Any, ...]]], object]
 
 __all__ = ["Foreseen", "Held", "PostgresReadTransaction", "PostgresReading", "PostgresWriting"]
-
-_TABLES = PostgresTables()
 
 
 class Foreseen(NamedTuple):
@@ -93,9 +91,9 @@ class PostgresReading(NamedTuple):
         return object()
 
     @property
-    def tables(self) -> PostgresTables:
+    def tables(self) -> Any:
         """The modules that read and write what the transaction holds."""
-        return _TABLES
+        return ON_A_SERVER
 
 
 class PostgresWriting(NamedTuple):
@@ -136,9 +134,9 @@ class PostgresWriting(NamedTuple):
         return answers[len(waiting) :]
 
     @property
-    def tables(self) -> PostgresTables:
+    def tables(self) -> Any:
         """The modules that read and write what the transaction holds."""
-        return _TABLES
+        return ON_A_SERVER
 
 
 class PostgresReadTransaction:

@@ -5,20 +5,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LOCAL", "LocalTables"]
+__all__ = ["LOCAL", "LateTables"]
 
 
-class LocalTables:
-    """The modules of `septet.storage.tables`, loaded when they are first asked for: most programs use a few."""
+class LateTables:
+    """The modules of a package by name, loaded when they are first asked for: most programs use a few."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            module = import_module(f"{__name__}.{name}")
+            module = import_module(f"{self._package}.{name}")
             setattr(self, name, module)
             return module
 
 
-LOCAL: Any = LocalTables()
+LOCAL: Any = LateTables(__name__)

@@ -6,18 +6,10 @@ PostgreSQL cannot tell their type (`%s::text`), which Citus needs.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-__all__ = ["PostgresTables"]
+from septet.storage.tables import LateTables
 
+__all__ = ["ON_A_SERVER"]
 
-class PostgresTables:
-    """The modules by name, loaded when they are first used."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        module = import_module(f"{__name__}.{name}")
-        setattr(self, name, module)
-        return module
+ON_A_SERVER: Any = LateTables(__name__)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
 
 from septet.arguments import utf8
 from septet.entry import tags_of
-from septet.ranking.pool import Candidate, searched_text
+from septet.ranking.pool import Candidate
 from septet.storage.postgres.locks import hold
 from septet.storage.postgres.nul import refuse
 from septet.storage.postgres.tables import history, indexing
@@ -21,27 +20,19 @@ from septet.storage.tables.history import Keeping
 
 __all__ = [
     "any_searchable",
-    "attrs_at",
     "count",
     "count_searchable",
-    "facts_at",
     "find",
-    "groups_at",
     "ids_at",
     "ids_beginning",
     "kinds",
     "live",
-    "places_at",
     "purge",
-    "read_rows",
     "rows_of",
     "tags_at",
-    "texts_at",
-    "titles_at",
     "upsert",
 ]
 
-_Found = TypeVar("_Found")
 _Read = PostgresReading | PostgresWriting
 
 #: Rows that `live` has the server send at once.
@@ -58,7 +49,6 @@ _BY_ROW = (
 )
 _FIND = f"SELECT {CANDIDATE} {_BY_ID} WHERE e.live"
 _ROWS_OF = f"SELECT e.row {_BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
-_READ_ROWS = f"SELECT {CANDIDATE} {_BY_ROW} WHERE e.live ORDER BY w.place"
 _LIVE = (
     f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.live "
     "ORDER BY e.parent IS NOT NULL AND e.parent <> e.id, e.row"
@@ -163,63 +153,13 @@ def live(read: _Read) -> Iterator[Candidate]:
         yield from map(Candidate._make, cursor)
 
 
-def read_rows(read: _Read, rows: Sequence[int]) -> list[Candidate]:
-    """Return the live entries at the given rows, in that order.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    found = read.sql.execute(_READ_ROWS, _rows(read, rows)) if rows else ()
-    return _all_of(rows, [*map(Candidate._make, found)])
-
-
-def facts_at(read: _Read, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return facts, expressions over ``entries e``, about the entries at the given rows, in their order.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    if not rows:
-        return []
-    return _all_of(rows, read.sql.execute(_facts(sources), _rows(read, rows)).fetchall())
-
-
-def texts_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return what the text legs see of the entries at the given rows, beside their ids (see `Candidate.text`).
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    found = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
-    return [searched_text(*texts) for texts in found]
-
-
 def ids_at(read: _Read, rows: Sequence[int]) -> list[str]:
     """Return the ids of the entries at the given rows.
 
     Raises:
         StoreError: one of them is not there.
     """
-    return [entry_id for (entry_id,) in facts_at(read, ("e.id",), rows)]
-
-
-def groups_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return the ids of the parents of the entries at the given rows, their own where they have none.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
-
-
-def places_at(read: _Read, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
-    """Return path, first and last line, empty and 0 where there is none, and id of the entries at the given rows.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
-    return [(path, first, last, entry_id) for path, first, last, entry_id in facts_at(read, sources, rows)]
+    return _at(read, "e.id", rows)
 
 
 def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
@@ -228,25 +168,7 @@ def tags_at(read: _Read, rows: Sequence[int]) -> list[list[str]]:
     Raises:
         StoreError: one of them is not there.
     """
-    return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
-
-
-def attrs_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return the attrs of the entries at the given rows, as JSON.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
-
-
-def titles_at(read: _Read, rows: Sequence[int]) -> list[str]:
-    """Return the titles of the entries at the given rows.
-
-    Raises:
-        StoreError: one of them is not there.
-    """
-    return [title for (title,) in facts_at(read, ("e.title",), rows)]
+    return [tags_of(tags) for tags in _at(read, "e.tags", rows)]
 
 
 def purge(write: PostgresWriting) -> int:
@@ -331,17 +253,17 @@ def _rows(read: _Read, rows: Sequence[int]) -> tuple[list[int], int, int]:
     return [int(row) for row in rows], read.vault.number, read.vault.first_bucket
 
 
-def _facts(sources: Sequence[str]) -> str:
-    return f"SELECT {', '.join(sources)} {_BY_ROW} ORDER BY w.place"
+def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
+    """Return a fact, an expression over ``entries e``, about the entries at the given rows, in their order."""
+    if not rows:
+        return []
+    found = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", _rows(read, rows)).fetchall()
+    # Callers match the answer to the rows by position: a missing one would shift all others.
+    if len(found) != len(rows):
+        raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} entries are not there any more: search again")
+    return [fact for (fact,) in found]
 
 
 def _number(read: _Read, sql: str) -> int:
     found = read.sql.execute(sql, (read.vault.number,)).fetchone()
     return 0 if found is None else int(found[0])
-
-
-def _all_of(rows: Sequence[int], found: list[_Found]) -> list[_Found]:
-    # Callers match the answer to the rows by position: a missing one would shift all others.
-    if len(found) != len(rows):
-        raise MissingRows(f"{len(rows) - len(found)} of {len(rows)} entries are not there any more: search again")
-    return found
