@@ -190,7 +190,6 @@ def test_a_space_is_chosen_by_model_and_dimension(world):
         assert choose(read, None, 2).model == "two"
         assert choose(read, "one", 2).model == "one"
         assert choose(read, None, 3).model == "long"
-        assert read.tables.vectors.models_of(read, 2) == ["one", "two"]
         with pytest.raises(VectorError, match="model 'one' and 3 dimensions"):
             choose(read, "one", 3)
         with pytest.raises(VectorError, match="4 dimensions, the vault holds vectors of: "):

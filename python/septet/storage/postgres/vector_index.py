@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.store import PostgresStore
     from septet.storage.postgres.transactions import PostgresReading
 
-__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure", "most_dimensions"]
+__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure"]
 
 #: Under what the settings of a vault keep what was measured of an index, with the number of the space.
 RECALL = "recall:"
@@ -73,11 +73,6 @@ class Recall(NamedTuple):
     found: float
     k: int
     queries: int
-
-
-def most_dimensions(kind: str) -> int:
-    """Return how many dimensions an index takes of a vault's vectors, ``vector`` or ``halfvec``."""
-    return _MOST_DIMENSIONS[kind]
 
 
 def index_vectors(

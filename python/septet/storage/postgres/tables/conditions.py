@@ -23,7 +23,6 @@ __all__ = [
     "conditions",
     "conjunction",
     "filtered",
-    "holding_all",
     "text_compared",
     "validity",
 ]
@@ -91,20 +90,6 @@ def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Conditi
 def among(rows: Sequence[int]) -> Condition:
     """Return the condition that an entry is at one of some rows."""
     return Condition("e.row IN (SELECT unnest(%s::bigint[]))", (list(rows),))
-
-
-def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]]) -> Condition:
-    """Return the condition that an entry holds every word in one of its forms, or in all of its pieces.
-
-    Args:
-        words: forms and pieces of each, of which each is one term of full text; none at all hold nothing.
-    """
-
-    def held(forms: Sequence[str], pieces: Sequence[str]) -> Condition:
-        together = [_joined([_holding([piece]) for piece in pieces], " AND ", _FALSE)] if pieces else []
-        return _joined([*([_holding(forms)] if forms else []), *together], " OR ", _FALSE)
-
-    return _joined([held(forms, pieces) for forms, pieces in words], " AND ", _FALSE)
 
 
 def _translate(item: Filter) -> Condition:

@@ -9,7 +9,7 @@ from septet.storage.postgres.nul import refuse_texts
 from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
 from septet.storage.tables.links import Link
 
-__all__ = ["all_links", "any_links", "count", "distances", "linked_by", "links_of", "put", "remove", "remove_of_rows"]
+__all__ = ["all_links", "count", "linked_by", "links_of", "put", "remove", "remove_of_rows"]
 
 _Read = PostgresReading | PostgresWriting
 
@@ -49,16 +49,6 @@ _OF = (
     "FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s ORDER BY 1, 2"
 )
 _ALL = "SELECT node, other, type, note FROM septet.links WHERE vault = %s AND outgoing ORDER BY node, other"
-_DISTANCES = """
-WITH RECURSIVE walk (anchor, bucket, node, step) AS (
-    SELECT w.id COLLATE "C", w.bucket, w.id COLLATE "C", 0
-    FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id)
-    UNION
-    SELECT w.anchor, l.other_bucket, l.other, w.step + 1 FROM walk w
-    JOIN septet.links l ON l.vault = %s AND l.bucket = w.bucket AND l.node = w.node WHERE w.step < %s::integer
-)
-SELECT node, min(step) FROM walk WHERE node <> anchor GROUP BY node
-"""
 
 
 def put(write: PostgresWriting, links: Iterable[Link]) -> None:
@@ -139,19 +129,3 @@ def count(read: _Read) -> int:
     sql = "SELECT count(*) FROM septet.links WHERE vault = %s AND outgoing"
     found = read.sql.execute(sql, (read.vault.number,)).fetchone()
     return 0 if found is None else int(found[0])
-
-
-def any_links(read: _Read) -> bool:
-    """Say whether the vault holds any link."""
-    sql = "SELECT 1 FROM septet.links WHERE vault = %s LIMIT 1"
-    return read.sql.execute(sql, (read.vault.number,)).fetchone() is not None
-
-
-def distances(read: _Read, anchors: Sequence[str], depth: int) -> dict[str, int]:
-    """Return every entry within ``depth`` undirected steps of an anchor, with the smallest number of steps.
-
-    An anchor counts only as the neighbour of another anchor: links are never walked back to where they started.
-    """
-    wanted = [one for one in dict.fromkeys(anchors) if "\0" not in one]
-    buckets = [read.vault.bucket_of(one) for one in wanted]
-    return dict(read.sql.execute(_DISTANCES, (buckets, wanted, read.vault.number, depth)).fetchall())

@@ -29,7 +29,6 @@ __all__ = [
     "drop_given",
     "drop_stale",
     "given",
-    "models_of",
     "of_ids",
     "of_rows",
     "put",
@@ -44,10 +43,6 @@ _HAS_VECTORS = "EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = s.vault A
 _HOLDING = f"{_SPACE} AND {_HAS_VECTORS} ORDER BY s.space"
 # Those with vectors come last, so that a dict by model keeps the one in use.
 _GIVEN_SPACES = f"{_SPACE} AND s.keyed_by = 'entry' ORDER BY {_HAS_VECTORS}, s.space"
-_MODELS = (
-    "SELECT s.model FROM septet.spaces s WHERE s.vault = %s AND s.dimensions = %s "
-    f'AND {_HAS_VECTORS} ORDER BY s.model COLLATE "C", s.space'
-)
 _MAKE = (
     "INSERT INTO septet.spaces (vault, model, dimensions, keyed_by, created_at) "
     "VALUES (%s, %s::text, %s, 'entry', %s) ON CONFLICT DO NOTHING"
@@ -199,11 +194,6 @@ def given(read: PostgresReading) -> Iterator[tuple[str, str, bytes]]:
         while page := cursor.fetchmany(_PAGE):
             for entry_id, model, dimensions, vector in page:
                 yield entry_id, model, unpacked(read.vault.vectors, [vector], dimensions).tobytes()
-
-
-def models_of(read: PostgresReading, dimensions: int) -> list[str]:
-    """Return the models that have vectors of so many dimensions."""
-    return [row[0] for row in read.sql.execute(_MODELS, (read.vault.number, dimensions))]
 
 
 class _Batch:
