@@ -94,7 +94,7 @@ def test_what_is_written_later_is_in_the_index(world):
 
 def test_what_cannot_be_indexed_says_why(dsn, vault_name):
     world = postgres_world(dsn, vault_name)
-    with pytest.raises(StoreError, match=r"there are no vectors$"):
+    with pytest.raises(StoreError, match=r"has no vectors$"):
         index_vectors(world.store, "hnsw")
     world.add({"id": "a", "title": "a", "vector": np.ones(2_001)})
     with pytest.raises(VectorError, match=r"2,001 dimensions: an index takes 2,000 at most; .*halfvec"):
