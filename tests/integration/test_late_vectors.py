@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from septet import Vault
+from doubles import Letters
+from septet import EmbeddingOptions, Vault
 from septet.drafts import draft
 from septet.snapshot.manager import SnapshotManager
 from septet.storage.tables import texts
@@ -134,3 +135,20 @@ def found(snapshot, number):
     rows = snapshot.rows[snapshot.alive].tolist()
     held = np.concatenate(vectors.rows)
     return sorted((row, held[p].tolist() if p >= 0 else []) for row, p in zip(rows, at, strict=True))
+
+
+def test_what_gets_its_vector_while_it_is_looked_for_is_found(monkeypatch):
+    """Between the comparison by vectors and that of what has none, an embedding thread stored it."""
+    with Vault(":memory:", embedder=Letters(), embedding_options=EmbeddingOptions(automatic=False)) as vault:
+        vault.add(id="a", title="zzz qqq")
+        vault.embed()
+        vault.add(id="b", title="ducks swim")
+        vectors = vault.vectors
+
+        def late(ids, model=None):
+            """Return vectors, when all are there."""
+            vault.embed()
+            return vectors(ids, model)
+
+        monkeypatch.setattr(vault, "vectors", late)
+        assert vault.add(id="c", title="ducks swim", on_similar="skip") == "b"

@@ -144,10 +144,13 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     def _nearest_of(self, row: EntryRow, like: Like, least: float) -> list[_Found]:
         """Return what is most like an entry by the vectors of a model; by words, what has no such vector."""
-        compared, hits = self._alike(row, like, least, None)
+        compared, hits, _ = self._alike(row, like, least, None)
         if not hits and compared == "cosine":
             by_words = Like(like.words)
-            compared, hits = self._alike(row, by_words, least, like.model, without_vector=True)
+            compared, hits, left = self._alike(row, by_words, least, like.model, without_vector=True)
+            if left and not hits:
+                # They may have got their vectors since vectors were compared.
+                compared, hits, _ = self._alike(row, like, least, None)
         if not hits:
             return []
         best = min(hits, key=lambda hit: (-round(hit.score, 6), _entry(hit).created_at, hit.id))
@@ -155,18 +158,23 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     def _alike(
         self, row: EntryRow, like: Like, least: float, model: str | None, *, without_vector: bool = False
-    ) -> tuple[str, list[Hit]]:
-        """Return what was compared, and what an entry is like that may take its place; equals of the best all."""
+    ) -> tuple[str, list[Hit], bool]:
+        """Return what was compared, and what an entry is like that may take its place; equals of the best all.
+
+        And whether others were left out, as they have a vector.
+        """
         limit = FEW
         while True:
             results = self._like_new(like, limit, max(0.0, least - ROUNDING), memories=row.kind == MEMORY)
             # Not by a filter: all that one passes is read again after each write.
             kept = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
+            left = False
             if without_vector and kept:
-                kept = self._lacking(kept, model)
+                lacking = self._lacking(kept, model)
+                kept, left = lacking, len(lacking) < len(kept)
             more = len(results) == limit < MOST_SIMILAR
             if not more or (kept and kept[0].score > results[-1].score + ROUNDING):
-                return next(iter(results.weights), ""), kept
+                return next(iter(results.weights), ""), kept, left
             limit = min(limit * FEW, MOST_SIMILAR)
 
     def _lacking(self, hits: Sequence[Hit], model: str | None) -> list[Hit]:
