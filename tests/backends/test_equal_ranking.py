@@ -50,6 +50,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"tags": ["a", "b"], "include_expired": True},
     {"where": {"$or": [{"tags": {"$in": ["a"]}}, {"attrs.size": {"$gt": 5}}]}},
     {"kinds": ["memory"]},
+    {"include_memories": True, "as_of": NOW + 2e5, "limit": 50},
     {"must": "word3", "must_not": "word4"},
     {"min_score": 0.2, "group_by": "parent"},
     {"offset": 5, "limit": 5},
@@ -96,9 +97,13 @@ def made(
             items.append({"id": f"long{number}", "title": words(3), "description": words(200), "split": 60})
     memories = 50 if entries else 0
     items += [
-        {"id": f"m{number}", "kind": "memory", "title": words(3), "description": words(20), **vectors()}
+        # FTS5's table of memories has no context of them.
+        {
+            "id": f"m{number}", "kind": "memory", "title": words(3), "description": words(20),
+            "context": words(9) if number % 2 else "", **vectors(),
+        }
         for number in range(memories)
-    ]
+    ]  # fmt: skip
     vault = Vault(":memory:", clock=lambda: NOW)
     if items:
         vault.add_many(items)
@@ -123,9 +128,6 @@ def cases(profile: str, many: int = 3) -> Iterator[tuple[str, dict[str, Any]]]:
     for at, query in enumerate(QUERIES):
         for number in range(many):
             more = FILTERS[(first + at + number * len(QUERIES)) % len(FILTERS)]
-            if query == PHRASE and (more.get("include_memories") or "kinds" in more):
-                # SQLite ranks phrases by statistics of entries and of memories apart, and brings the scores together.
-                continue
             yield query, more
 
 
@@ -136,6 +138,8 @@ def told(ours: Any, theirs: Any, case: object) -> list[str]:
 @pytest.fixture(scope="module")
 def both(postgres) -> Iterator[tuple[Vault, PostgresStore]]:
     with made(ENTRIES, 0.5, ("one", "two")) as local:
+        # More than a search brings into memory by itself.
+        local.optimize()
         store = copied(local, postgres.dsn(), "equal-ranking")
         yield local, store
         store.close()

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["TermCounts", "factors"]
+__all__ = ["TermCounts", "factors", "idf"]
 
 #: FTS5's BM25: its k1 and b, and the IDF it gives to words that more than half of the rows hold.
 K1 = 1.2
@@ -34,15 +34,16 @@ def factors(corpora: Sequence[TermCounts], terms: Sequence[str]) -> list[float]:
     """
     rows = sum(c.entries for c in corpora)
     total = {t: sum(c.holding.get(t, 0) for c in corpora) for t in terms}
-    everything = sum(_idf(rows, total[t]) for t in terms if total[t])
+    everything = sum(idf(rows, total[t]) for t in terms if total[t])
     out = []
     for corpus in corpora:
         known = [t for t in terms if corpus.holding.get(t, 0)]
-        most = (corpus.k1 + 1) * sum(_idf(corpus.entries, corpus.holding[t]) for t in known)
-        carried = sum(_idf(rows, total[t]) for t in known)
+        most = (corpus.k1 + 1) * sum(idf(corpus.entries, corpus.holding[t]) for t in known)
+        carried = sum(idf(rows, total[t]) for t in known)
         out.append(carried / everything / most if most > 0 else 0.0)
     return out
 
 
-def _idf(rows: int, holding: int) -> float:
+def idf(rows: int, holding: int) -> float:
+    """Return FTS5's inverse document frequency of a term that so many rows hold."""
     return max(math.log((rows - holding + 0.5) / (holding + 0.5)), LEAST_IDF)

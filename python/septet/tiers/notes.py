@@ -10,10 +10,24 @@ from septet.results import Note
 if TYPE_CHECKING:
     from septet.query.plan import Plan
 
-__all__ = ["MOST_MEMORIES", "memories_left_out", "model_assumed", "no_vectors", "vectors_incomplete"]
+__all__ = [
+    "MOST_MEMORIES",
+    "constants_of_fts5",
+    "memories_left_out",
+    "model_assumed",
+    "no_vectors",
+    "vectors_incomplete",
+]
 
 #: Memories that were left out are counted so far.
 MOST_MEMORIES = 100
+
+
+def constants_of_fts5(tier: str) -> Note:
+    """Return the note that the constants of a profile were not used."""
+    cause = "FTS5 ranked the full text of this query, by its own k1 = 1.2 and b = 0.75"
+    cure = "nothing once the index is in memory; a term that FTS5 splits into several always needs it"
+    return Note("constants_of_fts5", cause, cure, tier)
 
 
 def memories_left_out(found: int, tier: str) -> Note:

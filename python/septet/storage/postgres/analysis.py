@@ -15,6 +15,7 @@ from septet import _core
 from septet.ranking.pool import searched_text
 
 __all__ = [
+    "CONTEXTS",
     "GRAMS",
     "MEMORIES",
     "TEXTS",
@@ -34,6 +35,8 @@ GRAMS = 1
 TRIGRAMS = 2
 TFIDF = 3
 WORDS = 4
+#: Only the tokens: FTS5's table of memories has no context of them, so an average memory is shorter there.
+CONTEXTS = 7
 #: What a part is numbered higher for memories.
 MEMORIES = 16
 
@@ -103,12 +106,14 @@ def analysed(texts: Sequence[Texts]) -> dict[int, Part]:
     with_grams = np.fromiter((bool(one.grams) for one in texts), dtype=bool, count=len(texts))
     starts, numbers, trigrams = found.trigrams
     distinct, places = np.unique(numbers, return_inverse=True)
+    held = _rows(*found.texts, every)
     return {
-        TEXTS: _rows(*found.texts, every),
+        TEXTS: held,
         GRAMS: _rows(*found.grams, with_grams),
         TRIGRAMS: _part([str(one) for one in distinct.tolist()], starts, places, every, trigrams),
         TFIDF: _part(*found.tfidf, every, none),
         WORDS: _part(*found.words, every, none),
+        CONTEXTS: _contexts(held),
     }
 
 
@@ -134,6 +139,14 @@ def _rows(
     has: NDArray[np.bool_],
 ) -> Part:
     return _part(terms, starts, numbers, has, tokens)._replace(counts=counts)
+
+
+def _contexts(texts: Part) -> Part:
+    assert texts.counts is not None
+    of_pairs = texts.counts[:, Texts._fields.index("context")]
+    tokens = np.bincount(texts.entry, weights=of_pairs, minlength=len(texts.has)).astype(np.int64)
+    none = np.empty(0, dtype=np.int64)
+    return Part((), none, none, tokens > 0, tokens)
 
 
 def _part(

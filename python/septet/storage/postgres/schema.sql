@@ -93,8 +93,8 @@ CREATE INDEX postings_by_row ON septet.postings (vault, bucket, row);
 -- every snapshot.
 --
 -- `part`: 0 texts and 1 grams, as above; 2 trigrams inside words, by their number; 3 terms of TF-IDF; 4 words, as
--- spelling compares them; 5 vectors, by `space:level`, and 6 the sums of their `sample` (tables/covered.py); plus 16 for
--- memories. 32 feedback, by action.
+-- spelling compares them; 5 vectors, by `space:level`, and 6 the sums of their `sample` (tables/covered.py); 7 contexts,
+-- of which only the tokens are kept; plus 16 for memories. 32 feedback, by action.
 CREATE TABLE septet.term_counts (
     vault  integer  NOT NULL,
     bucket integer  NOT NULL,               -- vault * 1024 + the first 16 bits of sha256(term) mod B

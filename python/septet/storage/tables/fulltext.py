@@ -106,7 +106,7 @@ def whole_rows(read: Reading, plan: Plan, rows: Sequence[int] | None = None) -> 
         return frozenset(
             row for (row,) in _holding(read, plan, conjunction([*conditions(plan).values(), whole]), "e.row")
         )
-    sql = f"SELECT e.row FROM entries e WHERE e.row IN (SELECT value FROM json_each(?)) AND {whole.sql}"
+    sql = f"SELECT e.row FROM entries e WHERE e.row IN (SELECT value FROM json_each(?)) AND ({whole.sql})"
     return frozenset(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)), *whole.parameters)))
 
 

@@ -173,7 +173,7 @@ def choose(read: Reading, model: str | None, dimensions: int) -> Space | None:
 
 def no_space(found: Sequence[Space], model: str | None, dimensions: int) -> VectorError:
     """Return what to raise when no space that holds vectors is of a query vector's model and dimensions."""
-    here = ", ".join(f"{s.model} ({s.dimensions})" for s in found)
+    here = ", ".join(f"{model} ({size})" for model, size in sorted((s.model, s.dimensions) for s in found))
     asked = f"{dimensions} dimensions" if model is None else f"model {model!r} and {dimensions} dimensions"
     return VectorError(f"query_vector has {asked}, the vault holds vectors of: {here}")
 

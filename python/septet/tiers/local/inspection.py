@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,14 @@ from septet.storage.tables import candidates, fulltext
 from septet.tiers.legs import answering_step, memory_place, nothing_compared
 from septet.tiers.local.read_view import ReadView
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from septet.ranking.pool import Pool
+
 __all__ = ["filters_passed", "legs_of"]
+
+_EQUAL = np.ones(5)
 
 
 def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
@@ -51,10 +59,16 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
     native = own and not view.needs_fts5(plan)
     rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
     terms = list(dict.fromkeys(plan.query.terms))
-    hit = [t for t in terms if fulltext.score_rows(view.read, _one_term(view, t), [candidate.row])]
+    # One that is split into parts is in no index.
+    indexed = native and view.snapshot.slots_of([candidate.row])[0] >= 0
+    holds = _holds_in_memory if indexed else _holds_by_fts5
+    hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
     detail = f"matches {', '.join(hit)}" if hit else f"holds none of {', '.join(terms)}"
     if hit and plan.query.needed:
-        whole = fulltext.whole_rows(view.read, plan, [candidate.row])
+        if indexed:
+            whole = _in_memory(view, plan, candidate.row).columns["all_words"][0] > 0
+        else:
+            whole = bool(fulltext.whole_rows(view.read, plan, [candidate.row]))
         detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
@@ -89,8 +103,31 @@ def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
     return fulltext.Rank(place + 1, len(order), float(found.columns["bm25"][place]))
 
 
+def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64] | None = None) -> Pool:
+    return view.corpus.candidates_at(
+        view._query(plan, None),
+        view.snapshot.slots_of([row]),
+        tier=0,
+        weights=plan.profile.text.weights.array if weights is None else weights,
+        columns={"bm25"},
+        constants=plan.profile.text.constants,
+    )
+
+
+def _holds_in_memory(view: ReadView, plan: Plan, row: int) -> bool:
+    # Columns without a weight are looked at, too, but in a cascade.
+    weights = None if plan.query.steps else _EQUAL
+    return bool(_in_memory(view, plan, row, weights).columns["bm25"][0] > 0)
+
+
+def _holds_by_fts5(view: ReadView, plan: Plan, row: int) -> bool:
+    return bool(fulltext.score_rows(view.read, plan, [row]))
+
+
 def _whole(view: ReadView) -> str:
-    count = len(fulltext.whole_rows(view.read, view.plan))
+    count = view.whole.get(id(view.plan))
+    if count is None:
+        count = len(fulltext.whole_rows(view.read, view.plan))
     return "1 entry" if count == 1 else f"{count} entries"
 
 

@@ -12,7 +12,8 @@ from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 
 __all__ = ["left_out"]
 
-_ONE = np.ones(1)
+#: FTS5's table of memories holds their grams too, but no context (id, title, description, context, tags).
+_COLUMNS, _GRAMS = np.array([1.0, 1.0, 1.0, 0.0, 1.0]), np.ones(1)
 
 
 def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
@@ -30,6 +31,7 @@ def _matching(view: ReadView, plan: Plan) -> int:
         from septet.storage.tables import fulltext
 
         return fulltext.count_memories(view.read, view.at_step(plan), MOST_MEMORIES)
-    # As FTS5's table of memories, which holds their grams too.
-    parts = [(postings.entries, rows[0], plan.profile.text.weights.array), (postings.grams, rows[1], _ONE)]
-    return _core.bm25_top_k(parts, plan.query.terms, 0)[2]
+    parts = [(postings.entries, rows[0], _COLUMNS), (postings.grams, rows[1], _GRAMS)]
+    scores = _core.bm25_top_k(parts, plan.query.terms, MOST_MEMORIES)[1]
+    # What only a context holds scores nothing.
+    return int(np.count_nonzero(scores))

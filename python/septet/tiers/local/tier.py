@@ -23,7 +23,7 @@ from septet.storage.store import Store
 from septet.storage.tables import entries
 from septet.storage.tables.entries import MissingRows
 from septet.tiers.local.read_view import ReadView, open_read_view
-from septet.tiers.notes import model_assumed, no_vectors, vectors_incomplete
+from septet.tiers.notes import constants_of_fts5, model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, Standing
 
 if TYPE_CHECKING:
@@ -299,18 +299,13 @@ class LocalSession:
         if id(plan) in view.fallbacks:
             notes = [self._no_bm25(), *notes]
         if plan.profile.text.constants is not None and view.needs_fts5(plan):
-            notes = [*notes, self._constants_of_fts5()]
+            notes = [*notes, constants_of_fts5(self.tier.name)]
         if not plan.include_memories and len(view.snapshot.memories):
             from septet.tiers.local.memories import left_out
 
             note = left_out(view, plan, self.tier.name)
             notes = notes if note is None else [*notes, note]
         return notes
-
-    def _constants_of_fts5(self) -> Note:
-        cause = "FTS5 ranked the full text of this query, by its own k1 = 1.2 and b = 0.75"
-        cure = "nothing once the index is in memory; a term that FTS5 splits into several always needs it"
-        return Note("constants_of_fts5", cause, cure, self.tier.name)
 
     def _no_bm25(self) -> Note:
         cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, stood in"

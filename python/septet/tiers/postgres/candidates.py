@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables import found, fulltext, memories, nearest
-from septet.storage.postgres.tables.conditions import chosen, conditions, conjunction
+from septet.storage.postgres.tables.conditions import Condition, chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
+from septet.tiers.postgres.apart import are_apart, ranked, weights
+from septet.tiers.postgres.phrases import constants
+from septet.tiers.postgres.whole import holds_all
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.store import PostgresReading
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow
+    from septet.tiers.postgres.apart import Apart
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
 __all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
@@ -55,11 +59,13 @@ class Chosen(NamedTuple):
     Attributes:
         found: by row.
         either: how many rows hold terms, as they are stored, in their texts or among their grams, where both do.
+        apart: by query what its memories score by, where that is not what entries score by.
     """
 
     found: Mapping[int, Found]
     answered: Sequence[Answered]
     either: Mapping[str, int]
+    apart: Mapping[int, Apart]
 
 
 def look(plan: Plan) -> int:
@@ -74,8 +80,7 @@ def read_candidates(
     asked: list[tuple[int, str, Statement]] = []
     for at, plan in enumerate(plans):
         if plan.asks_text and statistics.rows:
-            leg = text_leg(plan, statistics, terms, space)
-            asked.append((at, "text", by_text(read.vault, plan, statistics, terms, leg)))
+            asked += [(at, *one) for one in _texts(read.vault, plan, statistics, terms, space)]
         if space is not None and plan.asks_vectors:
             if space.space in statistics.indexed:
                 asked.append((at, "settings", nearest.settings(plan.candidates)))
@@ -84,9 +89,14 @@ def read_candidates(
             asked += [(at, leg, statement) for leg, statement in memories_leg(read, plan, statistics, terms)]
     if both := _in_both(plans, statistics, terms):
         asked.append((-1, "both", fulltext.holding_either(read.vault, both, memories=statistics.memories)))
+        if any(are_apart(plan, statistics) for plan in plans):
+            asked.append((-1, "alone", fulltext.holding_either(read.vault, both, memories=False)))
     answers = together(read, [statement for _, _, statement in asked])
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     known: dict[int, Found] = {}
+    statistics.either_alone.update(dict(rows.get((-1, "alone"), ())))
+    holding = {at: dict(rows[at, "holding"]) for at, leg, _ in asked if leg == "holding"}
+    apart = {at: ranked(plans[at], statistics, terms, held) for at, held in holding.items()}
 
     def answered(at: int) -> Answered:
         """Return what the legs found of a query."""
@@ -97,9 +107,16 @@ def read_candidates(
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
         matches, second = texts[0][:2] if texts else (0, None)
         step, whole = (second, 0) if plans[at].query.steps else (None, second or 0)
+        best = [(one.candidate.row, row[2]) for one, row in zip(by_text, texts)]
+        if at in apart and (beside := rows[at, "apart"]):
+            also = found.all_of(read.vault, [row[4:] for row in beside], space)
+            scored = [(one.candidate.row, apart[at].scale * row[3]) for one, row in zip(also, beside)]
+            known.update((one.candidate.row, one) for one in also)
+            best = merged(plans[at], [*best, *scored], known, terms)[: look(plans[at])]
+            matches, whole = matches + beside[0][0], whole + beside[0][1]
         return Answered(
-            [one.candidate.row for one in by_text],
-            [row[2] for row in texts],
+            [row for row, _ in best],
+            [score for _, score in best],
             matches,
             whole,
             [one.candidate.row for one in by_vector],
@@ -115,7 +132,18 @@ def read_candidates(
 
         kept = memories_of(read, plans, [one.step for one in told], statistics, terms)
         told = [one._replace(**own._asdict()) for one, own in zip(told, kept)]
-    return Chosen(known, told, dict(rows.get((-1, "both"), ())))
+    return Chosen(known, told, dict(rows.get((-1, "both"), ())), apart)
+
+
+def _texts(
+    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None
+) -> Iterator[tuple[str, Statement]]:
+    """Yield what asks for the best by full text, and for memories where they are ranked apart."""
+    leg = text_leg(plan, statistics, terms, space)
+    yield "text", by_text(vault, plan, statistics, terms, leg)
+    if are_apart(plan, statistics):
+        yield "apart", memories_apart(vault, plan, statistics, terms, leg)
+        yield "holding", memories.holding(vault, [*dict.fromkeys(terms.of(plan.query.terms))], leg.phrases)
 
 
 def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
@@ -138,20 +166,43 @@ def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTer
 
 def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space | None) -> TextLeg:
     """Return the text leg of a query."""
-    rules = plan.profile.text
+    alone = are_apart(plan, statistics)
+    if alone:
+        statistics = statistics.of_entries()
+    average, weights = (statistics.average(TEXTS), statistics.average(GRAMS)), plan.profile.text.weights.array
     return TextLeg(
         _asked(plan, statistics, terms),
         _needed(plan, terms),
-        Ranking(
-            rules.weights.array.tolist(), (statistics.average(TEXTS), statistics.average(GRAMS)), rules.k1, rules.b
-        ),
+        Ranking(weights.tolist(), average, *constants(plan)),
         _phrases(plan, statistics, terms),
         chosen(plan) and conjunction(conditions(plan)),
         None if plan.include_expired else plan.now,
-        plan.scores_memories,
+        plan.scores_memories and not alone,
         look(plan),
         space,
     )
+
+
+def memories_apart(
+    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, only: Condition | None = None
+) -> Statement:
+    """Return what asks for the memories of a query that score by statistics of their own.
+
+    Args:
+        only: those that pass this rather than the filters.
+    """
+    totals = statistics.held_memories, statistics.average_memory
+    passing = conjunction(conditions(plan)) if only is None else only
+    names, own = terms.of(plan.query.terms), weights(plan)
+    return memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own, leg.space)
+
+
+def merged(
+    plan: Plan, scored: Sequence[tuple[int, float]], known: Mapping[int, Found], terms: QueryTerms
+) -> list[tuple[int, float]]:
+    """Return rows and their scores in the order of full text."""
+    whole = {row: holds_all(plan, known[row], terms) for row, _ in scored} if plan.query.needed else {}
+    return sorted(scored, key=lambda one: (not whole.get(one[0], False), -one[1], one[0]))
 
 
 def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
@@ -200,7 +251,7 @@ def memories_leg(
     names, passing = terms.of(plan.query.terms), conjunction(conditions(plan, memories=True))
     phrases = _phrases(plan, statistics, terms)
     if plan.include_memories:
-        totals = statistics.held_memories, statistics.memory_tokens / statistics.held_memories
+        totals = statistics.held_memories, statistics.average_memory
         asked = memories.best(read.vault, names, _needed(plan, terms), totals, passing, plan.candidates, phrases)
         return [("memories", asked)]
     if "kinds" in plan.filters:
@@ -210,7 +261,8 @@ def memories_leg(
 
 def _in_both(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> list[str]:
     """Return the terms that both tables hold, where they have to be counted: a row that is in both counts once."""
-    if not (plans[0].comparable or plans[0].typos) or not plans[0].query.grams:
+    asked = plans[0].comparable or plans[0].typos or any(plan.query.has_phrase for plan in plans)
+    if not asked or not plans[0].query.grams:
         return []
     phrases = terms.phrases()
     stored = dict.fromkeys(name for plan in plans for name in terms.of(plan.query.terms) if name not in phrases)

@@ -63,7 +63,7 @@ def _question(
 ) -> Statement:
     _, every, words = plan.query.steps[-1 if step is None else step]
     stems = [terms.names.get(plan.query.terms[at], "") for at in words]
-    totals = statistics.held_memories, statistics.memory_tokens / statistics.held_memories
+    totals = statistics.held_memories, statistics.average_memory
     passing = conjunction(conditions(plan, memories=True))
     most = plan.candidates if plan.include_memories else 1
     return cascades.memories(

@@ -8,46 +8,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.query.plan import MEMORY
 from septet.ranking.pool import tag_words
 from septet.storage.postgres.analysis import GRAMS, TEXTS
-from septet.tiers.postgres.phrases import columns_of, times
+from septet.tiers.postgres import apart
+from septet.tiers.postgres.phrases import columns_of, constants, times
+from septet.tiers.postgres.whole import holds_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from septet.query.plan import Plan
+    from septet.ranking.bm25_scale import TermCounts
     from septet.ranking.pool import Pool
     from septet.storage.postgres.tables.found import Found
+    from septet.tiers.postgres.apart import Apart
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
 __all__ = ["ranked_by_phrases"]
 
 
 def ranked_by_phrases(
-    plan: Plan, pool: Pool, found: Sequence[Found], known: int, statistics: Statistics, terms: QueryTerms
+    plan: Plan,
+    pool: Pool,
+    found: Sequence[Found],
+    known: int,
+    statistics: Statistics,
+    terms: QueryTerms,
+    counts: TermCounts,
+    memories: Apart | None,
 ) -> Pool:
     """Return the candidates with their BM25 scores, and how much of the query they hold.
 
     Args:
         found: the candidates ``(m,)``.
         known: the candidates whose score the server gave, the first ones.
+        counts: how many entries hold each term of the query.
+        memories: what these score by, where that is not what entries score by.
     """
     scores = pool.columns["bm25"]
     words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
     if begun:
         scores[known:] = [_score_at_step(plan, one, statistics, terms) for one in found[known:]]
         texts = [_texts_in(one, plan.query.columns) for one in found]
-        holding = [statistics.begun.get(terms.stem(word), 0) for word in words]
     else:
-        scores[known:] = [_score(plan, one, statistics, terms) for one in found[known:]]
+        if memories is not None:
+            statistics = statistics.of_entries()
+        scores[known:] = [
+            _score(plan, one, statistics, terms)
+            if memories is None or one.candidate.kind != MEMORY
+            else apart.score(plan, one, terms, memories)
+            for one in found[known:]
+        ]
         texts = [_texts(one, grams=plan.query.grams) for one in found]
-        holding = [statistics.holding(terms.names.get(word), grams=plan.query.grams) for word in words]
-    information, matched, title_share, most = _core.matched_in(words, statistics.rows, holding, texts, begun)
-    top = (plan.profile.text.k1 + 1) * most
+    holding = [counts.holding.get(word, 0) for word in words]
+    information, matched, title_share, most = _core.matched_in(words, counts.entries, holding, texts, begun)
+    top = (counts.k1 + 1) * most
     reach: NDArray[np.float64] = np.minimum(scores / top, 1.0) if top > 0 else np.zeros(len(scores))
     columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
     if plan.query.needed:
-        columns["all_words"] = np.array([float(_holds_all(plan, one, terms)) for one in found])
+        columns["all_words"] = np.array([float(holds_all(plan, one, terms)) for one in found])
     return pool.with_columns({**columns, "reach": reach})
 
 
@@ -68,23 +88,23 @@ def _texts_in(one: Found, columns: Sequence[str]) -> tuple[str, str]:
 def _score_at_step(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
     """Return the score by the one step of a cascade; 0 for what it does not find."""
     rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
-    columns, total = columns_of(TEXTS, one.candidate, one.grams), 0.0
-    length = rules.k1 * (1 - rules.b + rules.b * sum(map(len, columns)) / statistics.average(TEXTS))
+    columns, total, (k1, b) = columns_of(TEXTS, one.candidate, one.grams), 0.0, constants(plan)
+    length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
     for term in (plan.query.terms[at] for at in words):
         counts = [times(column, terms.tokens[term], begun=True) for column in columns]
         f = float(sum(weight * count for weight, count in zip(rules.weights.array, counts)))
         if every and not f:
             return 0.0
         idf = statistics.idf_of(TEXTS, statistics.begun.get(terms.stem(term), 0))
-        total += idf * ((f * (rules.k1 + 1)) / (f + length))
+        total += idf * ((f * (k1 + 1)) / (f + length))
     return total
 
 
 def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) -> float:
-    rules, total = plan.profile.text, 0.0
+    rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
     for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
         columns, weights = columns_of(part, one.candidate, one.grams), rules.weights.array if part == TEXTS else [1.0]
-        length = rules.k1 * (1 - rules.b + rules.b * sum(map(len, columns)) / statistics.average(part))
+        length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(part))
         score = 0.0
         for term in plan.query.terms:
             if not terms.tokens[term]:
@@ -92,22 +112,6 @@ def _score(plan: Plan, one: Found, statistics: Statistics, terms: QueryTerms) ->
             counts = [times(column, terms.tokens[term]) for column in columns]
             if any(counts):
                 f = float(sum(weight * count for weight, count in zip(weights, counts)))
-                score += statistics.idf(part, terms.names[term]) * ((f * (rules.k1 + 1)) / (f + length))
+                score += statistics.idf(part, terms.names[term]) * ((f * (k1 + 1)) / (f + length))
         total += score
     return total
-
-
-def _holds_all(plan: Plan, one: Found, terms: QueryTerms) -> bool:
-    parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
-    columns = [column for part in parts for column in columns_of(part, one.candidate, one.grams)]
-
-    def holds(term: str) -> bool:
-        """Whether some column holds the term."""
-        return any(times(column, terms.tokens[term]) for column in columns)
-
-    def held(forms: Sequence[str], pieces: Sequence[str]) -> bool:
-        """Whether a word is held in one of its forms, or in all of its pieces."""
-        own = [piece for piece in pieces if terms.tokens[piece]]
-        return any(terms.tokens[form] and holds(form) for form in forms) or (bool(own) and all(map(holds, own)))
-
-    return all(held(*word) for word in plan.query.needed)

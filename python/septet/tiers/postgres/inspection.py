@@ -20,6 +20,7 @@ from septet.storage.postgres.tables.distances import around
 from septet.tiers.legs import answering_step, memory_place, nothing_compared
 from septet.tiers.postgres.matching import Match, matches, memories_matching
 from septet.tiers.postgres.phrases import columns_of, times
+from septet.tiers.postgres.whole import holds_all
 from septet.tiers.protocol import Inspected
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
         return LegReport("text", False, None, 0, plan.candidates, None, "no term is left of the query")
     every, row = matches(view, view.plan), found.candidate.row
     own = next((one for one in every if one.row == row), None)
-    if own is None and plan.profile.text.constants is None and not plan.scores_memories:
+    in_memory = plan.scores_memories or plan.profile.text.constants is not None
+    if own is None and (plan.query.has_phrase or not in_memory):
         # It is told what it scores, whether or not it passes the filters.
         one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
         own = one_alone[0] if one_alone else None
@@ -71,8 +73,11 @@ def _text_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     whole = sum(one.whole for one in every)
     if hit and plan.query.needed:
         said = "1 entry" if whole == 1 else f"{whole} entries"
-        is_whole = own is not None and own.whole
-        detail += "; strict wave: every word" if is_whole else f"; relaxed wave, behind {said} with every word"
+        detail += (
+            "; strict wave: every word"
+            if holds_all(plan, found, view.terms)
+            else f"; relaxed wave, behind {said} with every word"
+        )
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     of = len(every)
@@ -88,11 +93,16 @@ def _place(every: Sequence[Match], own: Match) -> int:
 
 def _holds(view: PostgresView, plan: Plan, found: Found, term: str) -> bool:
     """Whether an entry holds a term of the query where full text looks for it."""
-    if found.candidate.kind == MEMORY and not plan.scores_memories:
+    candidate = found.candidate
+    # No search finds one that is split into parts.
+    if (candidate.kind == MEMORY and not plan.scores_memories) or candidate.parent == candidate.id:
         return False
     wanted, begun = _core.index_terms(term), bool(plan.query.steps)
     parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     columns = [column for part in parts for column in columns_of(part, found.candidate, found.grams)]
+    if plan.query.has_phrase and found.candidate.kind == MEMORY:
+        # FTS5 has no context of memories.
+        columns[3] = []
     if begun:
         names = ("id", "title", "description", "context", "tags")
         columns = [column for name, column in zip(names, columns) if name in plan.query.columns]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.query.plan import MOST
 from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found, fulltext
-from septet.tiers.postgres.candidates import by_text, memories_leg, text_leg
+from septet.tiers.postgres.candidates import by_text, memories_apart, memories_leg, text_leg
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -42,8 +42,17 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
         (rows,) = together(view.read, [by_text(view.read.vault, one, view.statistics, view.terms, leg)])
         found_rows = found.all_of(view.read.vault, [row[3:] for row in rows], None)
         return [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
-    (rows,) = together(view.read, [fulltext.every(view.read.vault, leg)])
-    return [Match._make(row) for row in rows]
+    vault, apart = view.read.vault, view.apart.get(id(plan))
+    asked = [fulltext.every(vault, leg)]
+    if apart is not None:
+        asked.append(memories_apart(vault, plan, view.statistics, view.terms, leg, only))
+    rows, *beside = together(view.read, asked)
+    found_matches = [Match._make(row) for row in rows]
+    if apart is not None:
+        also = found.all_of(vault, [row[4:] for row in beside[0]], None)
+        found_matches += [Match(one.candidate.row, row[2], apart.scale * row[3]) for one, row in zip(also, beside[0])]
+        found_matches.sort(key=lambda one: (not one.whole, -one.score, one.row))
+    return found_matches
 
 
 def memories_matching(view: PostgresView, plan: Plan) -> list[int]:

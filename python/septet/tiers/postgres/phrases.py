@@ -3,20 +3,23 @@ separators. Postings have no places, so the texts of entries that hold all token
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from septet import _core
 from septet.query.plan import MEMORY
+from septet.ranking.bm25_scale import K1, B
 from septet.ranking.pool import Candidate
-from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS
 from septet.storage.postgres.tables.fulltext import Posting, with_all
 
 if TYPE_CHECKING:
+    from septet.query.plan import Plan
     from septet.storage.postgres.pipeline import Statement
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["MOST_ENTRIES", "Phrases", "columns_of", "times"]
+__all__ = ["MOST_ENTRIES", "Phrases", "columns_of", "constants", "times"]
 
 #: So many entries are looked at for each phrase.
 MOST_ENTRIES = 10_000
@@ -28,16 +31,13 @@ class Phrases:
     Args:
         begun: the last token of each stands for all that begin with it, as the words of a cascade do.
 
-    Args:
-        memories: memories count, too.
-
     Attributes:
         postings: by phrase; those of memories, too.
         cut: phrases whose tokens more entries hold than are looked at.
     """
 
-    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, memories: bool, begun: bool = False) -> None:
-        self._wanted, self._memories, self._begun = wanted, memories, begun
+    def __init__(self, wanted: Mapping[str, Sequence[bytes]], *, begun: bool = False) -> None:
+        self._wanted, self._begun = wanted, begun
         self.postings: dict[str, list[Posting]] = {}
         self.cut: set[str] = set()
 
@@ -61,15 +61,22 @@ class Phrases:
             self.postings[name] = list(_postings(name, tokens, kept, begun=self._begun))
 
     def counts(self) -> Iterator[tuple[int, str, int]]:
-        """Yield part, phrase, and how many entries hold it there."""
+        """Yield part, phrase, and how many entries hold it there; memories by their own parts."""
         for name, postings in self.postings.items():
-            for part in (TEXTS, GRAMS):
-                yield part, name, sum(one.part == part for one in postings if self._memories or not one.memory)
+            held = Counter(one.part + (MEMORIES if one.memory else 0) for one in postings)
+            for part in (TEXTS, GRAMS, TEXTS + MEMORIES, GRAMS + MEMORIES):
+                yield part, name, held[part]
 
-    def holding(self, name: str, parts: Sequence[int]) -> int:
+    def holding(self, name: str, parts: Sequence[int], *, memories: bool) -> int:
         """Return how many entries hold a phrase in any of the parts."""
-        own = [one for one in self.postings.get(name, ()) if self._memories or not one.memory]
+        own = [one for one in self.postings.get(name, ()) if memories or not one.memory]
         return len({one.row for one in own if one.part in parts})
+
+
+def constants(plan: Plan) -> tuple[float, float]:
+    """Return k1 and b of a query: FTS5's own for one with a phrase, which in a local vault FTS5 alone ranks."""
+    rules = plan.profile.text
+    return (K1, B) if plan.query.has_phrase else (rules.k1, rules.b)
 
 
 def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[bytes]]:

@@ -14,7 +14,7 @@ from septet.errors import Unreachable
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
-from septet.tiers.notes import memories_left_out, model_assumed, no_vectors, vectors_incomplete
+from septet.tiers.notes import constants_of_fts5, memories_left_out, model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.postgres.phrases import MOST_ENTRIES
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
 
@@ -200,6 +200,8 @@ class PostgresSession:
         if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
             cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
             notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
+        if plan.query.has_phrase and plan.asks_text and plan.profile.text.constants is not None:
+            notes = [*notes, constants_of_fts5(name)]
         found = view.left_out.get(id(plan), 0)
         return [*notes, memories_left_out(found, name)] if found else notes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ from septet import _core
 from septet.ranking.bm25_scale import LEAST_IDF
 from septet.ranking.pool import searched_text
 from septet.spaces import Space
-from septet.storage.postgres.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
+from septet.storage.postgres.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
 from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables import counts, covered
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, Total
@@ -79,6 +80,7 @@ class Statistics:
         phrases: which entries hold the phrases of the queries.
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
+        either_alone: the same without memories, where they are ranked apart.
         outside: the texts that TF-IDF sees of entries that are not valid at the moment of the search.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
     """
@@ -88,12 +90,19 @@ class Statistics:
         self.counted = Counted({}, {})
         self.spaces: Sequence[Space] = ()
         self.indexed: Mapping[int, str | None] = {}
-        self.phrases = Phrases({}, memories=memories)
+        self.phrases = Phrases({})
         self.begun: dict[bytes, int] = {}
         self.either: dict[str, int] = {}
         self.outside: Sequence[str] = ()
         self.frequencies: dict[str, int] = {}
         self._asked: set[tuple[int, str]] = set()
+        self.either_alone: dict[str, int] = {}
+
+    def of_entries(self) -> Statistics:
+        """Return the same without memories: what FTS5 knows of its tables of entries."""
+        alone = copy(self)
+        alone.memories, alone.either = False, self.either_alone
+        return alone
 
     @property
     def held_memories(self) -> int:
@@ -101,9 +110,12 @@ class Statistics:
         return self.counted.totals.get(TEXTS + MEMORIES, NOTHING).rows
 
     @property
-    def memory_tokens(self) -> int:
-        """The tokens of all memories, those of their grams too."""
-        return sum(self.counted.totals.get(part + MEMORIES, NOTHING).tokens for part in (TEXTS, GRAMS))
+    def average_memory(self) -> float:
+        """The tokens of an average memory as FTS5's table has them: those of their grams too, and no context."""
+        texts, grams, contexts = (
+            self.counted.totals.get(part + MEMORIES, NOTHING).tokens for part in (TEXTS, GRAMS, CONTEXTS)
+        )
+        return (texts + grams - contexts) / self.held_memories if texts else 1.0
 
     @property
     def rows(self) -> int:
@@ -133,7 +145,7 @@ class Statistics:
         self.counted.totals.update(found.totals)
 
     def put(self, part: int, term: str, count: int) -> None:
-        """Take a count that was made elsewhere: memories are in it as they are to be."""
+        """Take a count that was made elsewhere; of memories by their own part."""
         self._asked.add((part, term))
         self.counted.counts.setdefault(part, {})[term] = count
 
@@ -160,7 +172,7 @@ class Statistics:
         if name is None:
             return 0
         if name in self.phrases.postings:
-            return self.phrases.holding(name, (TEXTS, GRAMS) if grams else (TEXTS,))
+            return self.phrases.holding(name, (TEXTS, GRAMS) if grams else (TEXTS,), memories=self.memories)
         text, other = self.count(TEXTS, name), self.count(GRAMS, name) if grams else 0
         # A row that is in both counts once.
         return self.either.get(name, max(text, other)) if text and other else text or other
@@ -235,7 +247,7 @@ def read_statistics(
         names, weights = [terms.stored[stem] for stem in stems], plan.profile.text.weights.array.tolist()
         statements.append(cascades.holding(vault, names, weights, memories=plan.scores_memories))
     cascades_words = plan.profile.text.match == "cascade"
-    found.phrases = Phrases(terms.phrases(), memories=plan.scores_memories, begun=cascades_words)
+    found.phrases = Phrases(terms.phrases(), begun=cascades_words)
     answer, stands, *rest = together(read, [*statements, *found.phrases.questions(vault)])
     rest, phrases = rest[: len(statements) - 2], rest[len(statements) - 2 :]
     found.take(answer)
@@ -252,7 +264,9 @@ def read_statistics(
         of_columns = plan.profile.text.weights.array
         for name, postings in found.phrases.postings.items():
             found.begun[terms.stem_of(name)] = sum(
-                one.part == TEXTS and one.weighed(of_columns) > 0 for one in postings
+                one.part == TEXTS and one.weighed(of_columns) > 0
+                for one in postings
+                if plan.scores_memories or not one.memory
             )
     if rest:
         found.outside = [searched_text(*row[1:]) for row in rest[0] if plan.scores_memories or not row[0]]

@@ -16,8 +16,10 @@ from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found as stored
 from septet.storage.postgres.tables import phrases
 from septet.storage.tables.entries import MissingRows
+from septet.tiers.postgres.apart import term_counts
 from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
+from septet.tiers.postgres.phrases import constants
 from septet.tiers.postgres.spaces import Remembered, compared, likely
 from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReadTransaction
     from septet.storage.postgres.tables.found import Found
+    from septet.tiers.postgres.apart import Apart
 
 __all__ = ["PostgresView"]
 
@@ -51,6 +54,7 @@ class PostgresView:
         memories: by identity of plans the best memories, where they have a fixed score.
         more_memories: by identity of plans, how many of these match.
         left_out: by identity of plans, how many memories match that were not asked for.
+        apart: by identity of plans what memories score by, where that is not what entries score by.
         found: every entry that was read, by row.
     """
 
@@ -79,6 +83,7 @@ class PostgresView:
         self.memories: dict[int, Sequence[Candidate]] = {}
         self.more_memories: dict[int, int] = {}
         self.left_out: dict[int, int] = {}
+        self.apart: dict[int, Apart] = {}
         self.found: dict[int, Found] = {}
         self._told = Told(self.statistics)
 
@@ -98,6 +103,7 @@ class PostgresView:
         chosen = read_candidates(self.read, self.plans, self.statistics, self.terms, self.space)
         self.found.update(chosen.found)
         self.statistics.either.update(chosen.either)
+        self.apart.update((id(self.plans[at]), own) for at, own in chosen.apart.items())
         feedback = None if self.space is not None and not self.without_vectors[0] else self._feedback()
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
@@ -201,12 +207,14 @@ class PostgresView:
 
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
-        statistics, names, grams = self.statistics, self.terms.names, plan.query.grams
+        statistics, names, grams, (k1, _) = self.statistics, self.terms.names, plan.query.grams, constants(plan)
         if plan.query.steps:
             begun = {term: statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms}
-            return TermCounts(statistics.rows, begun, plan.profile.text.k1)
+            return TermCounts(statistics.rows, begun, k1)
+        if id(plan) in self.apart:
+            return term_counts(plan, statistics, self.terms, self.apart[id(plan)])
         holding = {term: statistics.holding(names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
-        return TermCounts(statistics.rows, holding, plan.profile.text.k1)
+        return TermCounts(statistics.rows, holding, k1)
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
@@ -267,7 +275,9 @@ class PostgresView:
             from septet.tiers.postgres.completion import ranked_by_phrases
 
             found = [self.found[row] for row in pool.rows]
-            pool = ranked_by_phrases(self.at_step(plan), pool, found, by_text, self.statistics, self.terms)
+            counts, memories = self.term_counts(plan), self.apart.get(id(plan))
+            one = self.at_step(plan)
+            pool = ranked_by_phrases(one, pool, found, by_text, self.statistics, self.terms, counts, memories)
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
         if not plan.tags and not plan.needs_ids and not late:
             return pool

@@ -187,7 +187,9 @@ def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
     sql = [_HELD]
     # Names of phrases have a blank.
     places = {stem: place for place, stem in enumerate(asked.stems)}
-    weighed = [(one, one.weighed(ranking.weights)) for one in leg.phrases if one.part == 0]
+    weighed = [
+        (one, one.weighed(ranking.weights)) for one in leg.phrases if one.part == 0 and (leg.memories or not one.memory)
+    ]
     phrases = [(one.bucket, one.row, places[one.term], f, one.tokens) for one, f in weighed if f > 0]
 
     given: list[object] = [ranking.k1, ranking.b, list(ranking.weights), ranking.average[0]]
