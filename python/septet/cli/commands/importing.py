@@ -46,21 +46,27 @@ def import_(
     if source != "-" and not Path(source).exists():
         raise EntryError(f"{source} cannot be read: there is no such file")
     stored = before = 0
-    with writable(vault) as opened, progress("importing") as step:
-        before = len(opened)
+    # Closing the vault takes its time, too.
+    with stoppable(lambda: f"{stored:,} stored; import again to go on"):
+        with writable(vault) as opened, progress("importing") as step:
+            before = len(opened)
 
-        def told(done: int, total: int | None) -> None:
-            nonlocal stored
-            stored = done
-            if step is not None:
-                step(done, total)
+            def told(done: int, total: int | None) -> None:
+                nonlocal stored
+                stored = done
+                if step is not None:
+                    step(done, total)
 
-        # What was committed last may not have been reported.
-        with stoppable(lambda: f"{max(stored, len(opened) - before):,} stored; import again to go on"):
             options: dict[str, Any] = {"format": format, "rest": rest, "on_error": on_error}
             given = sys.stdin.buffer if source == "-" else source
-            done = opened.import_(given, map=_map(map or []), split="auto" if split else None, progress=told, **options)
-    _say(done, opened.path)
+            options |= {"map": _map(map or []), "split": "auto" if split else None, "progress": told}
+            try:
+                done = opened.import_(given, **options)
+            except KeyboardInterrupt:
+                # What was committed last may not have been reported.
+                stored = max(stored, len(opened) - before)
+                raise
+        _say(done, opened.path)
 
 
 def _map(pairs: list[str]) -> dict[str, str | None]:
