@@ -253,7 +253,10 @@ def test_a_push_that_is_killed_again_and_again_is_whole_in_the_end(source, dsn, 
 def test_the_commands_push_and_pull_and_say_what_they_did(tmp_path, dsn, vault_name, monkeypatch):
     septet = Commands(tmp_path, monkeypatch)
     septet("add", "Retry with jitter", "--vault", "agent.db")
-    code, out, err = septet("push", "agent.db", dsn, "--vault", vault_name)
+    new = ("--buckets", "4", "--vectors", "halfvec")
+    code, out, err = septet("push", "agent.db", dsn, "--vault", vault_name, *new)
+    with PostgresVault(dsn, vault_name, read_only=True) as vault:
+        assert vault._store.vault[2:] == (4, "halfvec")
     assert (code, out) == (0, "") and err.startswith("1 entry in ") and "nothing differs" in err
     code, out, _ = septet("pull", f"{dsn}?vault={vault_name}", "back.db", "--json")
     assert code == 0 and json.loads(out)["written"] == 1

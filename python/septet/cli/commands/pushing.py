@@ -28,7 +28,19 @@ _File = Annotated[Any, typer.Argument(metavar="FILE", path_type=str, help="The v
 _Named = Annotated[str | None, typer.Option("--vault", metavar="NAME", help="The vault on the server.")]
 
 
-def push(file: _File, address: _Address, vault: _Named = None, as_json: AsJson = False) -> None:
+def push(
+    file: _File,
+    address: _Address,
+    vault: _Named = None,
+    buckets: Annotated[
+        int, typer.Option("--buckets", metavar="N", help="In how many parts a new vault is stored, 1 to 1,024.")
+    ] = 32,
+    vectors: Annotated[
+        str,
+        typer.Option("--vectors", metavar="vector|halfvec", help="What a new vault keeps vectors as; halfvec in half."),
+    ] = "vector",
+    as_json: AsJson = False,
+) -> None:
     """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback.
 
     What is there and equal is skipped: stopped at any time, it goes on when it is called again. Entries that only the
@@ -39,7 +51,8 @@ def push(file: _File, address: _Address, vault: _Named = None, as_json: AsJson =
     from septet.service.vaults import open_vault
 
     _checked(file, address)
-    with existing(file) as source, open_vault(address, named=vault, timeout_s=None) as target:
+    made: dict[str, Any] = {"buckets": buckets, "vectors": vectors}
+    with existing(file) as source, open_vault(address, named=vault, timeout_s=None, **made) as target:
         _copied(source, target, "pushing", as_json)
 
 
