@@ -124,7 +124,7 @@ pub fn recall(
 ) -> Result<Vec<Recalled>> {
     let turn = pool::turn();
     let threads = if queries.len() > 1 { Some(1) } else { turn.threads() };
-    let nearest = nearest(space, request, queries, threads)?;
+    let nearest = nearest(corpus, space, request, queries, threads)?;
     queries.iter().zip(&nearest).map(|(query, nearest)| one(corpus, space, request, query, nearest)).collect()
 }
 
@@ -197,8 +197,9 @@ fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Res
     Ok(Matches { slots, scores: hits.scores, matches: hits.matches, whole })
 }
 
-/// By query the slots of the nearest vectors; nothing for a query without a vector.
+/// By query the slots of the nearest vectors, equally near ones by their rows; nothing for a query without a vector.
 fn nearest(
+    corpus: &Corpus<'_>,
     space: Option<&Space<'_>>,
     request: &Request<'_>,
     queries: &[Query<'_>],
@@ -230,10 +231,23 @@ fn nearest(
             }
         };
         for ((i, _), hits) in batch.iter().zip(hits) {
-            found[*i] = slots_of(&hits.rows, space.slots)?;
+            let mut slots = slots_of(&hits.rows, space.slots)?;
+            corpus.check(&slots)?;
+            by_rows(&mut slots, &hits.scores, corpus.rows);
+            found[*i] = slots;
         }
     }
     Ok(found)
+}
+
+/// Put slots of equal scores, which stand together, in the order of their rows: slots change with each write.
+fn by_rows(slots: &mut [i64], scores: &[f64], rows: &[i64]) {
+    let mut rest = slots;
+    for equal in scores.chunk_by(|one, other| one == other) {
+        let (these, others) = rest.split_at_mut(equal.len().min(rest.len()));
+        these.sort_unstable_by_key(|&slot| rows[slot as usize]);
+        rest = others;
+    }
 }
 
 fn slots_of(rows: &[usize], slots: &[i64]) -> Result<Vec<i64>> {

@@ -62,11 +62,11 @@ def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k
     slots = np.arange(len(snapshot.rows), dtype=np.int64)
     if allowed is not None:
         slots = allowed.allowed(slots)
-    return slots[_best(cosines_of(snapshot, text, slots, memories=memories), k)]
+    return slots[_best(cosines_of(snapshot, text, slots, memories=memories), snapshot.rows[slots], k)]
 
 
-def _best(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the places of the ``k`` highest values above 0, best first, of equal ones the first."""
+def _best(values: NDArray[np.float64], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the places of the ``k`` highest values above 0, best first, of equal ones that of the lower row."""
     least = np.partition(values, -k)[-k] if len(values) > k else 0.0
     places = np.flatnonzero((values >= least) & (values > 0))
-    return places[np.argsort(-values[places], kind="stable")][:k]
+    return places[np.lexsort((rows[places], -values[places]))][:k]
