@@ -48,11 +48,16 @@ pub fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
     id
 }
 
-/// Return tags as a JSON list, each once, in their order. They must hold no control characters.
+/// Leave of equal tags the first one.
+pub fn keep_first(tags: &mut Vec<&str>) {
+    let mut seen = FxHashSet::default();
+    tags.retain(|&tag| seen.insert(tag));
+}
+
+/// Return tags as a JSON list. They must hold no control characters.
 pub fn tags_json(tags: &[&str]) -> String {
     let mut json = String::with_capacity(2 + tags.iter().map(|tag| tag.len() + 3).sum::<usize>());
-    let mut seen = FxHashSet::default();
-    for tag in tags.iter().filter(|&&tag| seen.insert(tag)) {
+    for tag in tags {
         json.push_str(if json.is_empty() { "[\"" } else { ",\"" });
         for c in tag.chars() {
             if matches!(c, '"' | '\\') {
@@ -128,9 +133,16 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_tags_the_first_stays() {
+        let mut tags = vec!["b", "a", "b", "", "a"];
+        keep_first(&mut tags);
+        assert_eq!(tags, ["b", "a", ""]);
+    }
+
+    #[test]
     fn tags_are_json() {
         assert_eq!(tags_json(&[]), "[]");
-        assert_eq!(tags_json(&["a", "b c", "a", "é"]), r#"["a","b c","é"]"#);
+        assert_eq!(tags_json(&["a", "b c", "é"]), r#"["a","b c","é"]"#);
         assert_eq!(tags_json(&[r#"q"x\"#]), r#"["q\"x\\"]"#);
     }
 }

@@ -142,7 +142,8 @@ impl<'py> Given<'py> {
         if tags.len() > MOST_TAGS {
             return None;
         }
-        let tags = tags.iter().map(tag).collect::<Option<Vec<_>>>()?;
+        let mut tags = tags.iter().map(tag).collect::<Option<Vec<_>>>()?;
+        entries::keep_first(&mut tags);
         let kind = label(kind, intern!(py, "entry"))?;
         let hash = entries::text_hash(&texts);
         let id = match id {
