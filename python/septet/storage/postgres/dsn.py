@@ -27,6 +27,8 @@ _UNSAID = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
+#: What it says whatever stands in it, or in the environment.
+_SAID = {"client_encoding": "UTF8"}
 
 
 class Address:
@@ -77,7 +79,7 @@ class Address:
         shown = f"postgresql://{hosts}/{quote(texts.get('dbname', ''))}"
         if vault is not None:
             shown += f"?vault={quote(vault)}"
-        return cls({**_UNSAID, **texts}, shown, host.count(",") + 1)
+        return cls({**_UNSAID, **texts, **_SAID}, shown, host.count(",") + 1)
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"

@@ -9,7 +9,7 @@ import psycopg
 
 from septet.errors import SchemaTooNew, StoreError
 
-__all__ = ["SCHEMA_VERSION", "check_version", "prepare", "version_of"]
+__all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "prepare", "version_of"]
 
 SCHEMA_VERSION = 1
 #: Of the advisory lock that migrations hold.
@@ -45,13 +45,28 @@ def check_version(version: int, path: str) -> None:
         )
 
 
+def check_encoding(sql: psycopg.Connection[Any], path: str) -> None:
+    """Raise unless the database stores every text as it is given.
+
+    Raises:
+        StoreError: it is in an encoding that lacks characters, or in none.
+    """
+    stored = sql.info.parameter_status("server_encoding")
+    if stored not in (None, "UTF8"):
+        raise StoreError(
+            f"{path}: the database stores texts as {stored}, which cannot hold all of them: "
+            "make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )
+
+
 def prepare(sql: psycopg.Connection[Any], path: str) -> int:
     """Make the schema, or bring it up to date, in one transaction; return the version that was there before.
 
     Raises:
         SchemaTooNew: a newer Septet made it.
-        StoreError: the server has no extension `vector`.
+        StoreError: the server has no extension `vector`, or the database is not in UTF-8.
     """
+    check_encoding(sql, path)
     with sql.transaction():
         sql.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         before = version_of(sql)

@@ -18,7 +18,7 @@ from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN
 from septet.storage.postgres.following import Following
 from septet.storage.postgres.link import Link
-from septet.storage.postgres.migrations import check_version, prepare, version_of
+from septet.storage.postgres.migrations import check_encoding, check_version, prepare, version_of
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.server import Server
 from septet.storage.postgres.tables import indexing
@@ -275,6 +275,7 @@ class PostgresStore:
 
     def _prepare(self, sql: Link, *, may_make: bool) -> None:
         """Make the tables where the database has none yet; a schema of another version is refused."""
+        check_encoding(sql, self.path)
         version = version_of(sql)
         if version == 0 and may_make:
             prepare(sql, self.path)
