@@ -114,10 +114,12 @@ def _answers(source: Any, target: Any, asked: Sequence[Candidate]) -> Iterator[s
     vectors = source._vectors_of([one.id for one in asked], layout) if layout else {}
     for one in asked:
         words = " ".join(f"{one.title} {one.description}".split()[:WORDS])
-        # At one time, as what is newer ranks higher.
-        options: dict[str, Any] = {"limit": LIMIT, "include_memories": True, "as_of": now}
+        # At one time, as what is newer ranks higher; the two may be opened with other profiles, and one with an embedder.
+        options: dict[str, Any] = {"limit": LIMIT, "include_memories": True, "as_of": now, "profile": source._profile}
         if one.id in vectors and layout is not None:
             options |= {"query_vector": np.frombuffer(vectors[one.id], "<f4"), "model": layout[0]}
+        else:
+            options["legs"] = "text"
         ours, theirs = (vault.search(words, **options) for vault in (source, target))
         if not _same(ours, theirs):
             yield f"a search for {words!r} finds {ours.ids} here and {theirs.ids} there, or with other scores"

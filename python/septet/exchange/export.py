@@ -48,7 +48,8 @@ def _vectors(read: Reading) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for entry_id, model, blob in read.tables.vectors.given(read):
         found.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
-    return found
+    # In one order, so that equal vaults have equal exports.
+    return {entry_id: dict(sorted(by_model.items())) for entry_id, by_model in found.items()}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,8 @@ class Readable:
         """
         wanted, most = utf8(text, "text"), whole(limit, "limit", EntryError, 1)
         with self._store.reading() as read:
-            return read.tables.entries.ids_beginning(read, wanted, most)
+            # No store counts further.
+            return read.tables.entries.ids_beginning(read, wanted, min(most, sys.maxsize))
 
     def links(self, id: str) -> list[Link]:
         """Return the links from and to an entry.

@@ -60,8 +60,8 @@ def restore(write: Writing, row: Feedback) -> None:
 
 
 def counts(read: Reading) -> dict[str, int]:
-    """Return the number of rows by action."""
-    return dict(read.sql.execute("SELECT action, count(*) FROM feedback GROUP BY action"))
+    """Return the number of rows by action, in the order of actions."""
+    return dict(read.sql.execute("SELECT action, count(*) FROM feedback GROUP BY action ORDER BY action"))
 
 
 def by_day(read: Reading) -> list[tuple[int, str, int]]:

@@ -127,7 +127,7 @@ class PostgresView:
                 self.answered[id(one)] = answered.step
             if one.query.needed:
                 self.whole[id(one)] = answered.whole
-            if one.typos and not one.query.has_phrase and self._lacks_any(one):
+            if one.typos and one.asks_text and not one.query.has_phrase and self._lacks_any(one):
                 self.unknown.add(id(one))
         return [
             (self._completed(one, pool, by_text), answered.matches)

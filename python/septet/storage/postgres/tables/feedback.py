@@ -64,8 +64,8 @@ def restore(write: PostgresWriting, row: Feedback) -> None:
 
 
 def counts(read: _Read) -> dict[str, int]:
-    """Return the number of rows by action."""
-    return counted.of(read, FEEDBACK, ACTIONS)
+    """Return the number of rows by action, in the order of actions."""
+    return dict(sorted(counted.of(read, FEEDBACK, ACTIONS).items()))
 
 
 def by_day(read: _Read) -> list[tuple[int, str, int]]:

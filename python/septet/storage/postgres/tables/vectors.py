@@ -175,7 +175,8 @@ def of_rows(read: PostgresReading, space: Space, rows: Sequence[int]) -> list[St
 
 def of_ids(read: PostgresReading, model: str, dimensions: int, ids: Sequence[str]) -> dict[str, bytes]:
     """Return the vectors (little-endian float32) of live entries by id: one that was given before a provider's."""
-    named = [*map(read.vault.bucket_of, ids)], list(ids)
+    stored = [one for one in ids if "\0" not in one]
+    named = [*map(read.vault.bucket_of, stored)], stored
     found: dict[str, bytes] = {}
     # Those that were given come last, and stay.
     for space in sorted(all_spaces(read), key=lambda s: s.keyed_by, reverse=True):
