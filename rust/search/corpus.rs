@@ -85,6 +85,25 @@ impl<'a> Corpus<'a> {
         Ok(self)
     }
 
+    /// The slots of vectors that were found, best first; equal ones by their rows, as slots change with each write.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and [`Error::OutOfRange`] for a vector without a slot of this snapshot.
+    pub(super) fn slots_of(&self, vectors: &[usize], scores: &[f64], slots: &[i64]) -> Result<Vec<i64>> {
+        let slot = |&vector: &usize| slots.get(vector).copied();
+        let out_of_range = || Error::Length { what: "the slots of vectors", got: slots.len(), wanted: vectors.len() };
+        let mut found: Vec<i64> =
+            vectors.iter().map(|vector| slot(vector).ok_or_else(out_of_range)).collect::<Result<_>>()?;
+        self.check(&found)?;
+        let mut rest = &mut found[..];
+        for equal in scores.chunk_by(|one, other| one == other) {
+            let (these, others) = rest.split_at_mut(equal.len().min(rest.len()));
+            these.sort_unstable_by_key(|&slot| self.rows[slot as usize]);
+            rest = others;
+        }
+        Ok(found)
+    }
+
     /// Fail unless the slots are some of this snapshot's.
     ///
     /// # Errors

@@ -231,29 +231,10 @@ fn nearest(
             }
         };
         for ((i, _), hits) in batch.iter().zip(hits) {
-            let mut slots = slots_of(&hits.rows, space.slots)?;
-            corpus.check(&slots)?;
-            by_rows(&mut slots, &hits.scores, corpus.rows);
-            found[*i] = slots;
+            found[*i] = corpus.slots_of(&hits.rows, &hits.scores, space.slots)?;
         }
     }
     Ok(found)
-}
-
-/// Put slots of equal scores, which stand together, in the order of their rows: slots change with each write.
-fn by_rows(slots: &mut [i64], scores: &[f64], rows: &[i64]) {
-    let mut rest = slots;
-    for equal in scores.chunk_by(|one, other| one == other) {
-        let (these, others) = rest.split_at_mut(equal.len().min(rest.len()));
-        these.sort_unstable_by_key(|&slot| rows[slot as usize]);
-        rest = others;
-    }
-}
-
-fn slots_of(rows: &[usize], slots: &[i64]) -> Result<Vec<i64>> {
-    let slot = |&row: &usize| slots.get(row).copied();
-    let out_of_range = || Error::Length { what: "the slots of vectors", got: slots.len(), wanted: rows.len() };
-    rows.iter().map(|row| slot(row).ok_or_else(out_of_range)).collect()
 }
 
 /// Slots as candidates; `scores` are those by full text of the first ones.

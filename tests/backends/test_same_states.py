@@ -6,7 +6,9 @@ import psycopg
 import pytest
 
 from doubles import Letters
+from same_calls import Calls, alike, state, told
 from septet import EmbeddingOptions, PostgresVault, StoreError, Vault, VectorError
+from septet.storage.postgres.faults import store_error
 
 HERE, THERE = [1.0, 0.0], [1.0, 1.0]
 
@@ -22,6 +24,22 @@ def exported(vault):
     lines = io.StringIO()
     vault.export(lines)
     return lines.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_calls_have_the_same_answers_and_leave_the_same_state(dsn, vault_name, seed):
+    calls = Calls(seed)
+    clock = {"clock": lambda: calls.now, "history": 3}
+    with (
+        Vault(":memory:", **clock) as local,
+        PostgresVault(dsn, vault_name, timeout_s=60, buckets=3, **clock) as remote,
+    ):
+        for _ in range(80):
+            call = calls.next()
+            ours, theirs = told(local, call), told(remote, call)
+            assert alike(ours, theirs), (call, ours, theirs)
+        ours, theirs = state(local), state(remote)
+        assert alike(ours, theirs), (ours, theirs)
 
 
 def test_equally_near_entries_come_in_the_order_in_which_they_arrived(both):
@@ -106,3 +124,15 @@ def test_texts_are_sent_as_they_are_whatever_encoding_the_environment_names(dsn,
     with PostgresVault(f"{dsn}?client_encoding=SQL_ASCII", vault_name) as vault:
         vault.add(id="漢字", title="größe 😀")
         assert vault.get("漢字").title == "größe 😀"
+
+
+def test_a_name_that_no_vault_can_have_is_refused(dsn):
+    for name in ("n" * 257, "a\0", "a\nb"):
+        with pytest.raises(StoreError, match=r"the name of a vault is .*: wanted at most 256 characters"):
+            PostgresVault(dsn, name)
+    with PostgresVault(dsn, "😀" * 256) as vault:
+        assert len(vault) == 0
+
+
+def test_a_limit_of_the_server_is_no_sign_that_it_is_away():
+    assert type(store_error(psycopg.errors.ProgramLimitExceeded("index row too large"), "a vault")) is StoreError

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 
-from septet.arguments import utf8
+from septet.arguments import shown, utf8
 from septet.errors import StoreError
 
 __all__ = ["Address", "check_file", "is_dsn", "vault_named", "without_passwords"]
@@ -29,6 +29,9 @@ _UNSAID = {
 }
 #: What it says whatever stands in it, or in the environment.
 _SAID = {"client_encoding": "UTF8"}
+#: The index of names takes some 2,700 bytes.
+MOST_NAME_CHARS = 256
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Address:
@@ -140,7 +143,12 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     if len(names) > 1:
         wanted = ", ".join(sorted(map(quote, names)))
         raise StoreError(f"{_without_user(plain)} is given with several vaults: wanted one of {wanted}")
-    return plain, names.pop()
+    name = names.pop()
+    if len(name) > MOST_NAME_CHARS or _CONTROL.search(name):
+        raise StoreError(
+            f"the name of a vault is {shown(name)}: wanted at most {MOST_NAME_CHARS} characters, no control characters"
+        )
+    return plain, name
 
 
 def _without_user(address: str) -> str:

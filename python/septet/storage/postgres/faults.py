@@ -45,6 +45,9 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return VectorError(f"{path}: {said}")
         case pg.UndefinedTable() | pg.InvalidSchemaName():
             return StoreError(f"{path}: the database holds no vaults ({said}): run `septet postgres init`")
+        case pg.ProgramLimitExceeded() | pg.StatementTooComplex():
+            # The server answers; psycopg counts it among the errors of its operation.
+            return StoreError(f"{path}: {said}")
         case pg.DiskFull():
             return StoreError(f"{path}: the server's disk is full; nothing was written: make room and try again")
         case psycopg.OperationalError() | psycopg.InterfaceError():
