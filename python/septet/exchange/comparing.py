@@ -114,7 +114,7 @@ def _answers(source: Any, target: Any, asked: Sequence[Candidate]) -> Iterator[s
     vectors = source._vectors_of([one.id for one in asked], layout) if layout else {}
     for one in asked:
         words = " ".join(f"{one.title} {one.description}".split()[:WORDS])
-        # At one time, as what is newer ranks higher; the two may be opened with other profiles, and one with an embedder.
+        # At one time, as what is newer ranks higher; the two may have other profiles, and one of them an embedder.
         options: dict[str, Any] = {"limit": LIMIT, "include_memories": True, "as_of": now, "profile": source._profile}
         if one.id in vectors and layout is not None:
             options |= {"query_vector": np.frombuffer(vectors[one.id], "<f4"), "model": layout[0]}
