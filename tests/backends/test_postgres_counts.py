@@ -52,6 +52,20 @@ def test_terms_that_no_entry_holds_any_more_leave_the_sums(store):
         assert number(read, "SELECT count(*) FROM septet.term_counts WHERE vault = %s") == 0
 
 
+def test_a_text_of_many_words_that_goes_leaves_the_sums_within_a_statements_time(store):
+    add(store, {"id": "a", "title": " ".join(f"w{n}" for n in range(8_000))})
+    fold(store)
+    act(store, NOW, "erase", ["a"])
+    with store.maintaining() as sql:
+        # A comparison of every term with every other would take many times as long.
+        sql.execute("SET statement_timeout = '30s'")
+        while counts.fold(sql, store.vault):
+            pass
+        sql.execute("RESET statement_timeout")
+    with store.reading() as read:
+        assert number(read, "SELECT count(*) FROM septet.term_counts WHERE vault = %s") == 0
+
+
 def test_many_writes_are_folded_by_the_writers(store, monkeypatch):
     monkeypatch.setattr(counts, "MOST_ROWS", 4)
     for n in range(20):

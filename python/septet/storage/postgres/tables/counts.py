@@ -98,12 +98,11 @@ SELECT %(vault)s::integer, {term_bucket("s.term")}, s.part, s.term, s.count FROM
 ) AS s WHERE s.count <> 0 ORDER BY 2, 3, s.term COLLATE "C"
 ON CONFLICT (vault, bucket, part, term) DO UPDATE SET count = t.count + excluded.count
 """
-_DROP_TERMS = f"""
-DELETE FROM septet.term_counts t USING (
-    SELECT DISTINCT p.key::smallint AS part, o.key AS term {_TERMS} AND o.value LIKE '-%%'
-) AS s
-WHERE t.vault = %(vault)s AND t.bucket = {term_bucket("s.term")} AND t.part = s.part AND t.term = s.term COLLATE "C"
-    AND t.count = 0
+# Those of which nothing is left are named, not looked for: a plan that does not know how many there are takes minutes.
+_LOST = "RETURNING t.bucket, t.part, CASE WHEN t.count = 0 THEN t.term END"
+_DROP_TERMS = """
+DELETE FROM septet.term_counts t USING unnest(%s::integer[], %s::smallint[], %s::text[]) AS s (bucket, part, term)
+WHERE t.vault = %s AND t.bucket = s.bucket AND t.part = s.part AND t.term = s.term COLLATE "C"
 """
 _FOLD_TOTALS = f"""
 INSERT INTO septet.totals AS t (vault, bucket, part, rows, tokens)
@@ -231,10 +230,14 @@ def fold(sql: psycopg.Connection[Any], vault: VaultRow) -> int:
         if changes:
             named = {"vault": vault.number, "first": vault.first_bucket, "size": vault.buckets}
             given = {**named, "buckets": buckets, "changes": changes}
-            sql.execute(_FOLD_TERMS, given)
-            sql.execute(_FOLD_TOTALS, given)
             if losses:
-                sql.execute(_DROP_TERMS, given)
+                folded = sql.execute(_FOLD_TERMS + _LOST, given).fetchall()
+                lost = [*zip(*(one for one in folded if one[2] is not None))]
+                if lost:
+                    sql.execute(_DROP_TERMS, (*map(list, lost), vault.number))
+            else:
+                sql.execute(_FOLD_TERMS, given)
+            sql.execute(_FOLD_TOTALS, given)
             sql.execute(_DROP, given)
         return len(changes)
 
