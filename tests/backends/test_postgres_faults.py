@@ -6,13 +6,14 @@ import socket
 import subprocess
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 import psycopg
 import pytest
 
 from postgres_server import PostgresServer, why_not
-from septet.errors import EntryError, ReadOnly, StoreError, Unreachable, VectorError
+from septet.errors import EntryError, ReadOnly, StoreBusy, StoreError, Unreachable, VectorError
 from septet.storage.postgres.store import PostgresStore
 
 
@@ -253,6 +254,47 @@ def test_values_that_cannot_be_stored_are_refused_by_name_and_nothing_of_the_wri
     with pytest.raises(EntryError, match="NUL"), store.writing() as write:
         keep(write, "a\0b")
     assert kept(store) == []
+
+
+@pytest.fixture
+def few(own, vault_name):
+    """The address for a role that may have two connections, and a vault of its own."""
+    PostgresStore(own.dsn(), vault_name).close()
+    role = vault_name.replace("-", "_")
+    with psycopg.connect(own.dsn(), autocommit=True) as sql:
+        sql.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2")
+        sql.execute(f"GRANT USAGE ON SCHEMA septet TO {role}")
+        sql.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA septet TO {role}")
+        sql.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA septet TO {role}")
+    return own.dsn().replace("postgres@", f"{role}@")
+
+
+def test_threads_share_the_connections_that_a_full_server_gives(few, vault_name):
+    store = PostgresStore(few, vault_name)
+
+    def work(number):
+        for turn in range(5):
+            with store.writing() as write:
+                keep(write, f"{number}-{turn}")
+            store.begin_reading(5.0).end()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+    assert len(kept(store)) == 40
+    assert not store._reads.breaker.open
+    # Whether the server is back can be asked on what is there, too.
+    first, second = store.begin_reading(5.0), store.begin_reading(5.0)
+    first.end()
+    store._reads.pool.probe(2)
+    with pytest.raises(Unreachable, match=r"has no connection left .*too many connections for role"):
+        PostgresStore(few, vault_name)
+    second.end()
+    first, second = store.begin_reading(5.0), store.begin_reading(5.0)
+    with pytest.raises(StoreBusy, match="gives no further connection, and those of this process were in use"):
+        store.begin_reading(0.2)
+    for one in (first, second):
+        one.end()
+    store.close()
 
 
 SECRETS = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 from psycopg import errors as pg
 
@@ -9,10 +11,20 @@ from septet.errors import EntryError, ReadOnly, SeptetError, StoreBusy, StoreErr
 from septet.storage.postgres.dsn import without_passwords
 from septet.storage.postgres.link import NoAnswer
 
-__all__ = ["AGAIN", "store_error"]
+__all__ = ["AGAIN", "is_full", "store_error"]
 
 #: What a transaction may be run again for, as nothing of it was done.
 AGAIN = (pg.DeadlockDetected, pg.SerializationFailure)
+
+#: How servers and poolers refuse a connection because too many are open, for which psycopg knows no code.
+_FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections|max client connections", re.I)
+
+
+def is_full(fault: psycopg.Error) -> bool:
+    """Whether a server refuses a further connection, and may well answer on those that are open."""
+    if isinstance(fault, pg.TooManyConnections):
+        return True
+    return fault.sqlstate is None and isinstance(fault, psycopg.OperationalError) and bool(_FULL.search(str(fault)))
 
 
 def store_error(fault: psycopg.Error, path: str) -> SeptetError:
@@ -29,7 +41,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             )
         case pg.QueryCanceled():
             return Unreachable(f"{path} did not answer in time ({said})")
-        case pg.TooManyConnections():
+        case _ if is_full(fault):
             return Unreachable(
                 f"{path} has no connection left ({said}): raise its max_connections, or put a pooler before it"
             )

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import get_ident
 from typing import Any
 
+import psycopg
 from psycopg.errors import ConnectionTimeout
 
 from septet.errors import Closed, StoreBusy
 from septet.storage.forks import renew_in_children
+from septet.storage.postgres.faults import is_full
 from septet.storage.postgres.link import Link
 from septet.threads import call_on_thread
 
@@ -28,6 +31,9 @@ __all__ = ["Pool"]
 LONGEST_LIFE_S = 3_600
 #: psycopg and libpq wait no shorter for one host.
 LEAST_CONNECT_S = 2
+#: A full server is asked again after these pauses by a process that has no connection: those that were just closed
+#: count until the server has noticed.
+PAUSES_S = (0.02, 0.05, 0.1, 0.2)
 THREAD = "septet-connect"
 
 
@@ -56,6 +62,10 @@ class Pool:
         self._idle: deque[Link] = deque()
         #: Which thread took each of the others.
         self._out: dict[Link, int] = {}
+        #: All of them, also while they go from one to the other.
+        self._open: set[Link] = set()
+        #: One for each thread that waits for another's connection, as the server gives no further one.
+        self._waiting: deque[SimpleQueue[None]] = deque()
 
     def after_fork(self) -> None:
         """Begin without connections in a forked child: those of the parent are the parent's."""
@@ -88,23 +98,27 @@ class Pool:
         if queue_s is not None:
             until = time.monotonic() + timeout_s
         try:
-            if self._closed:
-                raise self._is_closed()
-            while self._idle:
+            pauses = iter(PAUSES_S)
+            while (link := self._rested(until)) is None:
                 try:
-                    link = self._idle.pop()
-                except IndexError:
+                    # One that comes too late is good for the next.
+                    link = self._within(max(until - time.monotonic(), 0.0), self._came_late)
                     break
-                # Where the other end of this one is frozen, there is time left for another one.
-                link.answer_s, link.left_s = max(until - time.monotonic(), 0.0) / 2, None
-                if time.monotonic() - link.opened_at < LONGEST_LIFE_S and link.settled():
-                    self._out[link] = get_ident()
-                    return link
-                link.close()
+                except psycopg.OperationalError as fault:
+                    if not is_full(fault):
+                        raise
+                    if self._any_open():
+                        self._wait_for_another(until, fault)
+                    elif (pause := next(pauses, None)) is None:
+                        raise
+                    else:
+                        time.sleep(max(0.0, min(pause, until - time.monotonic())))
+        except _StillTrying:
+            raise
         except BaseException:
             self._permits.put(None)
             raise
-        link = self._opened(max(until - time.monotonic(), 0.0))
+        self._open.add(link)
         self._out[link] = get_ident()
         return link
 
@@ -113,9 +127,13 @@ class Pool:
         if not link.mine:
             return
         self._out.pop(link, None)
-        if not link.closed:
+        if link.closed:
+            self._open.discard(link)
+        else:
+            self._open.add(link)
             self._idle.append(link)
         self._permits.put(None)
+        self._call_waiting()
         if self._closed:
             self.drop_idle()
 
@@ -123,22 +141,28 @@ class Pool:
         """Close the connections that nobody uses."""
         while self._idle:
             try:
-                self._idle.pop().close()
+                self._drop(self._idle.pop())
             except IndexError:
                 return
 
     def probe(self, timeout_s: float) -> None:
-        """Ask the server for a sign of life, on a new connection.
+        """Ask the server for a sign of life, on a new connection, or one at rest if it gives no further one.
 
         Raises:
             psycopg.Error: it gives none.
         """
-        link = self._within(timeout_s, lambda late: None if late is None else late.close())
+        end: Callable[[Link], None] = Link.close
+        try:
+            link = self._within(timeout_s, lambda late: None if late is None else late.close())
+        except psycopg.OperationalError:
+            if not self._idle:
+                raise
+            link, end = self.take(timeout_s), self.give
         try:
             link.answer_s = timeout_s
             link.execute("SELECT 1")
         finally:
-            link.close()
+            end(link)
 
     def close(self, wait_s: float) -> None:
         """Close every connection, when the transactions of other threads have ended, or after a while."""
@@ -160,15 +184,58 @@ class Pool:
 
     # -- inside --------------------------------------------------------------------------------------------------------
 
-    def _opened(self, timeout_s: float) -> Link:
+    def _rested(self, until: float) -> Link | None:
+        """Return a connection at rest that still works; None without any."""
+        if self._closed:
+            raise self._is_closed()
+        while self._idle:
+            try:
+                link = self._idle.pop()
+            except IndexError:
+                break
+            # Where the other end of this one is frozen, there is time left for another one.
+            link.answer_s, link.left_s = max(until - time.monotonic(), 0.0) / 2, None
+            if time.monotonic() - link.opened_at < LONGEST_LIFE_S and link.settled():
+                return link
+            self._drop(link)
+        return None
+
+    def _wait_for_another(self, until: float, refused: psycopg.Error) -> None:
+        """Wait until another thread may have given a connection back.
+
+        Raises:
+            StoreBusy: none did in time.
+        """
+        called: SimpleQueue[None] = SimpleQueue()
+        self._waiting.append(called)
         try:
-            # One that comes too late is good for the next.
-            return self._within(timeout_s, self._came_late)
-        except _StillTrying:
-            raise
-        except BaseException:
-            self._permits.put(None)
-            raise
+            # It may have come back just before.
+            if not self._idle and self._any_open():
+                called.get(timeout=max(until - time.monotonic(), 0.0))
+        except Empty:
+            raise StoreBusy(
+                f"{self._path} gives no further connection, and those of this process were in use: "
+                "raise its max_connections, or ask on fewer threads"
+            ) from refused
+        finally:
+            if called in self._waiting:
+                self._waiting.remove(called)
+            else:
+                # Whoever leaves without a look at what came back must not keep the others from it.
+                self._call_waiting()
+
+    def _drop(self, link: Link) -> None:
+        self._open.discard(link)
+        link.close()
+
+    def _any_open(self) -> bool:
+        return any(not link.closed for link in list(self._open))
+
+    def _call_waiting(self) -> None:
+        try:
+            self._waiting.popleft().put(None)
+        except IndexError:
+            return
 
     def _came_late(self, link: Link | None) -> None:
         if link is None:
