@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from septet.aio.mirror import Mirror, mirrored, mirrored_static
 from septet.aio.vault import AsyncVault
 from septet.aio.workers import workers_of
 from septet.profiles import ProfileLike
-from septet.storage.postgres.dsn import without_passwords
+from septet.storage.postgres.dsn import Kept, without_passwords
 from septet.vault.postgres.vault import PostgresVault
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
         Mirror.__init__(self, workers_of(max_workers))
         self._path = without_passwords(dsn) if isinstance(dsn, str) else "?"
         make = partial(
-            PostgresVault,
-            dsn,
+            _opened,
+            Kept(dsn) if isinstance(dsn, str) else dsn,
             vault,
             read_only=read_only,
             clock=clock,
@@ -97,3 +97,8 @@ class AsyncPostgresVault(AsyncVault, of=PostgresVault):
 
     restore = staticmethod(mirrored_static(PostgresVault.restore))
     index_vectors = mirrored(PostgresVault.index_vectors)
+
+
+def _opened(dsn: Any, vault: str | None, **more: Any) -> PostgresVault:
+    # What is no text is refused there.
+    return PostgresVault(dsn.text if isinstance(dsn, Kept) else dsn, vault, **more)

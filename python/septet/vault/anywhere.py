@@ -54,7 +54,8 @@ class AnyVault(Readable, Listed, Vectors, Embedded, Similar, KnowsNear, Copied, 
         return self._store.path
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.path!r})"
+        # One that could not be opened is in the traceback that says why.
+        return f"{type(self).__name__}({self.path if '_store' in self.__dict__ else '?'!r})"
 
     def __enter__(self) -> Self:
         return self

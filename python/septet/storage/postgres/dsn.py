@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import TypeVar
 
 from septet.arguments import shown, utf8
 from septet.errors import StoreError
 
-__all__ = ["Address", "check_file", "is_dsn", "vault_named", "without_passwords"]
+__all__ = ["Address", "Kept", "check_file", "is_dsn", "vault_named", "without_frames", "without_passwords"]
+
+_Fault = TypeVar("_Fault", bound=BaseException)
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = re.compile(r"((?:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
@@ -98,6 +101,15 @@ class Address:
         return make_conninfo(**self._parts, **({} if target is None else {"target_session_attrs": target}))
 
 
+class Kept:
+    """A text that no ``repr`` shows, such as an address that is needed later."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 def is_dsn(text: object) -> bool:
     """Whether a text names a PostgreSQL server rather than a file."""
     return isinstance(text, str) and text.lower().startswith(_SCHEMES)
@@ -156,5 +168,35 @@ def _without_user(address: str) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """Return a text that may hold an address, without the passwords in it."""
+    """Return an address, or a text that may hold one, without the passwords in it."""
+    if is_dsn(text):
+        return _address_shown(text)
     return _SECRETS.sub(r"\1***", _USER.sub(r"\1:***@", text))
+
+
+def without_frames(fault: _Fault) -> _Fault:
+    """Return an error without the frames that it and its causes passed: variables there hold addresses.
+
+    Reporters of errors show what variables hold.
+    """
+    one: BaseException | None = fault
+    while one is not None:
+        one.__traceback__ = None
+        one = one.__cause__ or one.__context__
+    return fault
+
+
+def _address_shown(address: str) -> str:
+    from urllib.parse import unquote
+
+    scheme, _, rest = address.partition("://")
+    head, mark, query = rest.partition("?")
+    if "@" in query:
+        # Nobody knows where its password begins.
+        return f"{scheme}://…"
+    user, at, place = head.rpartition("@")
+    if ":" in user:
+        user = f"{user.partition(':')[0]}:***"
+    given = [one.partition("=") for one in query.split("&")]
+    shown = [f"{key}{sign}{'***' if 'pass' in unquote(key).lower() else value}" for key, sign, value in given]
+    return f"{scheme}://{user}{at}{place}{mark}{'&'.join(shown)}"

@@ -21,6 +21,7 @@ from psycopg.errors import ConnectionTimeout
 
 from septet.errors import Closed, StoreBusy
 from septet.storage.forks import renew_in_children
+from septet.storage.postgres.dsn import without_frames
 from septet.storage.postgres.faults import is_full
 from septet.storage.postgres.link import Link
 from septet.threads import call_on_thread
@@ -256,6 +257,9 @@ class Pool:
         if not wait([future], timeout_s).done:
             future.add_done_callback(partial(_handed_over, late))
             raise _StillTrying(f"no connection within {timeout_s:.3g} s")
+        fault = future.exception()
+        if fault is not None:
+            raise without_frames(fault)
         return future.result()
 
     def _is_closed(self) -> Closed:

@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from septet.arguments import called, file_path, flags, real, utf8, whole
-from septet.errors import StoreError
+from septet.errors import SeptetError, StoreError
 from septet.profiles import ProfileLike
-from septet.storage.postgres.dsn import Address, is_dsn, vault_named
+from septet.storage.postgres.dsn import Address, Kept, is_dsn, vault_named, without_frames
 from septet.vault.anywhere import AnyVault
 from septet.vault.postgres.absent import OnlyFiles
 from septet.vault.postgres.listed import PostgresListed
@@ -106,9 +106,15 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
             "prepare": prepare,
         }
         self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
-        store, where = store_of(dsn, vault)
-        self._set_up(clock, profile, history, (on_search, on_write), telemetry, where)
-        self._store = store(read_only=read_only, **sizes)
+        try:
+            store, where = store_of(dsn, vault)
+            self._set_up(clock, profile, history, (on_search, on_write), telemetry, where)
+            self._store = store(read_only=read_only, **sizes)
+        except SeptetError as fault:
+            raise without_frames(fault) from fault.__cause__
+        finally:
+            # It may hold a password, and whoever reports an error may show what variables hold.
+            dsn = ""
         try:
             self._begin_embedding()
         except BaseException:
@@ -218,9 +224,16 @@ def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore],
     try:
         import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
 
-        from septet.storage.postgres.store import PostgresStore
+        import septet.storage.postgres.store  # noqa: F401
     except ImportError as fault:
         # psycopg without libpq fails so too.
         said = str(fault).splitlines()[0]
         raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({said})") from None
-    return partial(PostgresStore, address, name), Address.of(address, name).shown
+    kept = Kept(address)
+    return partial(_store, kept, name), Address.of(address, name).shown
+
+
+def _store(address: Kept, name: str, **more: Any) -> PostgresStore:
+    from septet.storage.postgres.store import PostgresStore
+
+    return PostgresStore(address.text, name, **more)
