@@ -28,6 +28,14 @@ def both(dsn, vault_name):
         yield local, remote
 
 
+@pytest.mark.parametrize("limit", [2**63 - 1, 2**63, 10**30])
+def test_a_limit_may_be_larger_than_a_number_of_the_server(both, limit):
+    for vault in both:
+        vault.add_many([{"id": one, "title": "t", "tags": ["x"], "domain": "d"} for one in "ab"])
+        assert [entry.id for entry in vault.entries(limit=limit)] == ["a", "b"]
+        assert [len(vault.facets(field, limit=limit)) for field in ("domain", "tags")] == [1, 1]
+
+
 def without_nul(value):
     return "\\u0000" not in json.dumps(value).replace("\\\\u0000", "")
 

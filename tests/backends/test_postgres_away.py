@@ -12,7 +12,9 @@ import pytest
 
 from postgres_server import PostgresServer, why_not
 from septet import Federation, PostgresVault, Vault
-from septet.errors import EntryError, Unreachable, VectorError
+from septet.errors import BatchError, EntryError, Unreachable, VectorError
+from septet.storage.postgres import store as storing
+from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.checking import faults
 
 
@@ -189,6 +191,17 @@ def test_what_cannot_be_stored_is_refused_and_nothing_of_its_call_is_stored(dsn,
             vault.search("cookies", query_vector=np.array(query))
     with vault._store.reading() as read:
         assert faults(read) == []
+    vault.close()
+
+
+def test_a_batch_whose_end_nobody_knows_is_not_told_to_be_missing(dsn, vault_name, monkeypatch):
+    vault = PostgresVault(dsn, vault_name)
+    monkeypatch.setattr(storing, "_COMMIT", Statement("SELECT pg_terminate_backend(pg_backend_pid())"))
+    with pytest.raises(BatchError, match="whether the write was stored is unknown") as told:
+        vault.add_many([entry(1, "a")])
+    assert "are not" not in str(told.value) and (told.value.written, told.value.index) == (0, 0)
+    monkeypatch.undo()
+    assert len(vault) == 0
     vault.close()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from septet._core import windows
 from septet.arguments import cut, exact, listed, shown, utf8, whole
 from septet.entry import FIELDS, Entry, Span
-from septet.errors import BatchError, EntryError
+from septet.errors import BatchError, EntryError, Unreachable
 from septet.storage.protocol import Writing
 from septet.storage.tables.entries import EntryRow, checked_row, plain_rows
 from septet.storage.tables.history import Keeping
@@ -258,8 +258,10 @@ def item_fields(item: object) -> dict[str, Any]:
 def stopped(written: int, index: int, fault: Exception) -> BatchError:
     """Return the error about an item that could not be stored, with those before it."""
     said = cut(str(fault)) or type(fault).__name__
+    # Of a server that was lost nobody knows what it did last; the fault says so.
+    others = "" if isinstance(fault, Unreachable) else ", the others are not"
     return BatchError(
-        f"item {index} could not be stored: {said}; the {written} entries before it are stored, the others are not",
+        f"item {index} could not be stored: {said}; the {written} entries before it are stored{others}",
         written=written,
         index=index,
     )

@@ -117,7 +117,7 @@ def page(
         f"SELECT {CANDIDATE}{order.shown} FROM septet.entries e {joined.sql} WHERE {passing.sql} "
         f"ORDER BY {sorting.sql} LIMIT %s::bigint"
     )
-    found = read.sql.execute(sql, (*joined.parameters, *passing.parameters, *sorting.parameters, most))
+    found = read.sql.execute(sql, (*joined.parameters, *passing.parameters, *sorting.parameters, _limit(most)))
     width = len(Candidate._fields)
     return [(Candidate._make(row[:width]), order.values(row[width:])) for row in found]
 
@@ -148,9 +148,14 @@ def values(read: PostgresReading, field: str, by: str | None, listed: Listed, mo
         "SELECT s.total, s.missing, s.many, b.v, b.n FROM s LEFT JOIN "
         f"(SELECT v, n FROM g WHERE v IS NOT NULL ORDER BY n DESC, {rank} LIMIT %s::bigint) b ON TRUE"
     )
-    rows = read.sql.execute(sql, (*passing.parameters, *ranks, most)).fetchall()
+    rows = read.sql.execute(sql, (*passing.parameters, *ranks, _limit(most))).fetchall()
     total, missing, many = (int(one or 0) for one in rows[0][:3])
     return Values([(row[3], row[4]) for row in rows if row[3] is not None], total, missing, many, total - missing)
+
+
+def _limit(most: int | None) -> int | None:
+    """Return a limit as the server takes it; a larger one is none."""
+    return None if most is None or most >= 2**63 else most
 
 
 def _members(read: PostgresReading, field: str, passing: Condition, most: int | None) -> Values:
@@ -167,7 +172,7 @@ def _members(read: PostgresReading, field: str, passing: Condition, most: int | 
         '(SELECT type, written, n FROM g ORDER BY n DESC, kind, number, text COLLATE "C", truth LIMIT %s::bigint) b '
         "ON TRUE"
     )
-    rows = read.sql.execute(sql, (*passing.parameters, *given.parameters, most)).fetchall()
+    rows = read.sql.execute(sql, (*passing.parameters, *given.parameters, _limit(most))).fetchall()
     total, having, many, together = (int(one) for one in rows[0][:4])
     counts = [(value_of(kind, text), n) for *_, kind, text, n in rows if kind is not None]
     return Values(counts, total, total - having, many, together)
