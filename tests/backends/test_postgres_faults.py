@@ -114,6 +114,16 @@ def test_a_socket_that_accepts_and_is_silent_costs_the_time_for_connecting():
             PostgresStore(address, "v", connect_timeout_s=0.3)
 
 
+def test_a_silent_server_among_several_leaves_time_for_the_others(own, vault_name):
+    PostgresStore(own.dsn(), vault_name).close()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = PostgresStore(own.dsn().replace("@", f"@127.0.0.1:{silent.getsockname()[1]},"), vault_name)
+        with store.writing() as write:
+            keep(write, "a")
+        assert kept(store) == ["a"]
+        store.close()
+
+
 def test_a_statement_that_takes_too_long_is_ended_by_the_server_and_its_connection_goes_on(own, vault_name):
     store = PostgresStore(own.dsn(), vault_name, statement_timeout_s=0.2)
     with store.reading() as read:

@@ -32,9 +32,9 @@ __all__ = ["Pool"]
 LONGEST_LIFE_S = 3_600
 #: psycopg and libpq wait no shorter for one host.
 LEAST_CONNECT_S = 2
-#: A full server is asked again after these pauses by a process that has no connection: those that were just closed
-#: count until the server has noticed.
-PAUSES_S = (0.02, 0.05, 0.1, 0.2)
+#: A full server is asked so often by a process that has no connection, as those that were just closed count until the
+#: server has noticed; after the first pause, and each time twice as long a one.
+MOST_ASKED, PAUSE_S = 5, 1 / 50
 THREAD = "septet-connect"
 
 
@@ -46,10 +46,13 @@ class Pool:
         most: how many at a time.
         path: what errors call the server.
         settings: more of what `psycopg.connect` takes.
+        hosts: how many servers it names; one that is silent leaves time for the others.
     """
 
-    def __init__(self, conninfo: str, *, most: int, path: str, settings: dict[str, Any]) -> None:
+    def __init__(self, conninfo: str, *, most: int, path: str, settings: dict[str, Any], hosts: int = 1) -> None:
         self._conninfo, self._most, self._path, self._settings = conninfo, most, path, settings
+        #: Each of several is asked twice, where some of them are preferred.
+        self._asked = 1 if hosts == 1 else 2 * hosts
         self._closed = False
         self._begin()
         renew_in_children(self)
@@ -99,7 +102,7 @@ class Pool:
         if queue_s is not None:
             until = time.monotonic() + timeout_s
         try:
-            pauses = iter(PAUSES_S)
+            asked = 0
             while (link := self._rested(until)) is None:
                 try:
                     # One that comes too late is good for the next.
@@ -110,10 +113,10 @@ class Pool:
                         raise
                     if self._any_open():
                         self._wait_for_another(until, fault)
-                    elif (pause := next(pauses, None)) is None:
+                    elif (asked := asked + 1) == MOST_ASKED:
                         raise
                     else:
-                        time.sleep(max(0.0, min(pause, until - time.monotonic())))
+                        time.sleep(max(0.0, min(PAUSE_S * 2**asked, until - time.monotonic())))
         except _StillTrying:
             raise
         except BaseException:
@@ -149,12 +152,15 @@ class Pool:
     def probe(self, timeout_s: float) -> None:
         """Ask the server for a sign of life, on a new connection, or one at rest if it gives no further one.
 
+        Args:
+            timeout_s: for each server.
+
         Raises:
             psycopg.Error: it gives none.
         """
         end: Callable[[Link], None] = Link.close
         try:
-            link = self._within(timeout_s, lambda late: None if late is None else late.close())
+            link = self._within(timeout_s * self._asked, lambda late: None if late is None else late.close())
         except psycopg.OperationalError:
             if not self._idle:
                 raise
@@ -253,7 +259,7 @@ class Pool:
         Raises:
             _StillTrying: not yet; `late` will be called.
         """
-        future = call_on_thread(partial(_connected, self._conninfo, self._settings, timeout_s), THREAD)
+        future = call_on_thread(partial(_connected, self._conninfo, self._settings, timeout_s / self._asked), THREAD)
         if not wait([future], timeout_s).done:
             future.add_done_callback(partial(_handed_over, late))
             raise _StillTrying(f"no connection within {timeout_s:.3g} s")

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import psycopg
+from psycopg.errors import ConnectionTimeout
 
 from septet.errors import SeptetError, Unreachable
 from septet.storage.postgres.breaker import Breaker
@@ -29,11 +30,12 @@ class Server:
         path: what errors call it.
         most: how many connections at a time.
         settings: more of what `psycopg.connect` takes.
+        hosts: how many servers it names.
     """
 
-    def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any]) -> None:
+    def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any], hosts: int = 1) -> None:
         self.path = path
-        self.pool = Pool(conninfo, most=most, path=path, settings=settings)
+        self.pool = Pool(conninfo, most=most, path=path, settings=settings, hosts=hosts)
         pool = self.pool
         self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
 
@@ -59,7 +61,11 @@ class Server:
                     link, left = self.pool.take(left, answer_s), timeout_s
                 else:
                     link = self.pool.take(left)
-                    left = max(until - time.monotonic(), 0.0)
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        # It came just too late, and is good for the next.
+                        self.pool.give(link)
+                        raise ConnectionTimeout(f"no connection within {timeout_s:.3g} s")
                 link.answer_s, link.left_s = left, left if in_all else None
                 try:
                     number = _last_number(link.execute(statement))

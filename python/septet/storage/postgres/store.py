@@ -110,7 +110,9 @@ class PostgresStore:
             settings["prepare_threshold"] = None
 
         def server(target: str | None) -> Server:
-            return Server(address.conninfo(target), self.path, most=most_connections, settings=settings)
+            return Server(
+                address.conninfo(target), self.path, most=most_connections, settings=settings, hosts=address.hosts
+            )
 
         several = address.hosts > 1
         self._writes = server(PRIMARY if several and not (read_only and reads != "primary") else None)
@@ -120,11 +122,11 @@ class PostgresStore:
             with self._borrowed(self._reads if read_only else self._writes) as sql:
                 self._prepare(sql, may_make=not read_only)
                 settings["context"] = _vectors_known(sql)
+                # What came too late for whoever asked for it knows no vectors.
+                self._reads.pool.drop_idle()
+                self._writes.pool.drop_idle()
                 make = None if read_only else (buckets, vectors)
                 self.vault = opened(sql, vault, make, time.time(), self.path)
-            # What was opened before knows no vectors.
-            self._reads.pool.drop_idle()
-            self._writes.pool.drop_idle()
         except BaseException:
             self.close()
             raise
