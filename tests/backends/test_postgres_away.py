@@ -9,12 +9,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from psycopg import OperationalError
 
 from postgres_server import PostgresServer, why_not
 from septet import Federation, PostgresVault, Vault
 from septet.errors import BatchError, EntryError, Unreachable, VectorError
 from septet.storage.postgres import store as storing
-from septet.storage.postgres.pipeline import Statement
+from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables.checking import faults
 
 
@@ -202,6 +203,17 @@ def test_a_batch_whose_end_nobody_knows_is_not_told_to_be_missing(dsn, vault_nam
     assert "are not" not in str(told.value) and (told.value.written, told.value.index) == (0, 0)
     monkeypatch.undo()
     assert len(vault) == 0
+    vault.close()
+
+
+def test_a_connection_that_is_lost_in_mid_search_is_told_to_the_caller_and_nobody_else(dsn, vault_name, caplog):
+    caplog.set_level(0)
+    vault = PostgresVault(dsn, vault_name, timeout_s=60)
+    with vault._store.reading() as read, vault._store.maintaining() as sql:
+        sql.execute("SELECT pg_terminate_backend(%s, 60000)", (read.sql.info.backend_pid,))
+        with pytest.raises(OperationalError):
+            together(read, [Statement("SELECT 1"), Statement("SELECT 2")])
+    assert caplog.text == ""
     vault.close()
 
 

@@ -37,11 +37,20 @@ def sent(sql: psycopg.Connection[TupleRow], statements: Sequence[Statement]) -> 
     """Send all statements at once, as `together` does; one that gives no rows has none."""
     if not statements:
         return []
+    fault: psycopg.Error | None = None
     try:
         with sql.pipeline():
-            cursors = [sql.cursor(binary=True).execute(s.sql, s.parameters or None, binary=True) for s in statements]
-    except psycopg.Error:
+            try:
+                cursors = [
+                    sql.cursor(binary=True).execute(s.sql, s.parameters or None, binary=True) for s in statements
+                ]
+            except psycopg.Error as met:
+                # psycopg would log what it meets on its way out, which comes of the same.
+                fault = met
+    except psycopg.Error as met:
+        fault = fault or met
+    if fault is not None:
         # psycopg takes statements for prepared that the server never came to.
         sql.close()
-        raise
+        raise fault
     return [[] if cursor.description is None else cursor.fetchall() for cursor in cursors]
