@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -12,10 +13,13 @@ from septet.errors import SeptetError, Unreachable
 from septet.storage.postgres.breaker import Breaker
 from septet.storage.postgres.faults import store_error
 from septet.storage.postgres.link import Link, NoAnswer
+from septet.storage.postgres.pipeline import Statement, sent
 from septet.storage.postgres.pool import Pool
 
 __all__ = ["Server"]
 
+#: How the codes of a server begin that ends its connections: it shuts down, or crashed, or starts.
+_GOODBYE = "57P"
 #: How long a probe may take.
 PROBE_S = 2
 #: How long closing waits for transactions of other threads.
@@ -39,11 +43,14 @@ class Server:
         pool = self.pool
         self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
 
-    def begin(self, statement: str, timeout_s: float, answer_s: float, *, in_all: bool = False) -> tuple[Link, int]:
-        """Begin a transaction; return its connection, and the number that the statement's last part gives.
+    def begin(
+        self, statements: Sequence[Statement], timeout_s: float, answer_s: float, *, in_all: bool = False
+    ) -> tuple[Link, list[list[tuple[Any, ...]]]]:
+        """Begin a transaction; return its connection, and the rows of each statement.
 
         Args:
-            statement: several, of which the last one returns a number; none is done twice if the server is lost.
+            statements: the beginning, and what is asked in the same round trip; sent again on another connection if
+                this one turns out to be lost.
             timeout_s: for a connection and the first answer; for all answers, where ``in_all``.
             answer_s: for each later answer, and for a connection while all are in use.
 
@@ -68,18 +75,18 @@ class Server:
                         raise ConnectionTimeout(f"no connection within {timeout_s:.3g} s")
                 link.answer_s, link.left_s = left, left if in_all else None
                 try:
-                    number = _last_number(link.execute(statement))
+                    answers = sent(link, statements)
                 except BaseException as fault:
-                    reused = link.reused and link.closed
+                    lost = link.reused and _lost(fault)
                     self.give_back(link)
-                    if reused and isinstance(fault, psycopg.OperationalError) and not isinstance(fault, NoAnswer):
+                    if lost:
                         # Those that lie beside it are as old, and the server was restarted.
                         self.pool.drop_idle()
                         continue
                     raise
                 self.breaker.answered()
                 link.answer_s = answer_s
-                return link, number
+                return link, answers
         except psycopg.Error as fault:
             raise self.fault(fault) from fault
 
@@ -101,8 +108,9 @@ class Server:
         self.pool.close(CLOSE_WAIT_S)
 
 
-def _last_number(answer: psycopg.Cursor[Any]) -> int:
-    while answer.nextset():
-        pass
-    found = answer.fetchone()
-    return 0 if found is None else int(found[0])
+def _lost(fault: BaseException) -> bool:
+    """Say whether a connection had ended before it was asked, or ended without an answer."""
+    if not isinstance(fault, psycopg.OperationalError) or isinstance(fault, NoAnswer):
+        return False
+    # The server's goodbye, or none.
+    return fault.sqlstate is None or fault.sqlstate.startswith(_GOODBYE)

@@ -46,14 +46,17 @@ _READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
 _VECTORS = ("vector", "halfvec")
 PRIMARY = "read-write"
 
-# `SET LOCAL` in the transaction, and not a setting of the session, which a pooler between would hand to others.
-_READ = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {statement}; "
-    "SELECT last_value FROM septet.clock"
+_READ, _WRITE, _COMMIT = (
+    Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+    Statement("BEGIN"),
+    Statement("COMMIT"),
 )
-_WRITE = "BEGIN; SET LOCAL statement_timeout = {statement}; SET LOCAL lock_timeout = {lock}; SELECT {clock}"
-_COMMIT = Statement("COMMIT")
-_NEXT, _SAME = "nextval('septet.clock')", "last_value FROM septet.clock"
+# Of the transaction, and not of the session, which a pooler between would hand to others.
+_SETTINGS = (
+    "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
+    "set_config('plan_cache_mode', %s::text, true)"
+)
+_NEXT, _SAME = Statement("SELECT nextval('septet.clock')"), Statement("SELECT last_value FROM septet.clock")
 
 
 class PostgresStore:
@@ -165,12 +168,16 @@ class PostgresStore:
         """
         return self.begin_reading()
 
-    def begin_reading(self, timeout_s: float | None = None) -> PostgresReadTransaction:
+    def begin_reading(
+        self, timeout_s: float | None = None, first: Sequence[Statement] = (), *, plan_once: bool = False
+    ) -> PostgresReadTransaction:
         """Begin a read transaction, until its ``end``.
 
         Args:
             timeout_s: how long the server may keep its caller waiting in all: for a connection, for the beginning, and
                 for every answer until the end. None for the store's own bounds, which hold for each of them.
+            first: what is asked in the same round trip; the transaction has the answers.
+            plan_once: whatever is asked, plans do not depend on its parameters: let the server keep them.
 
         Raises:
             Closed: the vault was closed.
@@ -180,13 +187,14 @@ class PostgresStore:
         if self._closed:
             raise self._is_closed()
         statement_s = self._statement_s if timeout_s is None else min(timeout_s, self._statement_s)
-        link, generation = self._reads.begin(
-            _READ.format(statement=_milliseconds(statement_s)),
+        settings = _settings(statement_s, plan_once=plan_once)
+        link, (_, _, ((generation,),), *answers) = self._reads.begin(
+            [_READ, settings, _SAME, *first],
             self._connect_s if timeout_s is None else timeout_s,
             statement_s + GRACE_S,
             in_all=timeout_s is not None,
         )
-        return PostgresReadTransaction(self._reads, link, PostgresReading(link, self.vault, generation))
+        return PostgresReadTransaction(self._reads, link, PostgresReading(link, self.vault, generation), answers)
 
     @contextmanager
     def writing(self) -> Iterator[PostgresWriting]:
@@ -232,12 +240,11 @@ class PostgresStore:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _writing(self, clock: str) -> Iterator[PostgresWriting]:
+    def _writing(self, clock: Statement) -> Iterator[PostgresWriting]:
         self._check_writable()
-        text = _WRITE.format(
-            statement=_milliseconds(self._statement_s), lock=_milliseconds(LOCK_TIMEOUT_S), clock=clock
+        link, (_, _, ((generation,),)) = self._writes.begin(
+            [_WRITE, _settings(self._statement_s, LOCK_TIMEOUT_S), clock], self._connect_s, self._statement_s + GRACE_S
         )
-        link, generation = self._writes.begin(text, self._connect_s, self._statement_s + GRACE_S)
         ending = False
         try:
             write = PostgresWriting(link, self.vault, generation, Held())
@@ -309,5 +316,7 @@ def _vectors_known(sql: Link) -> _Context:
     return _Context(AdaptersMap(sql.adapters))
 
 
-def _milliseconds(seconds: float) -> int:
-    return max(1, round(seconds * 1e3))
+def _settings(statement_s: float, lock_s: float = 0.0, *, plan_once: bool = False) -> Statement:
+    """Return what bounds the statements of a transaction, and, but for 0, how long they wait for locks."""
+    bounds = max(1, round(statement_s * 1e3)), round(lock_s * 1e3)
+    return Statement(_SETTINGS, (*map(str, bounds), "force_generic_plan" if plan_once else "auto"))

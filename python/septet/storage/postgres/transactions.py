@@ -143,12 +143,17 @@ class PostgresReadTransaction:
     """A read transaction until its `end`, at the latest when nothing refers to it any more.
 
     As a ``with`` block it gives its `reading`, and raises the server's errors as Septet's.
+
+    Attributes:
+        first: the rows of each statement that was asked with its beginning.
     """
 
-    __slots__ = ("_link", "_server", "reading")
+    __slots__ = ("_link", "_server", "first", "reading")
 
-    def __init__(self, server: Server, link: Link, reading: PostgresReading) -> None:
-        self.reading = reading
+    def __init__(
+        self, server: Server, link: Link, reading: PostgresReading, first: Sequence[list[tuple[Any, ...]]] = ()
+    ) -> None:
+        self.reading, self.first = reading, first
         self._server = server
         self._link: Link | None = link
 

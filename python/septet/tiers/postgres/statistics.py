@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["QueryTerms", "Statistics", "Told", "read_statistics", "terms_of"]
+__all__ = ["Asking", "QueryTerms", "Statistics", "Told", "terms_of"]
 
 NOTHING = Total(0, 0)
 
@@ -219,58 +219,69 @@ def terms_of(plans: Sequence[Plan]) -> QueryTerms:
     return QueryTerms(texts, names, stored, list(trigrams))
 
 
-def read_statistics(
-    read: PostgresReading, plans: Sequence[Plan], terms: QueryTerms, spaces: Sequence[Space]
-) -> Statistics:
-    """Ask for what a search of these plans must know, in one round trip.
+class Asking:
+    """What a search must know of the whole vault, as it is asked: the first round trip.
 
-    Args:
+    Attributes:
+        terms: of the plans.
         spaces: those in which vectors may be compared, as far as is known; what is covered of them is asked for.
+        statements: of which `taken` takes the answers.
     """
-    plan, vault = plans[0], read.vault
-    wanted = [(TEXTS, stored) for stored in terms.stored.values()]
-    if plan.query.grams:
-        wanted += [(GRAMS, stored) for stored in terms.stored.values()]
-    wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
-    also: dict[int, list[str]] = {FEEDBACK: [*ACTIONS]}
-    for space in spaces:
-        for part, names in covered.wanted(space).items():
-            also.setdefault(part, []).extend(names)
-    found = Statistics(plan.scores_memories)
-    statements = [found.question(vault, wanted, also), standing(vault)]
-    if "tfidf" in plan.corpus_columns or plan.scans_words:
-        statements.append(outside(vault, plan.now))
-    stems = terms.stems(plans)
-    if stems:
-        from septet.storage.postgres.tables import cascades
 
-        names, weights = [terms.stored[stem] for stem in stems], plan.profile.text.weights.array.tolist()
-        statements.append(cascades.holding(vault, names, weights, memories=plan.scores_memories))
-    cascades_words = plan.profile.text.match == "cascade"
-    found.phrases = Phrases(terms.phrases(), begun=cascades_words)
-    answer, stands, *rest = together(read, [*statements, *found.phrases.questions(vault)])
-    rest, phrases = rest[: len(statements) - 2], rest[len(statements) - 2 :]
-    found.take(answer)
-    found.linked = any(row[0] is None and row[4] for row in stands)
-    found.spaces = sorted(Space._make(row[:5]) for row in stands if row[0] is not None)
-    found.indexed = {row[0]: row[6] for row in stands if row[5]}
-    found.phrases.take(phrases)
-    for part, name, count in found.phrases.counts():
-        found.put(part, name, count)
-    if stems:
-        found.begun = dict.fromkeys(stems, 0)
-        found.begun.update((stems[place], count) for place, count in rest.pop())
-    if cascades_words and found.phrases.postings:
-        of_columns = plan.profile.text.weights.array
-        for name, postings in found.phrases.postings.items():
-            found.begun[terms.stem_of(name)] = sum(
-                one.part == TEXTS and one.weighed(of_columns) > 0
-                for one in postings
-                if plan.scores_memories or not one.memory
-            )
-    if rest:
-        found.outside = [searched_text(*row[1:]) for row in rest[0] if plan.scores_memories or not row[0]]
-    return found
+    __slots__ = ("_found", "_outside", "_plan", "_stems", "spaces", "statements", "terms")
+
+    def __init__(self, vault: VaultRow, plans: Sequence[Plan], spaces: Sequence[Space]) -> None:
+        self._plan = plan = plans[0]
+        self.spaces = spaces
+        self.terms = terms = terms_of(plans)
+        wanted = [(TEXTS, stored) for stored in terms.stored.values()]
+        if plan.query.grams:
+            wanted += [(GRAMS, stored) for stored in terms.stored.values()]
+        wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
+        also: dict[int, list[str]] = {FEEDBACK: [*ACTIONS]}
+        for space in spaces:
+            for part, names in covered.wanted(space).items():
+                also.setdefault(part, []).extend(names)
+        self._found = found = Statistics(plan.scores_memories)
+        self.statements = [found.question(vault, wanted, also), standing(vault)]
+        self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
+        if self._outside:
+            self.statements.append(outside(vault, plan.now))
+        self._stems = terms.stems(plans)
+        if self._stems:
+            from septet.storage.postgres.tables import cascades
+
+            names, weights = [terms.stored[stem] for stem in self._stems], plan.profile.text.weights.array.tolist()
+            self.statements.append(cascades.holding(vault, names, weights, memories=plan.scores_memories))
+        begun = plan.profile.text.match == "cascade"
+        found.phrases = Phrases(terms.phrases(), begun=begun)
+        self.statements += found.phrases.questions(vault)
+
+    def taken(self, answers: Iterable[Sequence[tuple[Any, ...]]]) -> Statistics:
+        """Return what the statements were answered."""
+        found, plan, left = self._found, self._plan, iter(answers)
+        found.take(next(left))
+        stands = next(left)
+        found.linked = any(row[0] is None and row[4] for row in stands)
+        found.spaces = sorted(Space._make(row[:5]) for row in stands if row[0] is not None)
+        found.indexed = {row[0]: row[6] for row in stands if row[5]}
+        if self._outside:
+            found.outside = [searched_text(*row[1:]) for row in next(left) if plan.scores_memories or not row[0]]
+        if self._stems:
+            found.begun = dict.fromkeys(self._stems, 0)
+            found.begun.update((self._stems[place], count) for place, count in next(left))
+        found.phrases.take([*left])
+        for part, name, count in found.phrases.counts():
+            found.put(part, name, count)
+        if plan.profile.text.match == "cascade" and found.phrases.postings:
+            of_columns = plan.profile.text.weights.array
+            for name, postings in found.phrases.postings.items():
+                found.begun[self.terms.stem_of(name)] = sum(
+                    one.part == TEXTS and one.weighed(of_columns) > 0
+                    for one in postings
+                    if plan.scores_memories or not one.memory
+                )
+        return found
 
 
 class Told:

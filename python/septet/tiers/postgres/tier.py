@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.tiers.postgres.session import PostgresSession
 from septet.tiers.postgres.spaces import Remembered
-from septet.tiers.postgres.view import PostgresView
+from septet.tiers.postgres.view import PostgresView, asking_of
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -38,10 +38,17 @@ class PostgresTier(NamedTuple):
     def open(self, plans: Sequence[Plan], place: int) -> PostgresSession:
         """Begin a search (see `septet.tiers.protocol.Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
-        transaction = self.store.begin_reading(self.timeout_s)
+        asking = None if plans[0].begins_words else asking_of(self.store.vault, plans, self.remembered)
+        transaction = self.store.begin_reading(
+            self.timeout_s,
+            () if asking is None else asking.statements,
+            # How many pass filters is for the planner to guess.
+            plan_once=not plans[0].filters,
+        )
         try:
             with transaction.asking():
-                return PostgresSession(self.name, self.store, place, PostgresView(plans, transaction, self.remembered))
+                view = PostgresView(plans, transaction, self.remembered, asking)
+                return PostgresSession(self.name, self.store, place, view)
         except BaseException:
             transaction.end()
             raise

@@ -21,7 +21,7 @@ from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candid
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
 from septet.tiers.postgres.phrases import constants
 from septet.tiers.postgres.spaces import Remembered, compared, likely
-from septet.tiers.postgres.statistics import Told, read_statistics, terms_of
+from septet.tiers.postgres.statistics import Asking, Told
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReadTransaction
     from septet.storage.postgres.tables.found import Found
+    from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.apart import Apart
 
-__all__ = ["PostgresView"]
+__all__ = ["PostgresView", "asking_of"]
 
 #: So many of the best more than word feedback reads, of which scores that differ by rounding may be the first.
 MORE_BEST = 8
@@ -42,6 +43,10 @@ class PostgresView:
     """A read transaction with what was asked of it so far; the twin of `septet.tiers.local.read_view.ReadView`.
 
     The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
+
+    Args:
+        kept: what earlier searches left.
+        asking: what was asked with the beginning of the transaction; None where that depends on words of the vault.
 
     Attributes:
         statistics: of the whole vault.
@@ -58,20 +63,24 @@ class PostgresView:
         found: every entry that was read, by row.
     """
 
-    def __init__(self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered) -> None:
+    def __init__(
+        self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: Remembered, asking: Asking | None
+    ) -> None:
         self.transaction, self.read = transaction, transaction.reading
-        if plans[0].begins_words:
+        answers = transaction.first
+        if asking is None:
             from septet.tiers.postgres.beginnings import completed
 
             plans = completed(plans, self.read)
+            asking = asking_of(self.read.vault, plans, kept)
+            answers = together(self.read, asking.statements)
         settled = phrases.settled(self.read, plans[0].filters)
         self.plans = [plan._replace(filters=settled) for plan in plans] if plans[0].filters else plans
         self.plan = self.plans[0]
-        self.terms = terms_of(self.plans)
-        asked = likely(self.plans, kept.spaces)
-        self.statistics = read_statistics(self.read, self.plans, self.terms, asked)
+        self.terms = asking.terms
+        self.statistics = asking.taken(answers)
         kept.spaces = self.statistics.spaces
-        self._compared, self.mismatch = compared(self.read, self.plans, self.statistics, asked, kept)
+        self._compared, self.mismatch = compared(self.read, self.plans, self.statistics, asking.spaces, kept)
         self.space: Space | None = None
         self.without_vectors = (0, 0)
         if self._compared is not None:
@@ -289,6 +298,11 @@ class PostgresView:
         if plan.tags:
             pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [one.tags for one in facts])})
         return pool.with_ids([one.id for one in facts]) if plan.needs_ids else pool
+
+
+def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: Remembered) -> Asking:
+    """Return what a search of these plans asks first."""
+    return Asking(vault, plans, likely(plans, kept.spaces))
 
 
 def _given(plan: Plan, small: SmallCorpus, answered: Answered) -> tuple[Slots, NDArray[np.float64]] | None:
