@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.analysis import GRAMS, TEXTS
 from septet.storage.postgres.pipeline import Statement, together
-from septet.storage.postgres.tables import found, fulltext, memories, nearest
+from septet.storage.postgres.tables import found, fulltext, leading, memories, nearest
 from septet.storage.postgres.tables.conditions import Condition, chosen, conditions, conjunction
 from septet.storage.postgres.tables.fulltext import Asked, Needed, Posting, Ranking, TextLeg
 from septet.tiers.notes import MOST_MEMORIES
@@ -149,7 +149,7 @@ def _texts(
 def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return what asks for the best by full text."""
     if not plan.query.steps:
-        return fulltext.best(vault, leg)
+        return leading.best(vault, leg) if leading.leads(leg) else fulltext.best(vault, leg)
     # Most profiles ask for whole words.
     from septet.storage.postgres.tables import cascades
 
@@ -209,12 +209,12 @@ def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> Asked:
     # As FTS5 sums: the terms of the query in their order, a repeated one again, in one table after the other.
     stored = terms.of(plan.query.terms)
     tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
-    wanted: list[tuple[int, str, float | None]] = [
-        (part, name, statistics.idf(part, name)) for part in tables for name in stored
+    wanted: list[tuple[int, str, float | None, int]] = [
+        (part, name, statistics.idf(part, name), statistics.count(part, name)) for part in tables for name in stored
     ]
     ranked = frozenset(stored)
     more = dict.fromkeys(name for name in _needed(plan, terms).terms if name not in ranked)
-    wanted += [(part, name, None) for part in tables for name in more]
+    wanted += [(part, name, None, statistics.count(part, name)) for part in tables for name in more]
     return Asked(*zip(*wanted)) if wanted else Asked()
 
 

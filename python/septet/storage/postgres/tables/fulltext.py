@@ -26,11 +26,13 @@ class Asked(NamedTuple):
     Attributes:
         parts: 0 for texts, 1 for grams.
         weights: inverse document frequencies; None for a term that only tells whether a word is held.
+        counts: how many rows hold each.
     """
 
     parts: Sequence[int] = ()
     terms: Sequence[str] = ()
     weights: Sequence[float | None] = ()
+    counts: Sequence[int] = ()
 
 
 class Needed(NamedTuple):
@@ -102,8 +104,15 @@ class TextLeg(NamedTuple):
     space: Space | None
 
 
+#: What postings ``p`` score for a term of a weight, with constants ``c``: ``f.f`` is how often it is there.
+SCORE = "{weight} * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1])))"
+TIMES = """
+CASE WHEN p.part = 0
+    THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5]
+    ELSE p.title::float8 END
+"""
 # Whoever holds a term, with what it scores for it.
-_HELD = """
+_HELD = f"""
 WITH c AS (SELECT %s::float8 AS k1, %s::float8 AS b, %s::float8[] AS w, %s::float8[] AS average),
 asked AS MATERIALIZED (
     SELECT * FROM unnest(%s::smallint[], %s::text[], %s::float8[]) WITH ORDINALITY AS a (part, term, weight, place)
@@ -126,19 +135,15 @@ posted AS (
 ),
 held AS MATERIALIZED (
     SELECT p.bucket, p.row, p.part, p.term, p.place,
-        p.weight * ((f.f * (c.k1 + 1)) / (f.f + c.k1 * (1 - c.b + c.b * p.tokens / c.average[p.part + 1]))) AS score
+        {SCORE.format(weight="p.weight")} AS score
     FROM posted p CROSS JOIN c
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN p.part = 0
-            THEN p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5]
-            ELSE p.title::float8 END AS f
-    ) f
+    CROSS JOIN LATERAL (SELECT {TIMES} AS f) f
     WHERE %s OR NOT p.memory
 ),
 """
 # FTS5 adds the terms of a query in their order, in one table after the other; sums in another order differ in the last
 # bit, and equal entries would not be equal.
-_SUM = """
+SUM = """
 coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 0), 0)
     + coalesce(sum(h.score ORDER BY h.place) FILTER (WHERE h.part = 1), 0) AS score
 """
@@ -153,12 +158,12 @@ whole AS (
     ) w GROUP BY w.row HAVING count(*) = %s
 ),
 grouped AS (
-    SELECT h.bucket, h.row, h.row IN (SELECT w.row FROM whole w) AS whole, {_SUM}
+    SELECT h.bucket, h.row, h.row IN (SELECT w.row FROM whole w) AS whole, {SUM}
     FROM held h GROUP BY h.bucket, h.row HAVING count(h.score) > 0
 ),
 """
 _GROUPED = f"""
-grouped AS (SELECT h.bucket, h.row, false AS whole, {_SUM} FROM held h GROUP BY h.bucket, h.row),
+grouped AS (SELECT h.bucket, h.row, false AS whole, {SUM} FROM held h GROUP BY h.bucket, h.row),
 """
 _ALL = "ranked AS MATERIALIZED (SELECT g.* FROM grouped g)"
 # Few entries have a limit of their validity, and these have an index of their own.
