@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["index_name", "indexed_expression", "nearest", "sampled", "settings"]
 
-#: pgvector adds in float32: so many more are asked for than are wanted, as one may be nearer than the last of them.
-MORE = 16
+#: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
+#: be nearer than the last of them; those that are farther by more are left there.
+MORE, _MISSED = 16, 1e-5
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
@@ -33,7 +34,7 @@ _JOINED = """
     FROM septet.vectors v
     JOIN septet.entries e ON e.vault = v.vault AND e.bucket = v.bucket AND {joined}
     WHERE v.vault = {vault} AND v.space = {space} AND {condition}
-    ORDER BY distance, e.row LIMIT %s
+    ORDER BY distance, e.row LIMIT {most}
 """
 # The planner takes filters for rarer than they are, and does without an index then; here it cannot.
 _FOLLOWING = """
@@ -44,10 +45,15 @@ _FOLLOWING = """
         WHERE e.vault = {vault} AND e.bucket = v.bucket AND {joined} AND {condition} OFFSET 0
     ) e
     WHERE v.vault = {vault} AND v.space = {space}
-    ORDER BY distance LIMIT %s
+    ORDER BY distance LIMIT {most}
 """
 _NEAREST = f"""
-SELECT {{sent}}, {FACTS} FROM ({{chosen}}) t
+WITH chosen AS MATERIALIZED ({{chosen}})
+SELECT {{sent}}, {FACTS} FROM (
+    SELECT * FROM chosen WHERE distance <= coalesce(
+        (SELECT n.distance FROM chosen n ORDER BY n.distance OFFSET {{wanted}} - 1 LIMIT 1), 'infinity'
+    ) + {_MISSED}
+) t
 JOIN septet.entries e ON e.vault = {{vault}} AND e.bucket = t.bucket AND e.row = t.row
 CROSS JOIN LATERAL (
     SELECT * FROM septet.vectors v
@@ -93,13 +99,14 @@ def nearest(
     distance = f"v.{COLUMNS[kind]}::vector <=> %s::vector"
     if indexed:
         distance = f"(v.{indexed_expression(kind, space.dimensions)}) <=> %s::{kind}({int(space.dimensions)})"
-    # Numbers of ours are written out, as an index of one space is found by them.
+    # Numbers of ours are written out: an index of one space is found by them, and a plan that is kept must know that
+    # few rows are wanted.
     numbers = {"vault": int(vault.number), "space": int(space.space)}
     chosen = (_FOLLOWING if indexed and not narrowed else _JOINED).format(
-        distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, **numbers
+        distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, most=int(most) + MORE, **numbers
     )
-    sql = _NEAREST.format(sent=sent(kind), chosen=chosen, **numbers)
-    return Statement(sql, (_text(query), *condition.parameters, most + MORE))
+    sql = _NEAREST.format(sent=sent(kind), chosen=chosen, wanted=int(most), **numbers)
+    return Statement(sql, (_text(query), *condition.parameters))
 
 
 def settings(most: int) -> Statement:
