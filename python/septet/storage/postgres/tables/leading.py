@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["best", "leads"]
 
 #: Rough scores differ from exact ones by less than this part of the most that a row can score.
-_ROUGH = 1e-12
+_ROUGH = 1 / 10**12
 #: Of so many times the rows that are wanted the best score, as a rule, so much of a term's weight or more.
-_ENOUGH, _LIKELY = 2, 1.5
+_ENOUGH, _LIKELY = 2, 3 / 2
 
 _GIVEN = """
 WITH lengths AS MATERIALIZED (

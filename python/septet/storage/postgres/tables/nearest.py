@@ -25,7 +25,7 @@ __all__ = ["index_name", "indexed_expression", "nearest", "sampled", "settings"]
 
 #: pgvector adds in float32, and misses distances by less than this. So more are looked at than are wanted, as one may
 #: be nearer than the last of them; those that are farther by more are left there.
-MORE, _MISSED = 16, 1e-5
+MORE, _MISSED = 16, 1 / 100_000
 #: So many candidates an index is followed by, for each one that is wanted, within pgvector's limits.
 _FOLLOWED, _LEAST_FOLLOWED, _MOST_FOLLOWED = 2, 100, 1_000
 
