@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from both_stores import copied, differences, searched, searched_many, server_tier
-from septet import Vault
+from septet import PostgresVault, Vault
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.store import PostgresStore
 
@@ -265,6 +265,30 @@ def test_a_sample_that_was_remembered_follows_what_is_written(dsn, vault_name):
             again = searched([other], "retry", NOW, query_vector=vector)
             assert not differences(searched([fewer._tier], "retry", NOW, query_vector=vector), again)
             assert any(one.sample is not sample for one in tier.remembered._samples.values())
+        store.close()
+
+
+def test_what_is_not_valid_is_remembered_until_it_changes(dsn, vault_name):
+    """TF-IDF counts valid entries: one more that is not, or another text of one, is another count."""
+    with made(300, 0.0, seed=6) as local:
+        store = copied(local, dsn, vault_name)
+        tier = server_tier(store)
+
+        def alike_at(now: float) -> object:
+            options = {"profile": "seven-signals"}
+            ours, theirs = searched([local._tier], "word1", now, **options), searched([tier], "word1", now, **options)
+            assert not differences(ours, theirs)
+            return tier.remembered.outside[False]
+
+        first = alike_at(NOW)
+        assert alike_at(NOW) is first
+        assert alike_at(NOW + 1e6) != first
+        with local._store.reading() as read:
+            ((gone,),) = read.sql.execute("SELECT id FROM entries WHERE valid_until < ? LIMIT 1", (NOW,)).fetchall()
+        with PostgresVault(dsn, vault_name) as far:
+            for vault in (local, far):
+                vault.update(gone, title="word1 of what is no more")
+        assert alike_at(NOW) != first
         store.close()
 
 

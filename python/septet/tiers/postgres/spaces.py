@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.spaces import Space
     from septet.storage.postgres.store import PostgresReading
+    from septet.tiers.postgres.outside import Outside
     from septet.tiers.postgres.statistics import Statistics
 
 __all__ = ["Compared", "Remembered", "compared", "likely"]
@@ -57,6 +58,8 @@ class Remembered:
         self._samples: dict[tuple[int, tuple[int, ...]], _Sampled] = {}
         #: The spaces that held vectors when they were looked at last.
         self.spaces: Sequence[Space] = ()
+        #: What was not valid when it was looked at last, with memories and without.
+        self.outside: dict[bool, Outside] = {}
 
     def sample(self, space: int, has: Covered) -> _core.Sample | None:
         """Return a sample of as many rows as there are, if its own are known."""

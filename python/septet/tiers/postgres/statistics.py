@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from math import log
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
 from septet.ranking.bm25_scale import LEAST_IDF
-from septet.ranking.pool import searched_text
 from septet.spaces import Space
 from septet.storage.postgres.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
 from septet.storage.postgres.pipeline import Statement, together
@@ -18,6 +16,7 @@ from septet.storage.postgres.tables import counts, covered
 from septet.storage.postgres.tables.counts import FEEDBACK, Counted, Total
 from septet.storage.postgres.tables.statistics import outside, standing
 from septet.storage.tables.feedback import ACTIONS
+from septet.tiers.postgres.outside import NOTHING_OUTSIDE
 from septet.tiers.postgres.phrases import Phrases
 
 if TYPE_CHECKING:
@@ -81,7 +80,8 @@ class Statistics:
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
         either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
         either_alone: the same without memories, where they are ranked apart.
-        outside: the texts that TF-IDF sees of entries that are not valid at the moment of the search.
+        counted_outside: how many entries are not valid at the moment of the search, with a digest; asked for TF-IDF.
+        outside: what TF-IDF must not count, therefore.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
     """
 
@@ -93,7 +93,8 @@ class Statistics:
         self.phrases = Phrases({})
         self.begun: dict[bytes, int] = {}
         self.either: dict[str, int] = {}
-        self.outside: Sequence[str] = ()
+        self.counted_outside = (0, "")
+        self.outside = NOTHING_OUTSIDE
         self.frequencies: dict[str, int] = {}
         self._asked: set[tuple[int, str]] = set()
         self.either_alone: dict[str, int] = {}
@@ -197,7 +198,7 @@ class Statistics:
 
     def documents(self) -> int:
         """Return how many entries TF-IDF counts: those that are valid."""
-        return self.rows - len(self.outside)
+        return self.rows - self.outside.entries
 
 
 def terms_of(plans: Sequence[Plan]) -> QueryTerms:
@@ -246,7 +247,7 @@ class Asking:
         self.statements = [found.question(vault, wanted, also), standing(vault)]
         self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
         if self._outside:
-            self.statements.append(outside(vault, plan.now))
+            self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
         self._stems = terms.stems(plans)
         if self._stems:
             from septet.storage.postgres.tables import cascades
@@ -266,7 +267,8 @@ class Asking:
         found.spaces = sorted(Space._make(row[:5]) for row in stands if row[0] is not None)
         found.indexed = {row[0]: row[6] for row in stands if row[5]}
         if self._outside:
-            found.outside = [searched_text(*row[1:]) for row in next(left) if plan.scores_memories or not row[0]]
+            ((entries, digest),) = next(left)
+            found.counted_outside = entries, digest
         if self._stems:
             found.begun = dict.fromkeys(self._stems, 0)
             found.begun.update((self._stems[place], count) for place, count in next(left))
@@ -319,6 +321,6 @@ class Told:
             return
         (rows,) = together(read, [statistics.question(read.vault, wanted, {})])
         statistics.take(rows)
-        gone = Counter(token for text in statistics.outside for token in {*_core.tokenize(text)}) if tokens else {}
+        gone = statistics.outside.holding
         for token in tokens:
             statistics.frequencies[token] = statistics.count(TFIDF, self._tokens[token]) - gone.get(token, 0)

@@ -19,6 +19,7 @@ from septet.storage.tables.entries import MissingRows
 from septet.tiers.postgres.apart import term_counts
 from septet.tiers.postgres.candidates import Answered, Chosen, look, read_candidates
 from septet.tiers.postgres.corpus import SmallCorpus, small_corpus
+from septet.tiers.postgres.outside import outside_of
 from septet.tiers.postgres.phrases import constants
 from septet.tiers.postgres.spaces import Remembered, compared, likely
 from septet.tiers.postgres.statistics import Asking, Told
@@ -80,6 +81,7 @@ class PostgresView:
         self.terms = asking.terms
         self.statistics = asking.taken(answers)
         kept.spaces = self.statistics.spaces
+        self.statistics.outside = outside_of(self.read, self.plan, *self.statistics.counted_outside, kept.outside)
         self._compared, self.mismatch = compared(self.read, self.plans, self.statistics, asking.spaces, kept)
         self.space: Space | None = None
         self.without_vectors = (0, 0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from septet.storage.postgres.pipeline import Statement
+from septet.storage.postgres.tables.fragments import searched
 
 if TYPE_CHECKING:
     from septet.storage.postgres.vaults import VaultRow
 
-__all__ = ["outside", "standing"]
+__all__ = ["outside", "standing", "texts_outside"]
 
 # A row says whether there are links; the others are spaces, in the order in which they were made, each with whether it
 # has an index, and what was measured of that.
@@ -25,10 +26,12 @@ ORDER BY s.space)
 """
 # As in the index of those whose validity has a limit.
 _OUTSIDE = """
-SELECT e.kind = 'memory', e.title, e.description, e.context, e.tags FROM septet.entries e
-WHERE e.vault = %s AND e.bucket = ANY(%s::int[]) AND e.live AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
-    AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8) AND e.parent IS DISTINCT FROM e.id
+FROM septet.entries e
+WHERE e.vault = %s AND e.bucket = ANY(%s::int[]) AND (e.valid_from IS NOT NULL OR e.valid_until IS NOT NULL)
+    AND (e.valid_from > %s::float8 OR e.valid_until <= %s::float8) AND {searched}
 """
+_DIGEST = f"SELECT count(*), coalesce(sum(hashint8extended(e.row, e.generation)), 0)::text {_OUTSIDE}"
+_TEXTS = f"SELECT e.title, e.description, e.context, e.tags {_OUTSIDE}"
 
 
 def standing(vault: VaultRow) -> Statement:
@@ -36,6 +39,15 @@ def standing(vault: VaultRow) -> Statement:
     return Statement(_STANDING, (vault.number, vault.number))
 
 
-def outside(vault: VaultRow, now: float) -> Statement:
-    """Return what asks for the texts of live entries that are not valid at a moment, and whether they are memories."""
-    return Statement(_OUTSIDE, (vault.number, vault.all_buckets, now, now))
+def outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
+    """Return what asks how many live entries are not valid at a moment, and for a digest of them and their texts.
+
+    Args:
+        memories: memories are counted too.
+    """
+    return Statement(_DIGEST.format(searched=searched(memories)), (vault.number, vault.all_buckets, now, now))
+
+
+def texts_outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
+    """Return what asks for the texts of the same entries: title, description, context and tags."""
+    return Statement(_TEXTS.format(searched=searched(memories)), (vault.number, vault.all_buckets, now, now))
