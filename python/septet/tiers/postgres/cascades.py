@@ -66,6 +66,6 @@ def _question(
     totals = statistics.held_memories, statistics.average_memory
     passing = conjunction(conditions(plan, memories=True))
     most = plan.candidates if plan.include_memories else 1
-    return cascades.memories(
-        read.vault, (every, stems), plan.profile.text.weights.array.tolist(), totals, passing, most
-    )
+    phrases = [one for name in dict.fromkeys(stems) for one in statistics.phrases.postings.get(name, ())]
+    weights = plan.profile.text.weights.array.tolist()
+    return cascades.memories(read.vault, (every, stems), weights, totals, passing, most, phrases)

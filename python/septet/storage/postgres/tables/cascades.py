@@ -14,7 +14,7 @@ from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
     from septet.storage.postgres.tables.conditions import Condition
-    from septet.storage.postgres.tables.fulltext import TextLeg
+    from septet.storage.postgres.tables.fulltext import Posting, TextLeg
     from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["Asked", "best", "holding", "memories"]
@@ -127,16 +127,20 @@ WITH totals AS (SELECT %s::float8 AS rows, %s::float8 AS average),
 asked AS MATERIALIZED (
     SELECT a.low, a.high, a.place FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS a (low, high, place)
 ),
-held AS MATERIALIZED (
-    SELECT p.bucket, p.row, a.place, sum(f.f) AS f
+posted AS (
+    SELECT p.bucket, p.row, a.place, f.f
     FROM asked a CROSS JOIN (SELECT %s::float8[] AS w) c
     JOIN septet.postings p ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0
         AND p.term >= a.low COLLATE "C" AND p.term < a.high COLLATE "C"
     CROSS JOIN LATERAL (
         SELECT p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.tags * c.w[5] AS f
     ) f
-    WHERE p.memory AND f.f > 0
-    GROUP BY p.bucket, p.row, a.place
+    WHERE p.memory
+    UNION ALL
+    SELECT * FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::float8[])
+),
+held AS MATERIALIZED (
+    SELECT p.bucket, p.row, p.place, sum(p.f) AS f FROM posted p WHERE p.f > 0 GROUP BY p.bucket, p.row, p.place
 ),
 rare AS (
     SELECT h.place, greatest(ln((t.rows - count(*) + 0.5) / (count(*) + 0.5)), 1e-6) AS idf
@@ -219,18 +223,30 @@ def memories(
     totals: tuple[int, float],
     condition: Condition,
     most: int,
+    phrases: Sequence[Posting] = (),
 ) -> Statement:
     """Return what asks for the best memories of a step; see `septet.storage.postgres.tables.memories.best`.
 
     Args:
         step: whether memories must hold all stems, or any, and these, as they are stored, as often as they count.
         weights: of the five columns of entries; where one is above 0, memories are looked for.
+        phrases: postings of the phrases among the stems.
     """
     every, stems = step
     lows, highs = _ranges(stems)
+    looked = [float(weight > 0) for weight in weights]
+    # As often as they count; of no context.
+    alone = [*looked[:3], 0.0, looked[4]]
+    posted = [
+        (one.bucket, one.row, place, one.weighed(alone))
+        for place, stem in enumerate(stems, 1)
+        for one in phrases
+        if one.memory and one.part == 0 and one.term == stem
+    ]
+    of_phrases = ([row[at] for row in posted] for at in range(4))
     given = (
-        *totals, lows, highs, [float(weight > 0) for weight in weights], vault.number, vault.all_buckets, vault.number,
-        vault.number, *condition.parameters, len(stems) if every else 1, most, vault.number,
+        *totals, lows, highs, looked, vault.number, vault.all_buckets, *of_phrases, vault.number, vault.number,
+        *condition.parameters, len(stems) if every else 1, most, vault.number,
     )  # fmt: skip
     return Statement(_MEMORIES.format(condition=condition.sql), given)
 
