@@ -41,7 +41,7 @@ def push(
     ] = "vector",
     as_json: AsJson = False,
 ) -> None:
-    """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback.
+    """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback; not the history.
 
     What is there and equal is skipped: stopped at any time, it goes on when it is called again. Entries that only the
     server has stay. At the end both sides are compared: entries, vectors and, where the server has nothing else, the
@@ -57,7 +57,7 @@ def push(
 
 
 def pull(address: _Address, file: _File, vault: _Named = None, as_json: AsJson = False) -> None:
-    """Copy a vault from a PostgreSQL server into a file: entries, memories, vectors, links, feedback.
+    """Copy a vault from a PostgreSQL server into a file: entries, memories, vectors, links, feedback; not the history.
 
     The file is made if it is missing. For the rest as `septet push`.
     """
