@@ -12,8 +12,8 @@ from septet.arguments import called, file_path, flags, real, utf8, whole
 from septet.errors import SeptetError, StoreError
 from septet.profiles import ProfileLike
 from septet.storage.postgres.dsn import Address, Kept, is_dsn, vault_named, without_frames
+from septet.vault.absent import OnlyFiles
 from septet.vault.anywhere import AnyVault
-from septet.vault.postgres.absent import OnlyFiles
 from septet.vault.postgres.listed import PostgresListed
 from septet.vault.postgres.retried import retried
 from septet.vault.vault import Vault

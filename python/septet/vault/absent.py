@@ -16,7 +16,7 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 
 _FOLDERS = (
-    "a vault on PostgreSQL follows no folders, as not every machine that opens it has them: sync a Vault in a file, "
+    "a vault on a server follows no folders, as not every machine that opens it has them: sync a Vault in a file, "
     "and copy it with `septet push`"
 )
 
@@ -60,6 +60,6 @@ class OnlyFiles:
         """
         del backup, path, progress
         raise StoreError(
-            "restore(): a vault on PostgreSQL is restored by the server's own tools, such as pg_restore; `septet push` "
+            "restore(): a vault on a server is restored by the server's own tools, such as pg_restore; `septet push` "
             "copies a file to a server"
         )
