@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 
+import psycopg
 import pytest
 
 from septet.errors import Closed, ReadOnly, StoreBusy, StoreError, Unreachable
@@ -288,6 +289,31 @@ def test_vectors_are_known_on_every_connection(store):
         found = session.reading.sql.execute("SELECT '[1,2,3]'::vector").fetchone()[0]
         assert found.to_list() == [1, 2, 3]
         session.end()
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("text", ["a", "", "NULL", "null", None, 'say "no"', "back\\slash", "{1,2}", " x\n", "größe \u3000"]),
+        ("text", ['"', "\\", '\\"', "}"]),
+        ("bigint", [1, -(2**62), None, 0]),
+        ("float8", [0.1, 1e-310, -0.0, float("inf"), 2.0**60 + 256, None, 5.0]),
+        ("boolean", [True, None, False]),
+        ("integer", [[1, 2], [3, None]]),
+        ("text", [["a"], ['"']]),
+        ("smallint", []),
+    ],
+)
+def test_a_list_is_the_same_on_the_server(store, kind, values):
+    with store.reading() as read:
+        (found,) = read.sql.execute(f"SELECT %s::{kind}[]", (values,)).fetchone()
+        assert found == values
+        assert list(map(str, found)) == list(map(str, values))
+
+
+def test_a_list_with_a_character_that_no_text_holds_is_refused(store):
+    with store.reading() as read, pytest.raises(psycopg.DataError, match="NUL"):
+        read.sql.execute("SELECT %s::text[]", (["b", "a\0b"],))
 
 
 def test_a_closed_port_is_told_at_once_and_logged_nowhere(caplog, closed_port):

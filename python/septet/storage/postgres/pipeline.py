@@ -53,4 +53,4 @@ def sent(sql: psycopg.Connection[TupleRow], statements: Sequence[Statement]) -> 
         # psycopg takes statements for prepared that the server never came to.
         sql.close()
         raise fault
-    return [[] if cursor.description is None else cursor.fetchall() for cursor in cursors]
+    return [[] if cursor.rownumber is None else cursor.fetchall() for cursor in cursors]

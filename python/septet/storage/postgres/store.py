@@ -18,6 +18,7 @@ from septet.storage.postgres.dsn import Address
 from septet.storage.postgres.faults import AGAIN
 from septet.storage.postgres.following import Following
 from septet.storage.postgres.link import Link
+from septet.storage.postgres.lists import ArrayDumper
 from septet.storage.postgres.migrations import check_encoding, check_version, prepare, version_of
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.server import Server
@@ -124,7 +125,7 @@ class PostgresStore:
         try:
             with self._borrowed(self._reads if read_only else self._writes) as sql:
                 self._prepare(sql, may_make=not read_only)
-                settings["context"] = _vectors_known(sql)
+                settings["context"] = _types_known(sql)
                 # What came too late for whoever asked for it knows no vectors.
                 self._reads.pool.drop_idle()
                 self._writes.pool.drop_idle()
@@ -308,11 +309,12 @@ class _Context(NamedTuple):
     connection: None = None
 
 
-def _vectors_known(sql: Link) -> _Context:
-    """Return what connections to this database must know of pgvector's types, so that none asks for them again."""
+def _types_known(sql: Link) -> _Context:
+    """Return what connections to this database must know of types, so that none asks for those of pgvector again."""
     from pgvector.psycopg import register_vector
 
     register_vector(sql)
+    sql.adapters.register_dumper(list, ArrayDumper)
     return _Context(AdaptersMap(sql.adapters))
 
 
