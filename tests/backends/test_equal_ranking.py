@@ -15,6 +15,7 @@ import pytest
 
 from both_stores import copied, differences, searched, searched_many, server_tier
 from septet import PostgresVault, Vault
+from septet.storage.postgres import pipeline
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.store import PostgresStore
 
@@ -299,17 +300,17 @@ def test_what_is_not_valid_is_remembered_until_it_changes(dsn, vault_name):
 def trips(monkeypatch) -> list[str]:
     """What was sent to servers and waited for, from now on: pipelines and single statements."""
     seen: list[str] = []
-    pipeline, execute = Link.pipeline, Link.execute
+    answers, execute = pipeline._answers, Link.execute
 
-    def counted_pipeline(link: Link) -> Any:
+    def counted_answers(*given: Any) -> Any:
         seen.append("pipeline")
-        return pipeline(link)
+        return answers(*given)
 
     def counted_execute(link: Link, query: Any, *given: Any, **more: Any) -> Any:
         seen.append(str(query)[:80])
         return execute(link, query, *given, **more)
 
-    monkeypatch.setattr(Link, "pipeline", counted_pipeline)
+    monkeypatch.setattr(pipeline, "_answers", counted_answers)
     monkeypatch.setattr(Link, "execute", counted_execute)
     return seen
 

@@ -15,6 +15,7 @@ from psycopg.rows import TupleRow
 from psycopg.waiting import wait
 
 from septet.errors import ForkedInUse
+from septet.storage.postgres.prepared_statements import PreparedStatements
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
@@ -44,12 +45,13 @@ class Link(psycopg.Connection[TupleRow]):
         left_s: how long it waits for all answers from now on, in seconds; None for any number of them.
         opened_at: when, by `time.monotonic`.
         reused: whether a transaction has ended on it.
+        prepared: what it keeps prepared, of the statements of pipelines.
     """
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.answer_s, self.left_s = float("inf"), None  # type: float, float | None
-        self.opened_at, self.reused = time.monotonic(), False
+        self.opened_at, self.reused, self.prepared = time.monotonic(), False, PreparedStatements()
         self._process = os.getpid()
         #: The end of its last transaction was sent, and its answer not read yet.
         self._leaving = False

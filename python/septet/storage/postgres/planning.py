@@ -7,13 +7,12 @@ nearly empty, and a search after a load would take seconds rather than milliseco
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from septet.storage.postgres.pipeline import Statement, sent
 
 if TYPE_CHECKING:
-    import psycopg
-
+    from septet.storage.postgres.link import Link
     from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["AMISS", "FEW", "PLANNED", "TABLES", "analyse_if_grown"]
@@ -62,7 +61,7 @@ _ANALYSE = {
 }
 
 
-def analyse_if_grown(sql: psycopg.Connection[Any], vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
+def analyse_if_grown(sql: Link, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
     """Let the planner look at tables that have grown, outside a transaction; return their names.
 
     The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of

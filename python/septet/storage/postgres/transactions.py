@@ -13,8 +13,6 @@ from septet.storage.postgres.tables import ON_A_SERVER
 from septet.storage.postgres.vaults import VaultRow
 
 if TYPE_CHECKING:
-    from psycopg.rows import TupleRow
-
     from septet.storage.postgres.analysis import Prepared
     from septet.storage.postgres.link import Link
     from septet.storage.postgres.server import Server
@@ -80,7 +78,7 @@ class PostgresReading(NamedTuple):
         generation: the last number of the clock that had been given out when it began.
     """
 
-    sql: psycopg.Connection[TupleRow]
+    sql: Link
     vault: VaultRow
     generation: int
     writer: str = ""
@@ -110,7 +108,7 @@ class PostgresWriting(NamedTuple):
     held: Held
 
     @property
-    def sql(self) -> psycopg.Connection[TupleRow]:
+    def sql(self) -> Link:
         """What executes statements, behind all those that were to be sent `later`."""
         if self.held.later:
             self.settle()
