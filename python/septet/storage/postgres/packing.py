@@ -19,7 +19,17 @@ from septet.errors import VectorError
 if TYPE_CHECKING:
     from septet.storage.postgres.transactions import PostgresWriting
 
-__all__ = ["COLUMNS", "MOST_DIMENSIONS", "PackedVector", "check_dimensions", "copied", "packed", "sent", "unpacked"]
+__all__ = [
+    "COLUMNS",
+    "MOST_DIMENSIONS",
+    "PackedVector",
+    "asked",
+    "check_dimensions",
+    "copied",
+    "packed",
+    "sent",
+    "unpacked",
+]
 
 #: Of what pgvector stores.
 MOST_DIMENSIONS = 16_000
@@ -81,6 +91,11 @@ def packed(kind: str, rows: NDArray[np.float32]) -> list[bytes]:
     head = _HEAD.pack(rows.shape[1], 0)
     made = (_scaled(rows) if kind == "halfvec" else rows).astype(_TYPES[kind])
     return [head + row.tobytes() for row in made]
+
+
+def asked(query: NDArray[np.float32]) -> object:
+    """Return a query ``(d,)`` as a value that psycopg sends as it is, a ``vector``."""
+    return _made("vector")(packed("vector", query[np.newaxis])[0])
 
 
 def unpacked(kind: str, values: Sequence[bytes], dimensions: int) -> NDArray[np.float32]:

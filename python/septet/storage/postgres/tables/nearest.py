@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from septet.storage.postgres.packing import COLUMNS, sent
+from septet.storage.postgres.packing import COLUMNS, asked, sent
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.found import FACTS
 from septet.storage.postgres.tables.fragments import FINDABLE, SEARCHABLE
@@ -106,7 +106,7 @@ def nearest(
         distance=distance, joined=_BY[space.keyed_by], condition=condition.sql, most=int(most) + MORE, **numbers
     )
     sql = _NEAREST.format(sent=sent(kind), chosen=chosen, wanted=int(most), **numbers)
-    return Statement(sql, (_text(query), *condition.parameters))
+    return Statement(sql, (asked(query), *condition.parameters))
 
 
 def settings(most: int) -> Statement:
@@ -137,8 +137,3 @@ def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Sta
         condition=FINDABLE if memories else f"e.live AND {SEARCHABLE}",
     )
     return Statement(sql, (vault.number, space.space, limit))
-
-
-def _text(vector: NDArray[np.float32]) -> str:
-    """Return a vector as pgvector reads it in text; so many digits give the same float32 again."""
-    return f"[{','.join([f'{value:.9g}' for value in vector.tolist()])}]"
