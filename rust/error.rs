@@ -71,7 +71,7 @@ pub enum Error {
     ForeignIndex,
     /// Statistics were used with an index they were not made from.
     ForeignStatistics,
-    /// Statistics that were given cannot do what needs the rows they are of.
+    /// Statistics that were given, and an index of some terms, cannot do what needs the rows they are of.
     Given,
     /// A query term is cut into several index terms.
     Phrase {
@@ -141,7 +141,9 @@ impl fmt::Display for Error {
             }
             Self::ForeignIndex => write!(f, "the frequencies were made from another TermIndex"),
             Self::ForeignStatistics => write!(f, "the statistics were made from another TextIndex"),
-            Self::Given => write!(f, "statistics that were given can neither be moved nor written"),
+            Self::Given => {
+                write!(f, "statistics that were given, and an index of some terms, can neither be moved nor written")
+            }
             Self::Phrase { term } => {
                 write!(f, "the query term {term:?} is cut into several index terms; only SQLite answers phrases")
             }

@@ -417,8 +417,13 @@ def index_terms(text: str) -> list[bytes]:
 
 @final
 class TextIndex:
-    """Postings of texts by slot, append-only; a row has one text a column. Threads may read while one appends."""
-    def __new__(cls, columns: int) -> TextIndex: ...
+    """Postings of texts by slot, append-only; a row has one text a column. Threads may read while one appends.
+
+    Args:
+        terms: what there are postings of; of others only their number is known. None for all. Such an index cannot be
+            written, and answers for these terms as one of all does.
+    """
+    def __new__(cls, columns: int, terms: Sequence[bytes] | None = None) -> TextIndex: ...
     def __len__(self) -> int: ...
     @property
     def columns(self) -> int:
@@ -591,9 +596,9 @@ class Links:
 
 #: Two indexes with their statistics (entries, grams) and the spelling.
 _FullText: TypeAlias = tuple[TextIndex, Statistics, TextIndex, Statistics, SpellingIndex, SpellingStatistics]
-#: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes, the row of each slot ``(s,)``, a
-#: sample.
-_SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes, NDArray[np.int32], Sample]
+#: A space's number, its unit rows ``(v, d)``, the slot of each ``(v,)``, their codes (None for few), the row of each
+#: slot ``(s,)``, a sample.
+_SpaceParts: TypeAlias = tuple[int, _Rows, _Integers, Codes | None, NDArray[np.int32], Sample]
 #: The query; its terms, none when full text is not searched; whether grams are searched too; the query vector as it
 #: was given and of unit length ``(d,)``; slots and scores ``(m,)`` by full text that FTS5 found, where memory cannot;
 #: words that entries need to hold to come before all others, by forms and pieces; steps of a cascade, where terms are

@@ -65,24 +65,19 @@ impl Contents {
         self.base.slots()
     }
 
-    /// The number of a term; a new one gets the next.
+    /// The number of a term, which no row may hold; a new one gets the next.
     pub(super) fn number(&mut self, term: Term<'_>) -> u32 {
-        self.names.number(term)
-    }
-
-    /// The number of a term that no row may hold; None for bytes that are no term.
-    pub(super) fn named(&mut self, name: &[u8]) -> Option<u32> {
-        let number = self.names.number(Term::of_bytes(name)?);
+        let number = self.names.number(term);
         if self.names.len() - self.names.base_len() > self.fresh.len() {
             self.fresh.push(Postings::none());
         }
-        Some(number)
+        number
     }
 
-    /// Add a row: its terms with their columns, both ascending.
-    pub(super) fn push(&mut self, occurrences: &[(u32, u32)]) {
+    /// Add a row: its terms with their columns, both ascending, and how many tokens it has.
+    pub(super) fn push(&mut self, occurrences: &[(u32, u32)], tokens: u32) {
         let details = &mut self.details;
-        details.push(occurrences.len() as u32);
+        details.push(tokens);
         let mut counts = vec![0; details.column_counts.columns()];
         for run in occurrences.chunk_by(|a, b| a.0 == b.0) {
             let (term, column) = run[0];
@@ -94,15 +89,11 @@ impl Contents {
                 details.column_counts.number(&counts)
             };
             let tail = match (term as usize).checked_sub(self.names.base_len()) {
-                None => self.more.get_mut(&term),
+                None => Some(self.more.entry(term).or_insert_with(Postings::none)),
                 Some(fresh) => self.fresh.get_mut(fresh),
             };
-            match tail {
-                Some(postings) => postings.push(term, tuple, details),
-                None if (term as usize) < self.names.base_len() => {
-                    self.more.insert(term, Postings::new(term, tuple, details));
-                }
-                None => self.fresh.push(Postings::new(term, tuple, details)),
+            if let Some(postings) = tail {
+                postings.push(term, tuple, details);
             }
         }
         self.forward.push(occurrences.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0));

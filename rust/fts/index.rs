@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use rustc_hash::FxHashMap;
-
 use super::base::Base;
 use super::contents::Contents;
 use super::forward::Forward;
@@ -18,36 +16,46 @@ use crate::error::{Error, Result};
 /// Rows as term numbers of their own, counted from 0 in order of first sight.
 #[derive(Default)]
 struct Batch {
-    /// By word as it is before stemming: most words come again, and a look-up is cheaper than a stem.
-    words: FxHashMap<Box<[u8]>, u32>,
+    /// Words as they are before stemming: most come again, and a look-up is cheaper than a stem.
+    words: Lexicon,
+    /// By word its term, None for one that is not wanted.
+    term_of: Vec<Option<u32>>,
     terms: Lexicon,
+    /// Whether other terms than these are wanted too.
+    open: bool,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
-    ends: Vec<usize>,
+    /// By row where its occurrences end, and how many tokens it has.
+    rows: Vec<(usize, u32)>,
 }
 
 impl Batch {
+    fn new(only: Option<&Lexicon>) -> Self {
+        Self { terms: only.cloned().unwrap_or_default(), open: only.is_none(), ..Self::default() }
+    }
+
     fn push<T: AsRef<str>>(&mut self, row: &[T], buffer: &mut Vec<u8>) {
-        let mut stem = Vec::new();
+        let (mut stem, mut tokens) = (Vec::new(), 0);
         for (column, text) in row.iter().enumerate() {
             for_each_word(text.as_ref(), buffer, |word| {
-                let term = match self.words.get(word) {
-                    Some(&term) => term,
-                    None => {
-                        stem.clear();
-                        stem.extend_from_slice(word);
-                        word_to_term(&mut stem);
-                        // A word is never empty and holds no NUL, nor does its stem.
-                        let Some(name) = Term::of_bytes(&stem) else { return };
-                        let term = self.terms.number(name);
-                        self.words.insert(word.into(), term);
-                        term
-                    }
-                };
-                self.occurrences.push((term, column as u32));
+                // A word is never empty and holds no NUL, nor does its stem.
+                let Some(name) = Term::of_bytes(word) else { return };
+                tokens += 1;
+                let at = self.words.number(name) as usize;
+                if at == self.term_of.len() {
+                    stem.clear();
+                    stem.extend_from_slice(word);
+                    word_to_term(&mut stem);
+                    let name = Term::of_bytes(&stem);
+                    let number = |name| if self.open { Some(self.terms.number(name)) } else { self.terms.find(name) };
+                    self.term_of.push(name.and_then(number));
+                }
+                if let Some(term) = self.term_of[at] {
+                    self.occurrences.push((term, column as u32));
+                }
             });
         }
-        self.ends.push(self.occurrences.len());
+        self.rows.push((self.occurrences.len(), tokens));
     }
 }
 
@@ -57,6 +65,8 @@ impl Batch {
 pub struct TextIndex {
     pub(super) contents: Arc<RwLock<Arc<Contents>>>,
     columns: usize,
+    /// The terms that it has postings of; None for all.
+    only: Option<Arc<Lexicon>>,
     /// Made when beginnings are first looked for.
     pub(super) order: NameOrder,
 }
@@ -73,10 +83,23 @@ impl TextIndex {
         Ok(Self::of(Contents::over(Interner::default(), Base::default(), Details::new(columns), Forward::default())))
     }
 
+    /// An index without slots that has postings of these terms alone. Of others it knows that they are tokens, which is
+    /// what scores of these depend on.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] without columns.
+    pub fn of_terms<T: AsRef<[u8]>>(columns: usize, terms: &[T]) -> Result<Self> {
+        let (index, mut only) = (Self::new(columns)?, Lexicon::default());
+        for term in terms.iter().filter_map(|term| Term::of_bytes(term.as_ref())) {
+            only.number(term);
+        }
+        Ok(Self { only: Some(Arc::new(only)), ..index })
+    }
+
     fn of(contents: impl Into<Arc<Contents>>) -> Self {
         let contents = contents.into();
         let columns = contents.details.column_counts.columns();
-        Self { contents: Arc::new(RwLock::new(contents)), columns, order: NameOrder::default() }
+        Self { contents: Arc::new(RwLock::new(contents)), columns, only: None, order: NameOrder::default() }
     }
 
     /// The index that [`Self::write`] wrote, mapped; what is appended from now on stays in memory.
@@ -103,8 +126,11 @@ impl TextIndex {
     /// Threads may append meanwhile, which costs them a copy of what is not mapped; it is not written.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`Error::File`]; [`Error::Given`] for an index of some terms alone.
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str) -> Result<()> {
+        if self.only.is_some() {
+            return Err(Error::Given);
+        }
         let contents = Arc::clone(&self.read());
         to.column(&format!("{prefix}columns"), &[self.columns as u64])?;
         write(&contents, to, prefix)
@@ -117,7 +143,7 @@ impl TextIndex {
 
     /// The index as it is now; appending to one leaves the other alone.
     pub fn frozen(&self) -> Self {
-        Self::of(Arc::clone(&self.read()))
+        Self { only: self.only.clone(), ..Self::of(Arc::clone(&self.read())) }
     }
 
     /// The number of columns.
@@ -140,7 +166,7 @@ impl TextIndex {
     /// # Errors
     /// [`Error::Length`] for a row that has not one text a column; nothing is added then.
     pub fn append<R: AsRef<[T]>, T: AsRef<str>>(&self, rows: &[R]) -> Result<usize> {
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(self.only.as_deref());
         let mut buffer = Vec::new();
         for row in rows {
             let row = row.as_ref();
@@ -152,15 +178,14 @@ impl TextIndex {
         // Cutting took no lock; from here on readers wait.
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         let contents = Arc::make_mut(&mut contents);
-        // A term's first posting must come in the order of the numbers, so they are given out in order of first sight.
         let numbers: Vec<u32> = batch.terms.terms().map(|term| contents.number(term)).collect();
         let first = contents.forward.len();
         let mut start = 0;
-        for end in batch.ends {
+        for (end, tokens) in batch.rows {
             let row = &mut batch.occurrences[start..end];
             row.iter_mut().for_each(|(term, _)| *term = numbers[*term as usize]);
             row.sort_unstable();
-            contents.push(row);
+            contents.push(row, tokens);
             start = end;
         }
         Ok(first)
@@ -194,6 +219,19 @@ mod tests {
         assert_eq!(slots("blue"), [(2, vec![1, 0])]);
         assert_eq!([0, 1, 2].map(|slot| contents.details.tokens(slot)), [5, 0, 2]);
         assert_eq!(contents.forward.get(0).count(), 2);
+    }
+
+    #[test]
+    fn an_index_of_some_terms_counts_the_tokens_of_all() {
+        let (all, some) = (TextIndex::new(2).unwrap(), TextIndex::of_terms(2, &["fox", "yak", ""]).unwrap());
+        for index in [&all, &some] {
+            index.append(&[["red fox", "foxes, red fox"], ["", ""], ["Blue", "den"]]).unwrap();
+            assert_eq!(index.frozen().append(&[["Blue", "fox"]]), Ok(3));
+            assert_eq!([0, 1, 2].map(|slot| index.read().details.tokens(slot)), [5, 0, 2]);
+        }
+        let (all, some) = (all.statistics(&[0, 1, 2]).unwrap(), some.statistics(&[0, 1, 2]).unwrap());
+        assert_eq!((some.rows(), some.tokens()), (all.rows(), all.tokens()));
+        assert_eq!(some.to_vec(), [(b"fox".to_vec(), 1)]);
     }
 
     #[test]

@@ -249,11 +249,6 @@ impl Postings {
         Self { list: List::Many(Vec::new()), summary: None }
     }
 
-    /// The postings of a term that is first met in the row of the last slot.
-    pub(super) fn new(term: u32, tuple: u32, details: &mut Details) -> Self {
-        Self { list: List::One(details.last_posting(term, tuple)), summary: None }
-    }
-
     pub(super) fn as_slice(&self) -> &[Posting] {
         match &self.list {
             List::One(posting) => std::slice::from_ref(posting),
@@ -275,6 +270,7 @@ impl Postings {
     pub(super) fn push(&mut self, term: u32, tuple: u32, details: &mut Details) {
         let posting = details.last_posting(term, tuple);
         match &mut self.list {
+            List::Many(none) if none.is_empty() => self.list = List::One(posting),
             List::One(first) => self.list = List::Many(vec![*first, posting]),
             List::Many(postings) => {
                 if postings.len() == postings.capacity() {
@@ -339,17 +335,13 @@ mod tests {
     fn peaks_bound_their_block_and_bits_equal_the_list() {
         let mut details = Details::new(2);
         let numbers: Vec<u32> = (0..25).map(|i| details.column_counts.number(&[i % 5, i / 5])).collect();
-        let mut postings = None;
+        let mut postings = Postings::none();
         for slot in 0..5_000_u32 {
             details.push(3 + slot * 7 % 31);
-            let tuple = numbers[(slot * 5 % 23) as usize];
-            match &mut postings {
-                None => postings = Some(Postings::new(9, tuple, &mut details)),
-                Some(postings) if slot % 3 < 2 => postings.push(9, tuple, &mut details),
-                Some(_) => {}
+            if slot % 3 < 2 {
+                postings.push(9, numbers[(slot * 5 % 23) as usize], &mut details);
             }
         }
-        let postings = postings.unwrap();
         let run = postings.run(&details);
         assert_eq!(run.peaks.len(), run.postings.len().div_ceil(BLOCK));
         for (block, peak) in run.postings.chunks(BLOCK).zip(run.peaks) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::contents::Contents;
 use super::index::TextIndex;
 use crate::arrays::{ArrayFile, ArrayWriter};
-use crate::collections::{BitMask, SharedCounts};
+use crate::collections::{BitMask, SharedCounts, Term};
 use crate::error::{Error, Result};
 
 /// The constants of BM25.
@@ -254,7 +254,8 @@ impl TextIndex {
         }
         let contents = Arc::make_mut(&mut contents);
         // A term that no row here holds gets a number too: its count is asked for by name.
-        let named = given.counts.iter().filter_map(|(name, &count)| Some((contents.named(name.as_ref())?, count)));
+        let mut number = |name: &[u8]| Some(contents.number(Term::of_bytes(name)?));
+        let named = given.counts.iter().filter_map(|(name, &count)| Some((number(name)?, count)));
         let named: Vec<(u32, u32)> = named.collect();
         made.counts.grow(contents.terms());
         named.into_iter().for_each(|(term, count)| made.counts.set(term, count));

@@ -25,8 +25,13 @@ pub(super) struct TextIndex(pub(super) fts::TextIndex);
 #[pymethods]
 impl TextIndex {
     #[new]
-    fn new(columns: i64) -> PyResult<Self> {
-        Ok(Self(fts::TextIndex::new(count("columns", columns)?)?))
+    #[pyo3(signature = (columns, terms=None))]
+    fn new(columns: i64, terms: Option<Vec<PyBackedBytes>>) -> PyResult<Self> {
+        let columns = count("columns", columns)?;
+        Ok(Self(match terms {
+            None => fts::TextIndex::new(columns)?,
+            Some(terms) => fts::TextIndex::of_terms(columns, &terms)?,
+        }))
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {

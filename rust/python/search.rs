@@ -82,8 +82,9 @@ pub(super) struct Corpus {
     terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
 }
 
-/// Rows of unit length with their slots, codes, the row of each slot, and a sample.
-type SpaceParts<'py> = (i64, Pieces<'py>, Vector<'py, i64>, Bound<'py, Codes>, Vector<'py, i32>, Bound<'py, Sample>);
+/// Rows of unit length with their slots, codes if there are many, the row of each slot, and a sample.
+type SpaceParts<'py> =
+    (i64, Pieces<'py>, Vector<'py, i64>, Option<Bound<'py, Codes>>, Vector<'py, i32>, Bound<'py, Sample>);
 /// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word, and the
 /// step that answered.
 type Found = (Pool, usize, usize, bool, usize, Option<usize>);
@@ -251,7 +252,7 @@ impl Corpus {
             text.and_then(|(.., spelling, _)| spelling.get().0.source()),
             terms.and_then(|(index, _)| index.get().0.source()),
             terms.and_then(|(_, frequencies)| frequencies.get().0.source()),
-            space.and_then(|space| space.codes.source()),
+            space.and_then(|space| space.codes?.source()),
             space.and_then(|space| space.rows.source().cloned()),
         ]
     }
@@ -302,7 +303,7 @@ fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<
         number: *number,
         rows: rows.rows()?,
         slots: slots.slice()?,
-        codes: &codes.get().0,
+        codes: codes.as_ref().map(|codes| &codes.get().0),
         positions: positions.slice()?,
         sample: &sample.get().0,
     })

@@ -54,8 +54,8 @@ pub struct Space<'a> {
     pub rows: Pieces<'a>,
     /// The slot of each row `(v,)`.
     pub slots: &'a [i64],
-    /// The rows' codes.
-    pub codes: &'a Codes,
+    /// The rows' codes; None where there are few rows.
+    pub codes: Option<&'a Codes>,
     /// The row of each slot `(s,)`, -1 for a slot without a vector.
     pub positions: &'a [i32],
     /// Some of the rows.

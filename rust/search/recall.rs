@@ -208,14 +208,8 @@ fn nearest(
     let mut found = vec![Vec::new(); queries.len()];
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
-    let how = vectors::Request {
-        k: request.k,
-        mask: mask.as_deref(),
-        level: Level::best(),
-        threads,
-        within: None,
-        front: None,
-    };
+    let (k, mask, level) = (request.k, mask.as_deref(), Level::best());
+    let how = vectors::Request { k, mask, level, threads, within: None, front: None };
     let asked: Vec<(usize, &[f32])> =
         queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
     for batch in asked.chunks(BATCH) {
@@ -223,11 +217,15 @@ fn nearest(
         if let Some((_, other)) = batch.iter().find(|(_, scan)| scan.len() != d) {
             return Err(Error::Length { what: "query", got: other.len(), wanted: d });
         }
-        let hits = match batch {
-            [(_, scan)] => vec![vectors::top_k_coded(space.codes, scan, space.rows, how)?],
-            _ => {
+        let hits = match (space.codes, batch) {
+            (None, _) => {
+                let each = |(_, scan): &(usize, &[f32])| vectors::top_k_of_few(scan, space.rows, k, mask);
+                batch.iter().map(each).collect::<Result<_>>()?
+            }
+            (Some(codes), [(_, scan)]) => vec![vectors::top_k_coded(codes, scan, space.rows, how)?],
+            (Some(codes), _) => {
                 let all: Vec<f32> = batch.iter().flat_map(|(_, scan)| scan.iter().copied()).collect();
-                vectors::top_k_batch_coded(space.codes, Rows::new(&all, batch.len(), d)?, space.rows, how)?
+                vectors::top_k_batch_coded(codes, Rows::new(&all, batch.len(), d)?, space.rows, how)?
             }
         };
         for ((i, _), hits) in batch.iter().zip(hits) {

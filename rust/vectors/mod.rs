@@ -30,6 +30,6 @@ pub use gram::gram;
 pub use pieces::{FileRows, Pieces};
 pub use rows::{Rows, unit_query, unit_rows};
 pub use sample::{Moments, Sample, row_keys};
-pub use top_k::{Hits, Mask, top_k};
+pub use top_k::{Hits, Mask, top_k, top_k_of_few};
 
 pub use crate::simd::Level;

@@ -6,6 +6,7 @@
 //! of Numerical Algorithms, 2nd ed., §3.1), and `sum |q_i x_i| <= |q| |x|` (Cauchy-Schwarz).
 
 use super::dot::dot;
+use super::pieces::Pieces;
 use super::rows::Rows;
 use super::select::Survivors;
 use crate::error::{Error, Result};
@@ -45,6 +46,26 @@ pub fn top_k(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<Mask<'_>>, le
     }
     let survivors = scan(query, rows, k, mask, level);
     Ok(best(query, rows, survivors, k, level))
+}
+
+/// As [`top_k`], of so few rows that bounds would not pay; they may lie anywhere.
+///
+/// # Errors
+/// As [`top_k`]; [`Error::File`] when a row cannot be read.
+pub fn top_k_of_few(query: &[f32], rows: Pieces<'_>, k: usize, mask: Option<Mask<'_>>) -> Result<Hits> {
+    rows.check_query(query)?;
+    let allowed = match mask {
+        Some(mask) if mask.len() != rows.n() => {
+            return Err(Error::Length { what: "mask", got: mask.len(), wanted: rows.n() });
+        }
+        _ => (0..rows.n()).filter(|&row| mask.is_none_or(|mask| mask[row] != 0)),
+    };
+    let mut buffer = Vec::new();
+    let scored = allowed.map(|row| Ok((dot(query, rows.row(row, &mut buffer)?), row)));
+    let mut scored = scored.collect::<Result<Vec<(f64, usize)>>>()?;
+    scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    scored.truncate(k);
+    Ok(Hits { rows: scored.iter().map(|hit| hit.1).collect(), scores: scored.iter().map(|hit| hit.0).collect() })
 }
 
 /// Scan the allowed rows in float32 and return those that can be among the k best.
@@ -211,6 +232,7 @@ mod tests {
         ) {
             let rows = Rows::new(&data, 70, d).unwrap();
             let wanted = twin(&query, rows, k, allowed.as_deref());
+            prop_assert_eq!(&top_k_of_few(&query, rows.into(), k, allowed.as_deref()).unwrap(), &wanted);
             for &level in Level::available() {
                 prop_assert_eq!(&top_k(&query, rows, k, allowed.as_deref(), level).unwrap(), &wanted);
             }

@@ -42,7 +42,10 @@ class Part:
     def __init__(self, corpus, places, counted, given=None):
         rows, searched = rows_of(corpus)
         self.places = np.array(places, dtype=np.int64)
-        self.entries, self.grams = _core.TextIndex(5), _core.TextIndex(1)
+        # Of what words begin, the words are not known before.
+        of_all = given is None or any(given["texts"][3:])
+        self.entries = _core.TextIndex(5, None if of_all else list(given["texts"][2]))
+        self.grams = _core.TextIndex(1, None if of_all else list(given["grams"][2]))
         self.spelling, self.tokens = _core.SpellingIndex(), _core.TermIndex()
         self.entries.append([rows[at][:5] for at in places])
         self.grams.append([rows[at][5:] for at in places])
@@ -75,8 +78,10 @@ class Part:
         ordered = np.argsort(self.places)
         slots = np.array([s for s in ordered if corpus[self.places[s]][4] is not None], dtype=np.int64)
         rows = np.array([corpus[self.places[slot]][4] for slot in slots], dtype=np.float32).reshape(-1, D)
-        rows, codes = _core.unit_rows(rows), _core.Codes(D)
-        codes.append(rows)
+        rows, codes = _core.unit_rows(rows), None
+        if given is None:
+            codes = _core.Codes(D)
+            codes.append(rows)
         positions = np.full(len(self.places), -1, dtype=np.int32)
         positions[slots] = np.arange(len(slots))
         alive = np.ones(len(self.places), dtype=bool)
@@ -105,16 +110,17 @@ def counts_of(part, terms):
     return {term: held.get(name, 0) for term, name in zip(terms, _core.stored_terms(terms))}
 
 
-def statistics_of(whole, corpus, counted, query, places, weights):
+def statistics_of(whole, corpus, counted, query, places, weights, feedback=None):
     """What a store would answer: the statistics of the whole, of the terms that matter alone."""
     rows, searched = rows_of(corpus)
-    text, terms, *_, steps = query
+    text, terms, *_, needed, steps = query
     analysis = _core.analysed([rows[at] for at in counted], [searched[at] for at in counted])
-    asked = {name for term in terms for name in _core.index_terms(term)}
+    forms = [form for some, pieces in needed for form in (*some, *pieces)]
+    asked = {name for term in (*terms, *forms) for name in _core.index_terms(term)}
     here, grams = _core.TextIndex(5), _core.TextIndex(1)
     here.append([rows[at][:5] for at in places])
     grams.append([rows[at][5:] for at in places])
-    told = asked | set(here.statistics(np.arange(len(places))).to_dict())
+    told = asked | (set(here.statistics(np.arange(len(places))).to_dict()) if feedback else set())
     vectors = whole.space[1]
     sampled = vectors[_core.row_keys(vectors) <= _core.Sample.limit(len(vectors))][::-1].copy()
     begun = None
@@ -170,13 +176,14 @@ def test_any_part_that_holds_the_candidates_scores_them_as_the_whole_does(
         return
     pair = _core.query_vector(np.array(vector, dtype=np.float32))
     query = (text, terms, match != "cascade", pair, None, needed, steps)
-    columns, feedback = {"tfidf", "trigram", "feedback", "cosine", "vectors"}, (3, 4, 1, 0.9)
+    columns = {"tfidf", "trigram", "feedback", "cosine", "vectors"}
+    feedback = data.draw(st.sampled_from([None, (3, 4, 1, 0.9)]))
     pool, _, by_text, unknown, _, step = whole.recall(query, k, feedback, columns, weights)
     others = data.draw(st.lists(st.integers(0, len(corpus) - 1), unique=True))
     places = data.draw(st.permutations(sorted({*pool.rows, *others})))
     if not places:
         return
-    part = Part(corpus, places, counted, statistics_of(whole, corpus, counted, query, places, weights))
+    part = Part(corpus, places, counted, statistics_of(whole, corpus, counted, query, places, weights, feedback))
     found = part.recall(query, k, feedback, columns, weights)
     assert found[2:4] == (by_text, unknown) and found[5] == step
     assert_equal(found[0], pool)
@@ -220,6 +227,8 @@ def test_each_wrong_use_of_given_statistics_says_what_is_wrong(tmp_path):
         given.moved(index, none, none)
     with pytest.raises(ValueError, match="can neither be moved nor written"):
         _core.ArrayWriter(tmp_path / "a", b"").statistics("x.", given)
+    with pytest.raises(ValueError, match="an index of some terms, can neither"):
+        _core.ArrayWriter(tmp_path / "b", b"").text_index("x.", _core.TextIndex(1, [b"red"]))
     with pytest.raises(ValueError, match="trigram 181725 is out of range"):
         _core.SpellingIndex().statistics_given(1, 1, {50_653 + 131_072: 1})
     with pytest.raises(OverflowError):

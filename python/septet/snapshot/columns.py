@@ -77,15 +77,13 @@ class NameTable:
 
     def numbers(self, names: Iterable[str]) -> list[int]:
         """Return the number of each text, a new one the first time."""
-        known, out = self._numbers, []
-        for name in names:
-            number = known.get(name)
-            if number is None:
-                number = known[name] = len(self.names)
+        known, names = self._numbers, list(names)
+        for name in dict.fromkeys(names):
+            if name not in known:
+                known[name] = len(self.names)
                 self.names.append(name)
                 self.native.extend([name])
-            out.append(number)
-        return out
+        return [known[name] for name in names]
 
 
 def facts_of(columns: Sequence[Column], rows: Sequence[tuple[Any, ...]], names: NameTable) -> dict[str, NDArray[Any]]:

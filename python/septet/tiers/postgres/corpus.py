@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
+from septet.ranking.pool import Candidate, searched_text
 from septet.snapshot.columns import NameTable
 from septet.storage.postgres.analysis import GRAMS, TEXTS, TRIGRAMS
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SmallCorpus", "small_corpus"]
 
 #: The columns of the full text of an entry.
-COLUMNS = 5
+COLUMNS = ("id", "title", "description", "context", "tags_json")
 
 
 class SmallCorpus(NamedTuple):
@@ -58,66 +59,74 @@ def small_corpus(
         tfidf: fill what TF-IDF needs, given that the counts of all terms of the entries are among the statistics.
     """
     found = sorted(found, key=lambda one: one.candidate.row)
-    slots = np.arange(len(found), dtype=np.int64)
     names = NameTable()
-    facts = [one.candidate for one in found]
+    values = zip(*[one.candidate for one in found]) if found else ((),) * len(Candidate._fields)
+    facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
     columns: dict[str, NDArray[Any]] = {
-        "rows": np.array([c.row for c in facts], dtype=np.int64),
-        "created_at": np.array([c.created_at for c in facts], dtype=np.float64),
-        "updated_at": np.array([c.updated_at for c in facts], dtype=np.float64),
-        "valid_from": np.array([-np.inf if c.valid_from is None else c.valid_from for c in facts], dtype=np.float64),
-        "valid_until": np.array([np.inf if c.valid_until is None else c.valid_until for c in facts], dtype=np.float64),
-        "kind": np.array(names.numbers(c.kind for c in facts), dtype=np.int32),
-        "severity": np.array(names.numbers(c.severity for c in facts), dtype=np.int32),
-        "domain": np.array(names.numbers(c.domain for c in facts), dtype=np.int32),
+        "rows": np.array(facts["row"], dtype=np.int64),
+        "created_at": np.array(facts["created_at"], dtype=np.float64),
+        "updated_at": np.array(facts["updated_at"], dtype=np.float64),
+        "valid_from": np.array([-np.inf if time is None else time for time in facts["valid_from"]], dtype=np.float64),
+        "valid_until": np.array([np.inf if time is None else time for time in facts["valid_until"]], dtype=np.float64),
+        "kind": np.array(names.numbers(facts["kind"]), dtype=np.int32),
+        "severity": np.array(names.numbers(facts["severity"]), dtype=np.int32),
+        "domain": np.array(names.numbers(facts["domain"]), dtype=np.int32),
     }
-    text = _full_text(found, slots, statistics, {**terms.stored, **(told or {})}, terms.trigrams)
-    corpus = _core.Corpus(columns, names.native, text=text, terms=_terms(found, statistics) if tfidf else None)
-    of_rows = {c.row: slot for slot, c in enumerate(facts)}
+    texts = list(zip(*[facts[name] for name in COLUMNS]))
+    searched = [searched_text(*columns[1:]) for columns in texts]
+    text = _full_text(
+        texts,
+        [one.grams for one in found],
+        searched,
+        statistics,
+        {**terms.stored, **(told or {})},
+        terms.trigrams,
+    )
+    corpus = _core.Corpus(columns, names.native, text=text, terms=_terms(searched, statistics) if tfidf else None)
+    of_rows = dict(zip(facts["row"], range(len(found))))
     return SmallCorpus(corpus, of_rows, None if space is None else _vectors(found, space))
 
 
 def _full_text(
-    found: Sequence[Found],
-    slots: NDArray[np.int64],
+    rows: Sequence[Sequence[str]],
+    grams: Sequence[str],
+    searched: Sequence[str],
     statistics: Statistics,
     stored: Mapping[bytes, str],
     trigrams: Sequence[int],
 ) -> tuple[Any, ...]:
-    entries, grams, spelling = _core.TextIndex(COLUMNS), _core.TextIndex(1), _core.SpellingIndex()
-    facts = [one.candidate for one in found]
-    entries.append([(c.id, c.title, c.description, c.context, c.tags_json) for c in facts])
-    grams.append([(one.grams,) for one in found])
-    spelling.append([c.text for c in facts])
-    with_grams = np.array([slot for slot, one in enumerate(found) if one.grams], dtype=np.int64)
-
     def given(part: int) -> dict[bytes, int]:
         return {token: statistics.count(part, name) for token, name in stored.items() if statistics.knows(part, name)}
 
+    in_texts, in_grams = given(TEXTS), given(GRAMS)
+    # Of what words begin, the words are not known before.
+    of_texts = _core.TextIndex(len(COLUMNS), None if statistics.begun else list(in_texts))
+    of_grams, spelling = _core.TextIndex(1, list(in_grams)), _core.SpellingIndex()
+    of_texts.append(rows)
+    of_grams.append([(text,) for text in grams])
+    spelling.append(searched)
+    slots, with_grams = np.arange(len(rows), dtype=np.int64), np.flatnonzero([text != "" for text in grams])
     counts = {number: statistics.count(TRIGRAMS, str(number)) for number in trigrams}
     return (
-        entries,
-        entries.statistics_given(slots, *statistics.totals(TEXTS), given(TEXTS), statistics.begun),
-        grams,
-        grams.statistics_given(with_grams, *statistics.totals(GRAMS), given(GRAMS)),
+        of_texts,
+        of_texts.statistics_given(slots, *statistics.totals(TEXTS), in_texts, statistics.begun),
+        of_grams,
+        of_grams.statistics_given(with_grams, *statistics.totals(GRAMS), in_grams),
         spelling,
         spelling.statistics_given(statistics.rows, statistics.totals(TRIGRAMS)[1], counts),
     )
 
 
-def _terms(found: Sequence[Found], statistics: Statistics) -> tuple[_core.TermIndex, _core.Frequencies]:
+def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermIndex, _core.Frequencies]:
     index = _core.TermIndex()
-    index.append([one.candidate.text for one in found])
+    index.append(searched)
     return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
 
 
 def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
-    d = space.space.dimensions
     held = [(slot, one.vector) for slot, one in enumerate(found) if one.vector is not None]
-    rows = np.array([vector for _, vector in held], dtype=np.float32).reshape(len(held), d)
-    units, codes = _core.unit_rows(rows), _core.Codes(d)
-    codes.append(units)
+    rows = np.array([vector for _, vector in held], dtype=np.float32).reshape(len(held), space.space.dimensions)
     slots = np.array([slot for slot, _ in held], dtype=np.int64)
     positions = np.full(len(found), -1, dtype=np.int32)
     positions[slots] = np.arange(len(held), dtype=np.int32)
-    return space.space.space, units, slots, codes, positions, space.sample
+    return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample

@@ -89,8 +89,6 @@ def _with_vectors(
     own, slots = np.ascontiguousarray(vectors[has]), np.flatnonzero(has).astype(np.int64)
     positions = np.full(m, -1, dtype=np.int32)
     positions[slots] = np.arange(len(slots), dtype=np.int32)
-    codes = _core.Codes(d)
-    codes.append(own)
     # Of no row is a sample taken: it would fill columns that are there already.
     sample = _core.Sample((own, own[:0]), _core.row_keys(own), slots, np.zeros(m, dtype=bool), None)
     unit = np.zeros(d)
@@ -101,7 +99,7 @@ def _with_vectors(
         tier=place,
         weights=_NO_WEIGHTS,
         columns={"cosine", "vectors"},
-        space=(1, (own, own[:0]), slots, codes, positions, sample),
+        space=(1, (own, own[:0]), slots, None, positions, sample),
     )
     return pool.with_columns(dict(columns))
 
