@@ -95,7 +95,7 @@ def read_candidates(
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     known: dict[int, Found] = {}
     statistics.either_alone.update(dict(rows.get((-1, "alone"), ())))
-    holding = {at: dict(rows[at, "holding"]) for at, leg, _ in asked if leg == "holding"}
+    holding: dict[int, dict[str, int]] = {at: dict(rows[at, "holding"]) for at, leg, _ in asked if leg == "holding"}
     apart = {at: ranked(plans[at], statistics, terms, held) for at, held in holding.items()}
 
     def answered(at: int) -> Answered:
