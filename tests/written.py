@@ -151,12 +151,11 @@ def state(store):
             "history": {one: t.history.of_entry(read, one) for one in ids},
             "links": sorted(t.links.all_links(read)),
             "links of each": {one: t.links.links_of(read, one) for one in ids},
-            "near": {one: t.links.distances(read, [one], 2) for one in ids},
             "feedback": [*t.feedback.all_rows(read)],
             "actions": t.feedback.counts(read),
             "days": t.feedback.by_day(read),
             "counts": [
-                t.entries.count(read), t.links.count(read), t.links.any_links(read), t.changing.erased(read),
+                t.entries.count(read), t.links.count(read), t.changing.erased(read),
                 *(t.entries.count_searchable(read, memories=memories) for memories in (False, True)),
                 *(t.entries.any_searchable(read, memories=memories) for memories in (False, True)),
             ],
