@@ -141,6 +141,21 @@ def test_writes_find_the_primary_wherever_it_stands_in_the_list(pair):
     store.close()
 
 
+def test_a_standby_that_has_a_new_vault_not_yet_answers_as_an_empty_one(pair):
+    primary, standby = pair
+    with psycopg.connect(standby.dsn(), autocommit=True) as sql:
+        sql.execute("SELECT pg_wal_replay_pause()")
+        try:
+            vault = PostgresVault(both(standby, primary), "new")
+            vault.add(id="a", title="Cookies")
+            assert vault.search("cookies").total == 0
+        finally:
+            sql.execute("SELECT pg_wal_replay_resume()")
+    while vault.search("cookies").total == 0:
+        pass
+    vault.close()
+
+
 def test_a_primary_that_dies_in_mid_write_loses_nothing_acknowledged_and_reads_go_on(pair):
     primary, standby = pair
     dsn = both(*pair)

@@ -46,13 +46,14 @@ class Link(psycopg.Connection[TupleRow]):
         opened_at: when, by `time.monotonic`.
         reused: whether a transaction has ended on it.
         prepared: what it keeps prepared, of the statements of pipelines.
+        known: whether it leads to the vault that was opened; see `vaults.check_same`.
     """
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.answer_s, self.left_s = float("inf"), None  # type: float, float | None
         self.opened_at, self.reused, self.prepared = time.monotonic(), False, PreparedStatements()
-        self._process = os.getpid()
+        self._process, self.known = os.getpid(), False
         #: The end of its last transaction was sent, and its answer not read yet.
         self._leaving = False
 

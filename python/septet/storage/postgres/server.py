@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -15,6 +16,7 @@ from septet.storage.postgres.faults import store_error
 from septet.storage.postgres.link import Link, NoAnswer
 from septet.storage.postgres.pipeline import Statement, sent
 from septet.storage.postgres.pool import Pool
+from septet.storage.postgres.vaults import VaultRow, check_same, whose
 
 __all__ = ["Server"]
 
@@ -35,10 +37,14 @@ class Server:
         most: how many connections at a time.
         settings: more of what `psycopg.connect` takes.
         hosts: how many servers it names.
+
+    Attributes:
+        vault: the one that was opened, and that connections must lead to; None while there is none.
     """
 
     def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any], hosts: int = 1) -> None:
         self.path = path
+        self.vault: VaultRow | None = None
         self.pool = Pool(conninfo, most=most, path=path, settings=settings, hosts=hosts)
         pool = self.pool
         self.breaker = Breaker(lambda: pool.probe(PROBE_S), path)
@@ -56,6 +62,7 @@ class Server:
 
         Raises:
             Unreachable: the server does not answer; at once, where it did not answer again and again.
+            VaultReplaced: its database holds another vault than the one that was opened.
             SeptetError: it answers with a fault.
         """
         self.breaker.check()
@@ -75,7 +82,7 @@ class Server:
                         raise ConnectionTimeout(f"no connection within {timeout_s:.3g} s")
                 link.answer_s, link.left_s = left, left if in_all else None
                 try:
-                    answers = sent(link, statements)
+                    answers = self._sent(link, statements)
                 except BaseException as fault:
                     lost = link.reused and _lost(fault)
                     self.give_back(link)
@@ -87,6 +94,31 @@ class Server:
                 self.breaker.answered()
                 link.answer_s = answer_s
                 return link, answers
+        except psycopg.Error as fault:
+            raise self.fault(fault) from fault
+
+    @contextmanager
+    def lent(self, timeout_s: float, answer_s: float) -> Iterator[Link]:
+        """Borrow a connection outside a transaction until the end of a ``with`` block.
+
+        Args:
+            timeout_s: for the connection.
+            answer_s: for each answer.
+
+        Raises:
+            Unreachable: the server does not answer; at once, where it did not answer again and again.
+            VaultReplaced: its database holds another vault than the one that was opened.
+            SeptetError: it answers with a fault, or psycopg raised one in the block.
+        """
+        self.breaker.check()
+        try:
+            link = self.pool.take(timeout_s)
+            try:
+                link.answer_s = answer_s
+                self._sent(link, ())
+                yield link
+            finally:
+                self.give_back(link)
         except psycopg.Error as fault:
             raise self.fault(fault) from fault
 
@@ -106,6 +138,15 @@ class Server:
         """Close every connection; transactions of other threads end first."""
         self.breaker.close()
         self.pool.close(CLOSE_WAIT_S)
+
+    def _sent(self, link: Link, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+        """Send statements and return the rows of each; a new connection is asked in the same round trip whose it is."""
+        vault = self.vault
+        if vault is None or link.known:
+            return sent(link, statements)
+        *answers, found = sent(link, [*statements, whose(vault)])
+        check_same(link, vault, found, self.path)
+        return answers
 
 
 def _lost(fault: BaseException) -> bool:

@@ -130,7 +130,8 @@ class PostgresStore:
                 self._reads.pool.drop_idle()
                 self._writes.pool.drop_idle()
                 make = None if read_only else (buckets, vectors)
-                self.vault = opened(sql, vault, make, time.time(), self.path)
+                self.vault = self._reads.vault = self._writes.vault = opened(sql, vault, make, time.time(), self.path)
+                sql.known = True
         except BaseException:
             self.close()
             raise
@@ -272,16 +273,8 @@ class PostgresStore:
         """Borrow a connection; errors of the server become Septet's."""
         if self._closed:
             raise self._is_closed()
-        server.breaker.check()
-        try:
-            link = server.pool.take(self._connect_s)
-            try:
-                link.answer_s = self._statement_s + GRACE_S
-                yield link
-            finally:
-                server.give_back(link)
-        except psycopg.Error as fault:
-            raise server.fault(fault) from fault
+        with server.lent(self._connect_s, self._statement_s + GRACE_S) as link:
+            yield link
 
     def _prepare(self, sql: Link, *, may_make: bool) -> None:
         """Make the tables where the database has none yet; a schema of another version is refused."""

@@ -7,21 +7,31 @@ from zlib import crc32
 
 import psycopg
 
-from septet.errors import StoreError
+from septet.errors import StoreError, VaultReplaced
+from septet.storage.postgres.link import Link
+from septet.storage.postgres.pipeline import Statement
 
-__all__ = ["STRIDE", "VaultRow", "opened"]
+__all__ = ["STRIDE", "VaultRow", "check_same", "opened", "whose"]
 
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
 STRIDE = 1_024
 
 
 class VaultRow(NamedTuple):
-    """A vault: its number, how many buckets it has, and what its vectors are stored as (``vector`` or ``halfvec``)."""
+    """A vault.
+
+    Attributes:
+        number: of it in its database.
+        buckets: how many it has.
+        vectors: what its vectors are stored as, ``vector`` or ``halfvec``.
+        created_at: when it was made, in seconds since 1970, by the clock of whoever made it.
+    """
 
     number: int
     name: str
     buckets: int
     vectors: str
+    created_at: float
 
     @property
     def first_bucket(self) -> int:
@@ -52,17 +62,42 @@ def opened(sql: psycopg.Connection[Any], name: str, make: tuple[int, str] | None
     Raises:
         StoreError: there is none.
     """
-    find = "SELECT vault, name, buckets, vectors FROM septet.vaults WHERE name = %s"
-    found = sql.execute(find, (name,)).fetchone()
+    find = "SELECT vault, name, buckets, vectors, created_at FROM septet.vaults WHERE name = %s"
+    # In binary, as a session may have numbers as text rounded.
+    found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None and make is not None:
         sql.execute(
             "INSERT INTO septet.vaults (name, buckets, vectors, created_at) VALUES (%s, %s, %s, %s) "
             "ON CONFLICT (name) DO NOTHING",
             (name, *make, now),
         )
-        found = sql.execute(find, (name,)).fetchone()
+        found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None:
         raise StoreError(
             f"{path}: there is no vault of this name: open it for writing once, or see `septet postgres status`"
         )
     return VaultRow(*found)
+
+
+def whose(vault: VaultRow) -> Statement:
+    """Return what asks which vault has the number of one that was opened; `check_same` takes the answer."""
+    return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
+
+
+def check_same(link: Link, vault: VaultRow, found: list[tuple[Any, ...]], path: str) -> None:
+    """Raise unless a connection leads to the vault that was opened.
+
+    A database that was dropped and made again may have given the number to another vault, and connections to the one
+    before have ended: so each connection is asked once.
+
+    Raises:
+        VaultReplaced: the number is another vault's, or nobody's.
+    """
+    if found == [(vault.created_at,)]:
+        link.known = True
+    # A standby may not have a new vault yet.
+    elif found or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
+        raise VaultReplaced(
+            f"{path}: the database was made again, and the number of this vault is another one's, or nobody's; "
+            "nothing was written: open it again"
+        )
