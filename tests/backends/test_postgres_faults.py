@@ -185,9 +185,11 @@ def test_a_frozen_backend_costs_a_search_its_time_and_the_next_one_gets_another(
 
 
 def test_a_frozen_backend_that_lay_in_the_pool_takes_half_of_the_time_and_another_one_answers(store):
-    with store.reading() as read:
-        frozen = read.sql.info.backend_pid
+    session = store.begin_reading(2.0)
+    frozen = session.reading.sql.info.backend_pid
     with stopped(frozen):
+        # It must not come to answer the end of that.
+        session.end()
         session = store.begin_reading(2.0)
         assert session.reading.sql.info.backend_pid != frozen
         assert 0 < session.reading.sql.left_s <= 1.0
