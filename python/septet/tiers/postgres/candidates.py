@@ -102,14 +102,14 @@ def read_candidates(
         """Return what the legs found of a query."""
         texts, vectors = rows.get((at, "text"), ()), rows.get((at, "vector"), ())
         kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
-        by_text = found.all_of(read.vault, [row[3:] for row in texts], space)
-        by_vector = found.all_of(read.vault, vectors, space)
+        by_text = found.all_of([row[3:] for row in texts])
+        by_vector = found.all_of(vectors)
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
         matches, second = texts[0][:2] if texts else (0, None)
         step, whole = (second, 0) if plans[at].query.steps else (None, second or 0)
         best = [(one.candidate.row, row[2]) for one, row in zip(by_text, texts)]
         if at in apart and (beside := rows[at, "apart"]):
-            also = found.all_of(read.vault, [row[4:] for row in beside], space)
+            also = found.all_of([row[4:] for row in beside])
             scored = [(one.candidate.row, apart[at].scale * row[3]) for one, row in zip(also, beside)]
             known.update((one.candidate.row, one) for one in also)
             best = merged(plans[at], [*best, *scored], known, terms)[: look(plans[at])]
@@ -120,7 +120,7 @@ def read_candidates(
             matches,
             whole,
             [one.candidate.row for one in by_vector],
-            [one.candidate for one in found.all_of(read.vault, [row[1:] for row in kept], None)],
+            [one.candidate for one in found.all_of([row[1:] for row in kept])],
             kept[0][0] if kept else 0,
             left_out[0][0] if left_out else 0,
             step,

@@ -48,7 +48,7 @@ def memories_of(
         if not plans[at].include_memories:
             kept[at] = Kept(left_out=min(count, MOST_MEMORIES))
         else:
-            best = found.all_of(read.vault, [row[1:] for row in rows], None)
+            best = found.all_of([row[1:] for row in rows])
             kept[at] = Kept([one.candidate for one in best], count)
     return kept
 

@@ -12,6 +12,7 @@ from septet import _core
 from septet.ranking.pool import Candidate, searched_text
 from septet.snapshot.columns import NameTable
 from septet.storage.postgres.analysis import GRAMS, TEXTS, TRIGRAMS
+from septet.storage.postgres.packing import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,9 +125,8 @@ def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermI
 
 
 def _vectors(found: Sequence[Found], space: Compared) -> tuple[Any, ...]:
-    held = [(slot, one.vector) for slot, one in enumerate(found) if one.vector is not None]
-    rows = np.array([vector for _, vector in held], dtype=np.float32).reshape(len(held), space.space.dimensions)
-    slots = np.array([slot for slot, _ in held], dtype=np.int64)
+    rows = unpacked(space.stored, [one.vector for one in found if one.vector is not None], space.space.dimensions)
+    slots = np.flatnonzero([one.vector is not None for one in found])
     positions = np.full(len(found), -1, dtype=np.int32)
-    positions[slots] = np.arange(len(held), dtype=np.int32)
+    positions[slots] = np.arange(len(slots), dtype=np.int32)
     return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample

@@ -120,7 +120,12 @@ def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
         return nothing_compared(plan, view.mismatch)
     passing, vault = conjunction(conditions(plan)), view.read.vault
     exact, scan = plan.vector.exact, plan.vector.scan
-    own = None if found.vector is None else float(_cosines(exact, [found.vector])[0])
+
+    def cosines_of(vectors: Sequence[bytes]) -> NDArray[np.float64]:
+        units = _core.unit_rows(unpacked(vault.vectors, vectors, space.dimensions))
+        return _core.cosine_at(exact, units, np.arange(len(units), dtype=np.int64))
+
+    own = None if found.vector is None else float(cosines_of([found.vector])[0])
     # Nothing is so far.
     distance = 10.0 if own is None else 1.0 - own
     (rows,) = together(view.read, [around(vault, space, scan, distance, passing)])
@@ -128,18 +133,9 @@ def _vector_place(view: PostgresView, found: Found, passes: bool) -> LegReport:
     if own is None:
         return LegReport("vector", False, None, of, plan.candidates, None, f"no vector of model {space.model!r}")
     beside = [row for row in rows if row[0] is not None]
-    cosines: list[float] = []
-    if beside:
-        cosines = _cosines(exact, [*unpacked(vault.vectors, [row[0] for row in beside], space.dimensions)]).tolist()
+    cosines: list[float] = cosines_of([row[0] for row in beside]).tolist() if beside else []
     row = found.candidate.row
     before = sum((-cosine, one[1]) < (-own, row) for cosine, one in zip(cosines, beside) if one[1] != row)
     return LegReport(
         "vector", True, nearer + before + 1 if passes else None, of, plan.candidates, own, f"cosine {own:.4f}"
     )
-
-
-def _cosines(
-    query: NDArray[np.float64], vectors: Sequence[NDArray[np.float32]] | NDArray[np.float32]
-) -> NDArray[np.float64]:
-    rows = _core.unit_rows(np.array(vectors, dtype=np.float32))
-    return _core.cosine_at(query, rows, np.arange(len(rows), dtype=np.int64))

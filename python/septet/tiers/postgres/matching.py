@@ -40,7 +40,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
         leg = leg._replace(condition=only)
     if one.query.steps:
         (rows,) = together(view.read, [by_text(view.read.vault, one, view.statistics, view.terms, leg)])
-        found_rows = found.all_of(view.read.vault, [row[3:] for row in rows], None)
+        found_rows = found.all_of([row[3:] for row in rows])
         return [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
     vault, apart = view.read.vault, view.apart.get(id(plan))
     asked = [fulltext.every(vault, leg)]
@@ -49,7 +49,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     rows, *beside = together(view.read, asked)
     found_matches = [Match._make(row) for row in rows]
     if apart is not None:
-        also = found.all_of(vault, [row[4:] for row in beside[0]], None)
+        also = found.all_of([row[4:] for row in beside[0]])
         found_matches += [Match(one.candidate.row, row[2], apart.scale * row[3]) for one, row in zip(also, beside[0])]
         found_matches.sort(key=lambda one: (not one.whole, -one.score, one.row))
     return found_matches
@@ -67,4 +67,4 @@ def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
         return [one.row for one in kept.memories]
     asked = memories_leg(view.read, view.at_step(plan)._replace(candidates=MOST), view.statistics, view.terms)
     (rows,) = together(view.read, [statement for _, statement in asked])
-    return [one.candidate.row for one in found.all_of(view.read.vault, [row[1:] for row in rows], None)]
+    return [one.candidate.row for one in found.all_of([row[1:] for row in rows])]

@@ -35,11 +35,13 @@ class Compared(NamedTuple):
     Attributes:
         covered: which entries have a vector.
         sample: of all rows of the space.
+        stored: what vectors are stored as, ``vector`` or ``halfvec``.
     """
 
     space: Space
     covered: Covered
     sample: _core.Sample
+    stored: str
 
 
 class _Sampled(NamedTuple):
@@ -122,7 +124,7 @@ def compared(
         has = covered.covered(statistics.counted, space, memories=statistics.memories)
     else:
         (has,) = covered.of(read, [space], memories=statistics.memories)
-    return Compared(space, has, _sample(read, space, has, kept)), None
+    return Compared(space, has, _sample(read, space, has, kept), read.vault.vectors), None
 
 
 def _with_vector(plans: Sequence[Plan]) -> Plan | None:

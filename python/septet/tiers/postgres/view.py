@@ -12,6 +12,7 @@ from septet import _core
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
 from septet.storage.postgres.analysis import GRAMS, TEXTS
+from septet.storage.postgres.packing import unpacked
 from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import found as stored
 from septet.storage.postgres.tables import phrases
@@ -175,9 +176,8 @@ class PostgresView:
         """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
         missing = [row for row in dict.fromkeys(rows) if row not in self.found]
         if missing:
-            vault = self.read.vault
-            (more,) = together(self.read, [stored.of_rows(vault, missing, self.space)])
-            self.found.update((one.candidate.row, one) for one in stored.all_of(vault, more, self.space))
+            (more,) = together(self.read, [stored.of_rows(self.read.vault, missing, self.space)])
+            self.found.update((one.candidate.row, one) for one in stored.all_of(more))
         return [self.found[row] for row in rows if row in self.found]
 
     def facts_at(self, rows: Sequence[int]) -> list[Candidate]:
@@ -198,7 +198,8 @@ class PostgresView:
         vectors = [one.vector for one in self.entries_at(rows)]
         at = [place for place, vector in enumerate(vectors) if vector is not None]
         if at:
-            units[at] = _core.unit_rows(np.array([vectors[place] for place in at], dtype=np.float32))
+            held = [vector for vector in vectors if vector is not None]
+            units[at] = _core.unit_rows(unpacked(self.read.vault.vectors, held, self.space.dimensions))
         return units
 
     def other_models(self) -> list[str]:

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.ranking.pool import Candidate
-from septet.storage.postgres.packing import sent, unpacked
+from septet.storage.postgres.packing import sent
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables.fragments import vector_key
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from septet.spaces import Space
     from septet.storage.postgres.vaults import VaultRow
 
@@ -42,19 +39,17 @@ class Found(NamedTuple):
     """An entry that was read for a search.
 
     Attributes:
-        vector: as it is stored, float32 ``(d,)``; None without one.
+        vector: as pgvector sent it, which `packing.unpacked` reads; None without one.
     """
 
     candidate: Candidate
     grams: str
-    vector: NDArray[np.float32] | None
+    vector: bytes | None
 
 
-def all_of(vault: VaultRow, rows: Sequence[Sequence[Any]], space: Space | None) -> list[Found]:
+def all_of(rows: Sequence[Sequence[Any]]) -> list[Found]:
     """Return entries, given for each its vector as it was sent, if there is one, and the values of `FACTS`."""
-    given = [row[0] for row in rows if row[0] is not None]
-    vectors = iter(unpacked(vault.vectors, given, space.dimensions) if given and space is not None else ())
-    return [Found(Candidate._make(row[2:]), row[1], None if row[0] is None else next(vectors)) for row in rows]
+    return [Found(Candidate._make(row[2:]), row[1], row[0]) for row in rows]
 
 
 def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
