@@ -42,6 +42,24 @@ def test_sums_are_the_same_before_and_after_a_fold(store):
     assert found.of_all(TEXTS, memories=True) == ((21, 82), {"retri": 21, "net": 20})
 
 
+def test_all_numbers_of_a_name_are_counted_and_those_of_no_other(store):
+    names = [f"{name}:{number}" for name in ("1", "11", "2", "10") for number in range(21)]
+    buckets = sorted({counts.bucket_of_term(store.vault, name) for name in names})
+    asked = counts.Numbered(["1", "2"], [5, 21], buckets)
+    for times in (1, 2):
+        with store.writing() as write:
+            own = dict.fromkeys(names, 3)
+            counts.add(write, store.vault.first_bucket, dict.fromkeys((5, 6, 21), own), {})
+        expected = {name: 3 * times for name in names if name.split(":", maxsplit=1)[0] in ("1", "2")}
+        for _ in range(2):
+            with store.reading() as read:
+                found = counts.asked(read, {6: ["11:4"]}, asked).counts
+            assert found == {5: expected, 6: {"11:4": 3 * times}, 21: expected}
+            # The second differences are beside the sums of the first.
+            if times == 1:
+                fold(store)
+
+
 def test_terms_that_no_entry_holds_any_more_leave_the_sums(store):
     add(store, {"id": "a", "title": "zebra"})
     fold(store)

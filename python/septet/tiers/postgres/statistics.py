@@ -124,19 +124,24 @@ class Statistics:
         return self.totals(TEXTS)[0]
 
     def question(
-        self, vault: VaultRow, terms: Iterable[tuple[int, str]], also: Mapping[int, Iterable[str]]
+        self,
+        vault: VaultRow,
+        terms: Iterable[tuple[int, str]],
+        also: Mapping[int, Iterable[str]],
+        spaces: Sequence[Space] = (),
     ) -> Statement:
         """Return what asks for the totals, and the counts of terms by part; `take` takes the answer.
 
         Args:
             also: terms by part as they are, not those of memories beside them.
+            spaces: what is covered of these is asked for.
         """
         wanted: dict[int, list[str]] = {part: list(names) for part, names in also.items()}
         for part, term in terms:
             self._asked.add((part, term))
             for more in (0, MEMORIES) if self.memories else (0,):
                 wanted.setdefault(part + more, []).append(term)
-        return Statement(*counts.question(vault, wanted))
+        return Statement(*counts.question(vault, wanted, covered.wanted(vault, spaces)))
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take what a `question` was answered."""
@@ -239,12 +244,8 @@ class Asking:
         if plan.query.grams:
             wanted += [(GRAMS, stored) for stored in terms.stored.values()]
         wanted += [(TRIGRAMS, str(number)) for number in terms.trigrams]
-        also: dict[int, list[str]] = {FEEDBACK: [*ACTIONS]}
-        for space in spaces:
-            for part, names in covered.wanted(space).items():
-                also.setdefault(part, []).extend(names)
         self._found = found = Statistics(plan.scores_memories)
-        self.statements = [found.question(vault, wanted, also), standing(vault)]
+        self.statements = [found.question(vault, wanted, {FEEDBACK: ACTIONS}, spaces), standing(vault)]
         self._outside = "tfidf" in plan.corpus_columns or plan.scans_words
         if self._outside:
             self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))

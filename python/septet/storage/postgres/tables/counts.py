@@ -22,6 +22,7 @@ from septet.storage.postgres.vaults import VaultRow
 __all__ = [
     "FEEDBACK",
     "Counted",
+    "Numbered",
     "Total",
     "add",
     "asked",
@@ -61,17 +62,25 @@ _ADD = (
 _ASKED = """
 WITH wanted AS MATERIALIZED (
     SELECT w.bucket, w.part, w.term, ARRAY[w.part::text, w.term] AS path
-    FROM unnest(%s::integer[], %s::smallint[], %s::text[]) AS w (bucket, part, term)
+    FROM unnest(%(at)s::integer[], %(of)s::smallint[], %(terms)s::text[]) AS w (bucket, part, term)
 ), changes AS MATERIALIZED (
-    SELECT c.counts || '{}'::jsonb AS counts, c.totals FROM septet.count_changes c WHERE c.vault = %s
+    SELECT c.counts || '{}'::jsonb AS counts, c.totals FROM septet.count_changes c WHERE c.vault = %(vault)s
 )
 SELECT w.part, w.term, t.count, 0::bigint FROM wanted w JOIN septet.term_counts t
-    ON t.vault = %s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C"
+    ON t.vault = %(vault)s AND t.bucket = w.bucket AND t.part = w.part AND t.term = w.term COLLATE "C"
 UNION ALL
 SELECT w.part, w.term, sum((c.counts #>> w.path)::bigint)::bigint, 0 FROM wanted w CROSS JOIN changes c
     GROUP BY w.part, w.term
 UNION ALL
-SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %s
+SELECT t.part, t.term, t.count, 0 FROM unnest(%(names)s::text[]) AS n (name) JOIN septet.term_counts t
+    ON t.vault = %(vault)s AND t.bucket = ANY(%(buckets)s::integer[]) AND t.part = ANY(%(parts)s::smallint[])
+    AND t.term >= (n.name || ':') COLLATE "C" AND t.term < (n.name || ';') COLLATE "C"
+UNION ALL
+SELECT p.part, o.key, sum(o.value::bigint)::bigint, 0
+    FROM unnest(%(parts)s::smallint[]) AS p (part), changes c, jsonb_each_text(c.counts -> p.part::text) AS o
+    WHERE split_part(o.key, ':', 1) = ANY(%(names)s::text[]) GROUP BY p.part, o.key
+UNION ALL
+SELECT t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
 UNION ALL
 SELECT o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint FROM changes c, jsonb_each(c.totals) AS o
 """
@@ -122,6 +131,24 @@ class Total(NamedTuple):
     tokens: int
 
 
+class Numbered(NamedTuple):
+    """Names of which every term ``name:number`` is asked for, whatever its number.
+
+    Attributes:
+        names: without a colon, each once.
+        parts: in which they are counted.
+        buckets: of every such term that there may be.
+    """
+
+    names: Sequence[str] = ()
+    parts: Sequence[int] = ()
+    buckets: Sequence[int] = ()
+
+
+#: No names.
+NONE_NUMBERED = Numbered()
+
+
 class Counted(NamedTuple):
     """Counts of terms by part, none of them 0, and the totals of the parts that have any."""
 
@@ -163,20 +190,32 @@ class Counted(NamedTuple):
         )
 
 
-def question(vault: VaultRow, wanted: Mapping[int, Iterable[str]]) -> tuple[str, tuple[object, ...]]:
+def question(
+    vault: VaultRow, wanted: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
+) -> tuple[str, dict[str, object]]:
     """Return the one statement, with its parameters, that `Counted.read` reads the answer of.
 
     Args:
         wanted: terms by part, as `analysis.stored_term` makes them; numbers of trigrams as text.
+        numbered: more of them.
     """
     pairs = [(part, term) for part, terms in wanted.items() for term in dict.fromkeys(terms)]
-    named = [bucket_of_term(vault, term) for _, term in pairs], [part for part, _ in pairs], [term for _, term in pairs]
-    return _ASKED, (*named, vault.number, vault.number, vault.number)
+    return _ASKED, {
+        "vault": vault.number,
+        "at": [bucket_of_term(vault, term) for _, term in pairs],
+        "of": [part for part, _ in pairs],
+        "terms": [term for _, term in pairs],
+        "names": list(numbered.names),
+        "parts": list(numbered.parts),
+        "buckets": list(numbered.buckets),
+    }
 
 
-def asked(read: PostgresReading | PostgresWriting, wanted: Mapping[int, Iterable[str]]) -> Counted:
-    """Return the counts of terms by part, and all totals, in one round trip; ``wanted`` as for `question`."""
-    return Counted.read(read.sql.execute(*question(read.vault, wanted)))
+def asked(
+    read: PostgresReading | PostgresWriting, wanted: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
+) -> Counted:
+    """Return the counts of terms by part, and all totals, in one round trip; arguments as for `question`."""
+    return Counted.read(read.sql.execute(*question(read.vault, wanted, numbered)))
 
 
 def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
@@ -248,7 +287,7 @@ def bucket_of_term(vault: VaultRow, term: str) -> int:
     return vault.first_bucket + _hashed(term) % vault.buckets
 
 
-# Most of what a search asks for is the same as in the one before: what is covered by vectors.
+# Many trigrams are in most queries, and the actions of feedback are asked for in each.
 @lru_cache(4_096)
 def _hashed(term: str) -> int:
     return int.from_bytes(sha256(term.encode()).digest()[:2], "big")

@@ -17,23 +17,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.storage.postgres.packing import COLUMNS
 from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.tables import counts
+from septet.storage.postgres.tables.counts import NONE_NUMBERED, Counted, Numbered
 from septet.storage.postgres.tables.fragments import FINDABLE
 
 if TYPE_CHECKING:
     from septet.spaces import Space
-    from septet.storage.postgres.tables.counts import Counted
     from septet.storage.postgres.transactions import PostgresReading, PostgresWriting
+    from septet.storage.postgres.vaults import VaultRow
 
 __all__ = ["Change", "Covered", "Entry", "covered", "differences", "limit", "note", "note_given", "of", "wanted"]
 
 #: Parts of the counts: how many entries have a vector, by ``space:level``, and the sums of its sample keys; and what a
 #: part is numbered higher for memories.
 VECTORS, SAMPLES, MEMORIES = 5, 6, 16
+_PARTS = (VECTORS, SAMPLES, VECTORS + MEMORIES, SAMPLES + MEMORIES)
 #: The entries themselves: rows of the part of texts.
 _TEXTS = 0
 LEVELS = 20
@@ -162,10 +165,12 @@ def note_given(write: PostgresWriting, changes: Sequence[Change], sign: int) -> 
     _note_changes(write, _OF_GIVEN, changes, sign)
 
 
-def wanted(space: Space) -> dict[int, list[str]]:
-    """Return what `covered` has to know of the counts: terms by part."""
-    terms = [f"{space.space}:{level}" for level in range(LEVELS + 1)]
-    return {part + more: terms for part in (VECTORS, SAMPLES) for more in (0, MEMORIES)}
+def wanted(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
+    """Return what `covered` has to know of the counts."""
+    if not spaces:
+        return NONE_NUMBERED
+    buckets = {bucket for space in spaces for bucket in _buckets(vault, space.space)}
+    return Numbered(sorted({str(space.space) for space in spaces}), _PARTS, sorted(buckets))
 
 
 def covered(counted: Counted, space: Space, *, memories: bool) -> Covered:
@@ -191,11 +196,7 @@ def covered(counted: Counted, space: Space, *, memories: bool) -> Covered:
 
 def of(read: PostgresReading | PostgresWriting, spaces: Sequence[Space], *, memories: bool) -> list[Covered]:
     """Return which entries have a vector in each of some spaces, in one round trip."""
-    asked: dict[int, list[str]] = {}
-    for space in spaces:
-        for part, terms in wanted(space).items():
-            asked.setdefault(part, []).extend(terms)
-    counted = counts.asked(read, asked)
+    counted = counts.asked(read, {}, wanted(read.vault, spaces))
     return [covered(counted, space, memories=memories) for space in spaces]
 
 
@@ -206,7 +207,18 @@ def limit(shift: int) -> int:
 
 def _levels(counted: Counted, part: int, space: Space) -> list[int]:
     own = counted.counts.get(part, {})
-    return [own.get(f"{space.space}:{level}", 0) for level in range(LEVELS + 1)]
+    return [own.get(term, 0) for term in _terms(space.space)]
+
+
+# Each search asks for these.
+@lru_cache
+def _terms(space: int) -> list[str]:
+    return [f"{space}:{level}" for level in range(LEVELS + 1)]
+
+
+@lru_cache
+def _buckets(vault: VaultRow, space: int) -> list[int]:
+    return [counts.bucket_of_term(vault, term) for term in _terms(space)]
 
 
 def _note_changes(write: PostgresWriting, statement: str, changes: Sequence[Change], sign: int) -> None:
