@@ -88,6 +88,17 @@ def test_a_newer_schema_is_refused_by_all_but_status_and_stays(empty, version, s
     assert "upgrade Septet" in told
 
 
+@pytest.mark.parametrize("version", ["one", "1.0", "9" * 5_000])
+def test_a_version_that_is_no_number_is_told_and_stays(empty, version):
+    administration.init(empty)
+    run(empty, f"UPDATE septet.meta SET value = '{version}' WHERE key = 'schema_version'")
+    for refused in (lambda: PostgresStore(empty, "v"), lambda: administration.init(empty)):
+        with pytest.raises(StoreError, match=r"schema_version in septet.meta is .*, and no number"):
+            refused()
+    with pytest.raises(StoreError, match="and no number"):
+        administration.status(empty)
+
+
 def test_an_older_schema_is_brought_up_to_date_by_migrate_alone_in_one_transaction(empty, monkeypatch):
     PostgresStore(empty, "v").close()
     monkeypatch.setattr(migrations, "SCHEMA_VERSION", 3)

@@ -178,7 +178,7 @@ def migrate(dsn: str) -> Made:
         StoreError: there are none.
     """
     with _administering(dsn) as (sql, path):
-        before = version_of(sql)
+        before = version_of(sql, path)
         if before == 0:
             check_version(before, path)
         before = prepare(sql, path)
@@ -195,7 +195,7 @@ def status(dsn: str) -> DatabaseStatus:
     """
     with _administering(dsn) as (sql, path):
         server, standby, user, most, connections, behind, synchronous = _row(sql, _SERVER)
-        extensions, version = _extensions(sql), version_of(sql)
+        extensions, version = _extensions(sql), version_of(sql, path)
         owner, sizes, vaults = None, dict[str, int](), tuple[VaultStatus, ...]()
         if version:
             owner = _row(sql, _OWNER)[0]

@@ -7,11 +7,14 @@ from typing import Any
 
 import psycopg
 
+from septet.arguments import shown
 from septet.errors import SchemaTooNew, StoreError
 
 __all__ = ["SCHEMA_VERSION", "check_encoding", "check_version", "prepare", "version_of"]
 
 SCHEMA_VERSION = 1
+#: Of a number that may be a version.
+MOST_DIGITS = 9
 #: Of the advisory lock that migrations hold.
 LOCK = 0x5E97E7
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
@@ -19,13 +22,25 @@ EXTENSION = "CREATE EXTENSION IF NOT EXISTS vector"
 _STEPS: dict[int, str] = {}
 
 
-def version_of(sql: psycopg.Connection[Any]) -> int:
-    """Return the version of the schema in a database, 0 without any."""
+def version_of(sql: psycopg.Connection[Any], path: str) -> int:
+    """Return the version of the schema in a database, 0 without any.
+
+    Raises:
+        StoreError: what stands there is no version.
+    """
     there = sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone()
     if there is None or not there[0]:
         return 0
     found = sql.execute("SELECT value FROM septet.meta WHERE key = 'schema_version'").fetchone()
-    return 0 if found is None else int(found[0])
+    if found is None:
+        return 0
+    version: str = found[0]
+    if not version.isdecimal() or len(version) > MOST_DIGITS:
+        raise StoreError(
+            f"{path}: schema_version in septet.meta is {shown(version)}, and no number: "
+            f"see in a backup what it was; this Septet knows {SCHEMA_VERSION}"
+        )
+    return int(version)
 
 
 def check_version(version: int, path: str) -> None:
@@ -69,7 +84,7 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
     check_encoding(sql, path)
     with sql.transaction():
         sql.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        before = version_of(sql)
+        before = version_of(sql, path)
         if before > SCHEMA_VERSION:
             check_version(before, path)
         if before == 0:

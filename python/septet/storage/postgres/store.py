@@ -279,7 +279,7 @@ class PostgresStore:
     def _prepare(self, sql: Link, *, may_make: bool) -> None:
         """Make the tables where the database has none yet; a schema of another version is refused."""
         check_encoding(sql, self.path)
-        version = version_of(sql)
+        version = version_of(sql, self.path)
         if version == 0 and may_make:
             prepare(sql, self.path)
         else:
