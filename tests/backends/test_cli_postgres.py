@@ -16,6 +16,7 @@ import pytest
 from tests.commands import FOREIGN, Commands
 
 from septet import PostgresVault, Vault
+from septet.storage.postgres import vector_index
 
 pytest.importorskip("typer")
 SECRET = "correct-horse"
@@ -122,6 +123,28 @@ def test_the_doctor_finds_counts_that_are_wrong(filled, address):
     code, out, _ = filled("doctor", "--offline", "--json")
     check = json.loads(out)["checks"]["full text"]
     assert code == 3 and check["state"] == "fault" and "wrong counts" in check["said"]
+
+
+def test_the_doctor_names_an_index_over_vectors_that_a_crash_left_unfinished(filled, address):
+    with PostgresVault(address) as vault:
+        vault.add_many([{"id": f"v{n}", "title": f"Entry {n}", "vector": [1.0, n]} for n in range(3)])
+        vault.index_vectors()
+        assert filled("doctor", "--offline")[0] == 0
+        with vault._store.maintaining() as sql:
+            sql.execute(
+                "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
+                (f"septet.vectors_{vault._store.vault.number}_1_hnsw",),
+            )
+        code, out, _ = filled("doctor", "--offline", "--json")
+        check = json.loads(out)["checks"]["vector index"]
+        assert code == 3 and check["models"] == ["given"] and "call vault.index_vectors(model='given')" in check["said"]
+        with vault._store.reading() as read:
+            (space,) = read.tables.vectors.spaces(read)
+        with vault._store.maintaining() as sql, vector_index._alone(sql, vault._store, space):
+            # It is being made.
+            assert filled("doctor", "--offline")[0] == 0
+        vault.index_vectors(model="given")
+    assert filled("doctor", "--offline")[0] == 0
 
 
 def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name):

@@ -26,12 +26,14 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
         with open_vault(address, read_only=True, embedder=models or None) as vault:
             # Not before: without the packages of the extra, opening says what to install.
             from septet.storage.postgres.facts import server_facts
+            from septet.storage.postgres.vector_index import unfinished
 
             stats, spaces = vault.stats(), vault.spaces()
             store: Any = vault._store
             with store.reading() as read:
                 known: ServerFacts = server_facts(read)
                 faults: list[str] = read.tables.checking.faults(read)
+                broken = [space.model for space in unfinished(read)]
     except SeptetError as fault:
         return [Check("vault", "fault", str(fault), {"path": without_passwords(address)}, STORE)]
     facts = {
@@ -50,6 +52,7 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
         _full_text(faults),
         _changes(known),
         vectors_check(spaces),
+        *([_vector_index(broken)] if broken else []),
     ]
 
 
@@ -71,6 +74,15 @@ def _full_text(faults: Sequence[str]) -> Check:
         said = f"{'; '.join(faults)}: `septet pull` the vault into a file, and `septet push` that as a new vault"
         return Check("full text", "fault", said, {"faults": list(faults)}, STORE)
     return Check("full text", "ok", "postings and counts agree with the entries", {"faults": []})
+
+
+def _vector_index(models: Sequence[str]) -> Check:
+    calls = "; ".join(f"vault.index_vectors(model={model!r})" for model in models)
+    said = (
+        f"the making of an index over {', '.join(models)} ended halfway: it costs each write, and no search uses it; "
+        f"call {calls} as the owner of the tables, or with 'none' to remove it"
+    )
+    return Check("vector index", "fault", said, {"models": list(models)}, STORE)
 
 
 def _changes(known: ServerFacts) -> Check:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.store import PostgresStore
     from septet.storage.postgres.transactions import PostgresReading
 
-__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure"]
+__all__ = ["RECALL", "Recall", "approximate", "index_vectors", "indexed_spaces", "measure", "unfinished"]
 
 #: Under what the settings of a vault keep what was measured of an index, with the number of the space.
 RECALL = "recall:"
@@ -46,6 +46,15 @@ _PAGE, _EQUAL = 5_000, 1 / 100_000
 _INDEXED = "SELECT s.space FROM septet.spaces s WHERE s.vault = %s AND s.hnsw"
 _MARK = "UPDATE septet.spaces SET hnsw = %s WHERE vault = %s AND space = %s"
 _VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s::text)"
+# Whoever makes or removes one holds the lock of `_alone`.
+_UNFINISHED = """
+SELECT n.space FROM unnest(%s::integer[], %s::text[], %s::bigint[]) AS n (space, name, key)
+JOIN pg_index i ON i.indexrelid = to_regclass(n.name)
+WHERE NOT i.indisvalid AND NOT EXISTS (
+    SELECT FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1
+    AND ((l.classid::bigint << 32) | l.objid::bigint) = n.key
+)
+"""
 # Names and numbers are ours.
 _CREATE = (
     "CREATE INDEX CONCURRENTLY {name} ON septet.vectors USING hnsw (({expression}) {operators}) "
@@ -121,6 +130,14 @@ def indexed_spaces(read: PostgresReading) -> set[int]:
     return {space for (space,) in read.sql.execute(_INDEXED, (read.vault.number,))}
 
 
+def unfinished(read: PostgresReading) -> list[Space]:
+    """Return the spaces whose index a crash left unfinished: it costs each write, and searches do not use it."""
+    spaces = {space.space: space for space in read.tables.vectors.spaces(read)}
+    names = [f"septet.{nearest.index_name(read.vault, space)}" for space in spaces.values()]
+    keys = [_key(read.vault.number, space) for space in spaces.values()]
+    return [spaces[space] for (space,) in read.sql.execute(_UNFINISHED, ([*spaces], names, keys))]
+
+
 def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[Recall]:
     """Return of each index how much it finds, asked for vectors of its own space; searches say so from then on."""
     with store.reading() as read:
@@ -178,10 +195,14 @@ def _remove(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) ->
     sql.execute(_DROP.format(name=nearest.index_name(store.vault, space)))
 
 
+def _key(vault: int, space: Space) -> int:
+    return lock_key(vault, "index", space.space)
+
+
 @contextmanager
 def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
     """Let nobody else make or remove the index of a space meanwhile."""
-    key = (lock_key(store.vault.number, "index", space.space),)
+    key = (_key(store.vault.number, space),)
     found = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
     if found is None or not found[0]:
         raise StoreBusy(f"another process is making or removing the index over {space.model}: try again later")
