@@ -176,6 +176,16 @@ def test_arguments_are_checked_before_a_server_is_asked():
         PostgresVault("postgresql://127.0.0.1:1/db")
 
 
+def test_a_vault_is_not_opened_as_one_of_another_shape(dsn, vault_name):
+    PostgresVault(dsn, vault_name, buckets=5, vectors="halfvec").close()
+    for same in ({}, {"buckets": 5}, {"vectors": "halfvec", "read_only": True}):
+        with PostgresVault(dsn, vault_name, **same) as vault:
+            assert vault._store.vault[2:4] == (5, "halfvec")
+    for other in ({"buckets": 32}, {"vectors": "vector", "read_only": True}):
+        with pytest.raises(StoreError, match=rf"was made with {next(iter(other))}=.*leave out"):
+            PostgresVault(dsn, vault_name, **other)
+
+
 def test_without_its_packages_one_line_says_what_to_install():
     code = (
         "import sys, json\n"

@@ -33,12 +33,12 @@ def push(
     address: _Address,
     vault: _Named = None,
     buckets: Annotated[
-        int, typer.Option("--buckets", metavar="N", help="In how many parts a new vault is stored, 1 to 1,024.")
-    ] = 32,
+        int | None, typer.Option("--buckets", metavar="N", help="In how many parts a new vault is stored, 1 to 1,024.")
+    ] = None,
     vectors: Annotated[
-        str,
+        str | None,
         typer.Option("--vectors", metavar="vector|halfvec", help="What a new vault keeps vectors as; halfvec in half."),
-    ] = "vector",
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Copy a vault to a PostgreSQL server: entries, memories, vectors, links, feedback; not the history.

@@ -24,7 +24,7 @@ from septet.storage.postgres.pipeline import Statement
 from septet.storage.postgres.server import Server
 from septet.storage.postgres.tables import indexing
 from septet.storage.postgres.transactions import Held, PostgresReading, PostgresReadTransaction, PostgresWriting
-from septet.storage.postgres.vaults import opened
+from septet.storage.postgres.vaults import Shape, opened
 from septet.storage.tables.entries import EntryRow
 
 __all__ = ["PostgresReadTransaction", "PostgresReading", "PostgresStore", "PostgresWriting", "Reads"]
@@ -66,8 +66,8 @@ class PostgresStore:
     Args:
         dsn: ``postgresql://…``, or ``host=… dbname=…``; several hosts are servers of which one takes writes.
         vault: the name of the vault, made on first use unless ``read_only``.
-        buckets: in how many parts a new vault is stored.
-        vectors: what a new vault stores vectors as, ``vector`` or ``halfvec``.
+        buckets: in how many parts the vault is stored; None for 32 if it is new.
+        vectors: what it stores vectors as, ``vector`` or ``halfvec``; None for ``vector`` if it is new.
         reads: which of several servers answers reads.
         most_connections: of this process, at a time.
         connect_timeout_s: how long a call waits for a connection.
@@ -77,7 +77,7 @@ class PostgresStore:
     Raises:
         SchemaTooNew: a newer Septet made the tables.
         Unreachable: the server does not answer.
-        StoreError: it has no such vault, no extension `vector`, or answers with another fault.
+        StoreError: it has no such vault, or one of another shape, no extension `vector`, or answers with another fault.
     """
 
     in_memory = False
@@ -90,8 +90,8 @@ class PostgresStore:
         vault: str,
         *,
         read_only: bool = False,
-        buckets: int = 32,
-        vectors: str = "vector",
+        buckets: int | None = None,
+        vectors: str | None = None,
         reads: Reads = "any",
         most_connections: int = MOST_CONNECTIONS,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
@@ -100,7 +100,7 @@ class PostgresStore:
     ) -> None:
         if reads not in _READS:
             raise StoreError(f"reads={reads!r} is unknown: wanted one of {', '.join(_READS)}")
-        if vectors not in _VECTORS:
+        if vectors not in (None, *_VECTORS):
             raise StoreError(f"vectors={vectors!r} is unknown: wanted one of {', '.join(_VECTORS)}")
         self._address = address = Address.of(dsn, vault)
         #: What may be shown: the server, the database and the vault, without user and password.
@@ -129,8 +129,9 @@ class PostgresStore:
                 # What came too late for whoever asked for it knows no vectors.
                 self._reads.pool.drop_idle()
                 self._writes.pool.drop_idle()
-                make = None if read_only else (buckets, vectors)
-                self.vault = self._reads.vault = self._writes.vault = opened(sql, vault, make, time.time(), self.path)
+                self.vault = self._reads.vault = self._writes.vault = opened(
+                    sql, vault, Shape(buckets, vectors), time.time(), self.path, may_make=not read_only
+                )
                 sql.known = True
         except BaseException:
             self.close()

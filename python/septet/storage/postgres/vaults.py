@@ -11,10 +11,12 @@ from septet.errors import StoreError, VaultReplaced
 from septet.storage.postgres.link import Link
 from septet.storage.postgres.pipeline import Statement
 
-__all__ = ["STRIDE", "VaultRow", "check_same", "opened", "whose"]
+__all__ = ["STRIDE", "Shape", "VaultRow", "check_same", "opened", "whose"]
 
 #: A vault's buckets are numbered from its number times this; rows end in the bucket modulo this.
 STRIDE = 1_024
+#: What a vault is made with where nothing else was asked for.
+BUCKETS, VECTORS = 32, "vector"
 
 
 class VaultRow(NamedTuple):
@@ -56,27 +58,41 @@ class VaultRow(NamedTuple):
         return number * STRIDE + bucket % STRIDE
 
 
-def opened(sql: psycopg.Connection[Any], name: str, make: tuple[int, str] | None, now: float, path: str) -> VaultRow:
-    """Return a vault, made with so many buckets and such vectors if there is none and it may be made.
+class Shape(NamedTuple):
+    """What was asked of a vault: how many buckets, and what vectors are stored as; None for what it has."""
+
+    buckets: int | None
+    vectors: str | None
+
+
+def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, path: str, *, may_make: bool) -> VaultRow:
+    """Return a vault, made if there is none.
 
     Raises:
-        StoreError: there is none.
+        StoreError: there is none, and it may not be made; or it has another shape.
     """
     find = "SELECT vault, name, buckets, vectors, created_at FROM septet.vaults WHERE name = %s"
     # In binary, as a session may have numbers as text rounded.
     found = sql.execute(find, (name,), binary=True).fetchone()
-    if found is None and make is not None:
+    if found is None and may_make:
         sql.execute(
             "INSERT INTO septet.vaults (name, buckets, vectors, created_at) VALUES (%s, %s, %s, %s) "
             "ON CONFLICT (name) DO NOTHING",
-            (name, *make, now),
+            (name, shape.buckets or BUCKETS, shape.vectors or VECTORS, now),
         )
         found = sql.execute(find, (name,), binary=True).fetchone()
     if found is None:
         raise StoreError(
             f"{path}: there is no vault of this name: open it for writing once, or see `septet postgres status`"
         )
-    return VaultRow(*found)
+    vault = VaultRow(*found)
+    for asked, wanted, there in (("buckets", shape.buckets, vault.buckets), ("vectors", shape.vectors, vault.vectors)):
+        if wanted not in (None, there):
+            raise StoreError(
+                f"{path} was made with {asked}={there!r}, which stays: leave out {asked}={wanted!r}, "
+                "or copy it to another vault with `septet pull` and `septet push`"
+            )
+    return vault
 
 
 def whose(vault: VaultRow) -> Statement:

@@ -57,13 +57,15 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
             note.
         reads: which of several servers answers reads: ``any``, ``primary``, or ``prefer-standby``. What a standby
             answers may lag behind what was just written.
-        buckets: in how many parts a new vault is stored, 1 to 1,024.
-        vectors: what a new vault stores vectors as: ``vector``, or ``halfvec`` in half of the space.
+        buckets: in how many parts the vault is stored, 1 to 1,024; None for 32 if it is new.
+        vectors: what it stores vectors as: ``vector``, or ``halfvec`` in half of the space; None for ``vector`` if it
+            is new.
         connections: of this process to the server, at most, at a time.
         prepare: keep statements prepared on the server; False for poolers that cannot have it.
 
     Raises:
-        StoreError: the address cannot be read, a package is missing, or the server answers with a fault.
+        StoreError: the address cannot be read, a package is missing, the vault was made with other ``buckets`` or
+            ``vectors``, or the server answers with a fault.
         Unreachable: the server does not answer.
         SchemaTooNew: a newer Septet made the tables.
         ProfileError: an unknown or malformed profile.
@@ -91,15 +93,15 @@ class PostgresVault(PostgresListed, AnyVault, OnlyFiles):
         telemetry: bool | None = None,
         timeout_s: float | None = 2.0,
         reads: Literal["any", "primary", "prefer-standby"] = "any",
-        buckets: int = 32,
-        vectors: Literal["vector", "halfvec"] = "vector",
+        buckets: int | None = None,
+        vectors: Literal["vector", "halfvec"] | None = None,
         connections: int = 8,
         prepare: bool = True,
     ) -> None:
         flags({"read_only": read_only, "prepare": prepare}, StoreError)
         limit = None if timeout_s is None else real(timeout_s, "timeout_s", StoreError, 0.01, MOST_WAIT_S)
         sizes: dict[str, Any] = {
-            "buckets": whole(buckets, "buckets", StoreError, 1, 1_024),
+            "buckets": None if buckets is None else whole(buckets, "buckets", StoreError, 1, 1_024),
             "vectors": vectors,
             "reads": reads,
             "most_connections": whole(connections, "connections", StoreError, 1, MOST_CONNECTIONS),
