@@ -23,13 +23,15 @@ ITEMS = [
     {"id": "m9", "kind": "memory", "title": "नमस्ते हिन्दी", "description": "getUserName"},
     *({"id": f"other{number}", "title": "nothing of the kind", "tags": ["हिन्दी"][: number % 2]} for number in range(9)),
 ]  # fmt: skip
-QUERIES = ("word365", "retry policy", "हिन्दी retry", "user name policy")
+QUERIES = ("word365", "retry policy", "हिन्दी retry", "user name policy", "नमस्ते हिन्दी retry")
 OPTIONS = (
     {"profile": "septet", "include_memories": True},
     {"profile": "seven-signals", "include_memories": True},
     {"profile": "markdown-memory", "must": ["retry"], "include_memories": True},
     {"profile": {"extends": "markdown-memory", "text": {"k1": 0.5, "b": 0.3}}},
     {"profile": "planned-retrieval", "kinds": "memory"},
+    {"profile": "recall", "include_memories": True},
+    {"profile": {"extends": "recall", "text": {"min_terms": 1}}, "kinds": "memory", "domain": "z"},
 )
 
 

@@ -38,13 +38,7 @@ class Apart(NamedTuple):
 
 def are_apart(plan: Plan, statistics: Statistics) -> bool:
     """Whether memories score by statistics of their own."""
-    return bool(
-        plan.query.has_phrase
-        and plan.scores_memories
-        and plan.asks_text
-        and not plan.query.steps
-        and statistics.held_memories
-    )
+    return bool(plan.query.has_phrase and plan.scores_memories and plan.asks_text and statistics.held_memories)
 
 
 def weights(plan: Plan) -> list[float]:
@@ -74,20 +68,30 @@ def term_counts(plan: Plan, statistics: Statistics, terms: QueryTerms, apart: Ap
 
 def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCounts:
     alone, grams = statistics.of_entries(), plan.query.grams
+    if plan.query.steps:
+        begun = {term: alone.begun.get(terms.stem(term), 0) for term in plan.query.terms}
+        return TermCounts(alone.rows, begun)
     held = {term: alone.holding(terms.names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
     return TermCounts(alone.rows, held)
 
 
 def score(plan: Plan, one: Found, terms: QueryTerms, apart: Apart) -> float:
-    """Return the score of a memory, 0 of one that holds no term."""
+    """Return the score of a memory, of a cascade by its one step; 0 of what is not found."""
     texts, grams = columns_of(TEXTS, one.candidate, one.grams), columns_of(GRAMS, one.candidate, one.grams)
     columns = [*texts, *grams]
     columns[3] = []
     length, total, own = sum(map(len, columns)) / apart.average, 0.0, weights(plan)
-    for term in plan.query.terms:
-        counts = [times(column, terms.tokens[term]) if terms.tokens[term] else 0 for column in columns]
-        if any(counts):
-            f = float(sum(weight * count for weight, count in zip(own, counts)))
+    asked, every, begun = plan.query.terms, False, bool(plan.query.steps)
+    if begun:
+        _, every, words = plan.query.steps[-1]
+        asked = tuple(plan.query.terms[at] for at in words)
+    for term in asked:
+        tokens = terms.tokens[term]
+        counts = [times(column, tokens, begun=begun) if tokens else 0 for column in columns]
+        f = float(sum(weight * count for weight, count in zip(own, counts)))
+        if every and not f:
+            return 0.0
+        if f:
             total += idf(apart.rows, apart.holding.get(terms.names[term], 0)) * (
                 (f * (K1 + 1)) / (f + K1 * (1 - B + B * length))
             )

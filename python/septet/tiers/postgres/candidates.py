@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from septet.storage.postgres.tables.found import Found
     from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.apart import Apart
+    from septet.tiers.postgres.cascades import Rows
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
 __all__ = ["Answered", "Chosen", "by_text", "look", "memories_leg", "read_candidates", "text_leg"]
@@ -95,20 +96,20 @@ def read_candidates(
     rows = {(at, leg): answer for (at, leg, _), answer in zip(asked, answers)}
     known: dict[int, Found] = {}
     statistics.either_alone.update(dict(rows.get((-1, "alone"), ())))
-    holding: dict[int, dict[str, int]] = {at: dict(rows[at, "holding"]) for at, leg, _ in asked if leg == "holding"}
-    apart = {at: ranked(plans[at], statistics, terms, held) for at, held in holding.items()}
+    apart = _apart(plans, statistics, terms, rows)
 
     def answered(at: int) -> Answered:
         """Return what the legs found of a query."""
-        texts, vectors = rows.get((at, "text"), ()), rows.get((at, "vector"), ())
+        step, texts, beside = _of_texts(at, plans[at], rows, apart)
+        vectors = rows.get((at, "vector"), ())
         kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
         by_text = found.all_of([row[3:] for row in texts])
         by_vector = found.all_of(vectors)
         known.update((one.candidate.row, one) for one in (*by_text, *by_vector))
-        matches, second = texts[0][:2] if texts else (0, None)
-        step, whole = (second, 0) if plans[at].query.steps else (None, second or 0)
+        matches, whole = texts[0][:2] if texts else (0, 0)
+        whole = 0 if plans[at].query.steps else whole or 0
         best = [(one.candidate.row, row[2]) for one, row in zip(by_text, texts)]
-        if at in apart and (beside := rows[at, "apart"]):
+        if beside:
             also = found.all_of([row[4:] for row in beside])
             scored = [(one.candidate.row, apart[at].scale * row[3]) for one, row in zip(also, beside)]
             known.update((one.candidate.row, one) for one in also)
@@ -128,9 +129,9 @@ def read_candidates(
 
     told = [answered(at) for at in range(len(plans))]
     if plans[0].profile.text.match == "cascade" and statistics.held_memories:
-        from septet.tiers.postgres.cascades import memories_of
+        from septet.tiers.postgres import cascades
 
-        kept = memories_of(read, plans, [one.step for one in told], statistics, terms)
+        kept = cascades.memories_of(read, plans, [one.step for one in told], statistics, terms)
         told = [one._replace(**own._asdict()) for one, own in zip(told, kept)]
     return Chosen(known, told, dict(rows.get((-1, "both"), ())), apart)
 
@@ -141,15 +142,46 @@ def _texts(
     """Yield what asks for the best by full text, and for memories where they are ranked apart."""
     leg = text_leg(plan, statistics, terms, space)
     yield "text", by_text(vault, plan, statistics, terms, leg)
-    if are_apart(plan, statistics):
-        yield "apart", memories_apart(vault, plan, statistics, terms, leg)
+    if not are_apart(plan, statistics):
+        return
+    asked = memories_apart(vault, plan, statistics, terms, leg)
+    yield from ((f"apart {number}", one) for number, one in enumerate(asked))
+    if not plan.query.steps:
         yield "holding", memories.holding(vault, [*dict.fromkeys(terms.of(plan.query.terms))], leg.phrases)
+
+
+def _apart(
+    plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, rows: Mapping[tuple[int, str], Rows]
+) -> dict[int, Apart]:
+    """Return by the place of a query what its memories score by, where that is not what entries score by."""
+    if plans[0].profile.text.match == "cascade":
+        from septet.tiers.postgres import cascades
+
+        return cascades.ranked_apart(plans, statistics, terms)
+    holding: dict[int, dict[str, int]] = {at: dict(answer) for (at, leg), answer in rows.items() if leg == "holding"}
+    return {at: ranked(plans[at], statistics, terms, held) for at, held in holding.items()}
+
+
+def _of_texts(
+    at: int, plan: Plan, rows: Mapping[tuple[int, str], Rows], apart: Mapping[int, Apart]
+) -> tuple[int | None, Rows, Rows]:
+    """Return the step of a cascade that has an answer, the entries that full text found, and memories beside them."""
+    texts = rows.get((at, "text"), ())
+    if not plan.query.steps:
+        return None, texts, rows.get((at, "apart 0"), ())
+    if at not in apart:
+        return texts[0][1] if texts else None, texts, ()
+    from septet.tiers.postgres import cascades
+
+    return cascades.first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
 
 
 def by_text(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return what asks for the best by full text."""
     if not plan.query.steps:
         return leading.best(vault, leg) if leading.leads(leg) else fulltext.best(vault, leg)
+    if are_apart(plan, statistics):
+        statistics = statistics.of_entries()
     # Most profiles ask for whole words.
     from septet.storage.postgres.tables import cascades
 
@@ -185,16 +217,20 @@ def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms, space: Space
 
 def memories_apart(
     vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, only: Condition | None = None
-) -> Statement:
-    """Return what asks for the memories of a query that score by statistics of their own.
+) -> list[Statement]:
+    """Return what asks for the memories of a query that score by statistics of their own; in a cascade, by each step.
 
     Args:
         only: those that pass this rather than the filters.
     """
     totals = statistics.held_memories, statistics.average_memory
     passing = conjunction(conditions(plan)) if only is None else only
+    if plan.query.steps:
+        from septet.tiers.postgres import cascades
+
+        return cascades.memories_apart(vault, plan, totals, terms, leg, passing)
     names, own = terms.of(plan.query.terms), weights(plan)
-    return memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own, leg.space)
+    return [memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own, leg.space)]
 
 
 def merged(

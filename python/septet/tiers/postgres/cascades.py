@@ -1,23 +1,32 @@
-"""Memories of a cascade: which of them match is known when the entries have told which step has an answer."""
+"""Memories of a cascade: where they have a fixed score, the entries have told before which step has an answer.
+
+Where they are ranked apart, they are asked for every step, for the first that finds an entry or a memory counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from septet.storage.postgres.pipeline import together
 from septet.storage.postgres.tables import cascades, found
 from septet.storage.postgres.tables.conditions import conditions, conjunction
 from septet.tiers.notes import MOST_MEMORIES
+from septet.tiers.postgres.apart import Apart, are_apart, ranked, weights
 
 if TYPE_CHECKING:
     from septet.query.plan import Plan
     from septet.ranking.pool import Candidate
     from septet.storage.postgres.pipeline import Statement
     from septet.storage.postgres.store import PostgresReading
+    from septet.storage.postgres.tables.conditions import Condition
+    from septet.storage.postgres.tables.fulltext import TextLeg
+    from septet.storage.postgres.vaults import VaultRow
     from septet.tiers.postgres.statistics import QueryTerms, Statistics
 
-__all__ = ["Kept", "memories_of"]
+__all__ = ["Kept", "first_answer", "memories_apart", "memories_of", "ranked_apart"]
+
+Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 
 class Kept(NamedTuple):
@@ -48,7 +57,7 @@ def memories_of(
         if not plans[at].include_memories:
             kept[at] = Kept(left_out=min(count, MOST_MEMORIES))
         else:
-            best = found.all_of([row[1:] for row in rows])
+            best = found.all_of([row[4:] for row in rows])
             kept[at] = Kept([one.candidate for one in best], count)
     return kept
 
@@ -67,5 +76,37 @@ def _question(
     passing = conjunction(conditions(plan, memories=True))
     most = plan.candidates if plan.include_memories else 1
     phrases = [one for name in dict.fromkeys(stems) for one in statistics.phrases.postings.get(name, ())]
-    weights = plan.profile.text.weights.array.tolist()
-    return cascades.memories(read.vault, (every, stems), weights, totals, passing, most, phrases)
+    looked = [float(weight > 0) for weight in weights(plan)]
+    return cascades.memories(read.vault, (every, stems), looked, totals, passing, most, phrases)
+
+
+def ranked_apart(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> dict[int, Apart]:
+    """Return by the place of a query what its memories score by, where that is not what entries score by."""
+    begun = {terms.names[term]: statistics.begun_in_memories.get(terms.stem(term), 0) for term in terms.names}
+    places = [at for at, plan in enumerate(plans) if plan.query.steps and are_apart(plan, statistics)]
+    return {at: ranked(plans[at], statistics, terms, begun) for at in places}
+
+
+def memories_apart(
+    vault: VaultRow, plan: Plan, totals: tuple[int, float], terms: QueryTerms, leg: TextLeg, passing: Condition
+) -> list[Statement]:
+    """Return what asks for the memories of each step of a query that score by statistics of their own."""
+    names = [terms.names.get(term, "") for term in plan.query.terms]
+    steps = [(every, [names[at] for at in words]) for _, every, words in plan.query.steps]
+    most, phrases, own = leg.most, leg.phrases, weights(plan)
+    return [cascades.memories(vault, step, own, totals, passing, most, phrases, leg.space) for step in steps]
+
+
+def first_answer(entries: Rows, memories: Sequence[Rows]) -> tuple[int | None, Rows, Rows]:
+    """Return the first step that finds anything, and the entries and the memories that it finds.
+
+    Args:
+        entries: the best of the first step that finds any, with its number in the second place.
+        memories: the best of each step.
+    """
+    own = entries[0][1] if entries else len(memories)
+    others = next((step for step, rows in enumerate(memories) if rows), len(memories))
+    first = min(own, others)
+    if first == len(memories):
+        return None, (), ()
+    return first, entries if own == first else (), memories[first] if others == first else ()

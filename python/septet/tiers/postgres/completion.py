@@ -48,19 +48,16 @@ def ranked_by_phrases(
     """
     scores = pool.columns["bm25"]
     words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
-    if begun:
-        scores[known:] = [_score_at_step(plan, one, statistics, terms) for one in found[known:]]
-        texts = [_texts_in(one, plan.query.columns) for one in found]
-    else:
-        if memories is not None:
-            statistics = statistics.of_entries()
-        scores[known:] = [
-            _score(plan, one, statistics, terms)
-            if memories is None or one.candidate.kind != MEMORY
-            else apart.score(plan, one, terms, memories)
-            for one in found[known:]
-        ]
-        texts = [_texts(one, grams=plan.query.grams) for one in found]
+    if memories is not None:
+        statistics = statistics.of_entries()
+    score = _score_at_step if begun else _score
+    scores[known:] = [
+        score(plan, one, statistics, terms)
+        if memories is None or one.candidate.kind != MEMORY
+        else apart.score(plan, one, terms, memories)
+        for one in found[known:]
+    ]
+    texts = [_texts_in(one, plan.query.columns) if begun else _texts(one, grams=plan.query.grams) for one in found]
     holding = [counts.holding.get(word, 0) for word in words]
     information, matched, title_share, most = _core.matched_in(words, counts.entries, holding, texts, begun)
     top = (counts.k1 + 1) * most

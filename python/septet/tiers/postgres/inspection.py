@@ -106,8 +106,7 @@ def _holds(view: PostgresView, plan: Plan, found: Found, term: str) -> bool:
     if begun:
         names = ("id", "title", "description", "context", "tags")
         columns = [column for name, column in zip(names, columns) if name in plan.query.columns]
-        return any(token.startswith(wanted[-1]) for column in columns for token in column) if wanted else False
-    return bool(wanted) and any(times(column, wanted) for column in columns)
+    return bool(wanted) and any(times(column, wanted, begun=begun) for column in columns)
 
 
 def _memory_place(view: PostgresView, found: Found, passes: bool) -> LegReport:

@@ -38,16 +38,17 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     leg = text_leg(one, view.statistics, view.terms, None)._replace(most=MOST)
     if only is not None:
         leg = leg._replace(condition=only)
-    if one.query.steps:
-        (rows,) = together(view.read, [by_text(view.read.vault, one, view.statistics, view.terms, leg)])
-        found_rows = found.all_of([row[3:] for row in rows])
-        return [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
     vault, apart = view.read.vault, view.apart.get(id(plan))
-    asked = [fulltext.every(vault, leg)]
+    begun = bool(one.query.steps)
+    asked = [by_text(vault, one, view.statistics, view.terms, leg) if begun else fulltext.every(vault, leg)]
     if apart is not None:
-        asked.append(memories_apart(vault, plan, view.statistics, view.terms, leg, only))
+        asked += memories_apart(vault, one, view.statistics, view.terms, leg, only)
     rows, *beside = together(view.read, asked)
-    found_matches = [Match._make(row) for row in rows]
+    if begun:
+        found_rows = found.all_of([row[3:] for row in rows])
+        found_matches = [Match(entry.candidate.row, False, row[2]) for entry, row in zip(found_rows, rows)]
+    else:
+        found_matches = [Match._make(row) for row in rows]
     if apart is not None:
         also = found.all_of([row[4:] for row in beside[0]])
         found_matches += [Match(one.candidate.row, row[2], apart.scale * row[3]) for one, row in zip(also, beside[0])]

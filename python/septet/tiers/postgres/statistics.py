@@ -78,6 +78,8 @@ class Statistics:
         indexed: the numbers of those that have an index, with what was measured of it.
         phrases: which entries hold the phrases of the queries.
         begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
+        begun_alone: the same without memories, where they are ranked apart.
+        begun_in_memories: the same of these, as FTS5 knows them: without their context.
         either: how many rows hold a term in their texts or among their grams, where both do and that was asked.
         either_alone: the same without memories, where they are ranked apart.
         counted_outside: how many entries are not valid at the moment of the search, with a digest; asked for TF-IDF.
@@ -92,6 +94,8 @@ class Statistics:
         self.indexed: Mapping[int, str | None] = {}
         self.phrases = Phrases({})
         self.begun: dict[bytes, int] = {}
+        self.begun_alone: dict[bytes, int] = {}
+        self.begun_in_memories: dict[bytes, int] = {}
         self.either: dict[str, int] = {}
         self.counted_outside = (0, "")
         self.outside = NOTHING_OUTSIDE
@@ -102,7 +106,7 @@ class Statistics:
     def of_entries(self) -> Statistics:
         """Return the same without memories: what FTS5 knows of its tables of entries."""
         alone = copy(self)
-        alone.memories, alone.either = False, self.either_alone
+        alone.memories, alone.either, alone.begun = False, self.either_alone, self.begun_alone
         return alone
 
     @property
@@ -234,7 +238,7 @@ class Asking:
         statements: of which `taken` takes the answers.
     """
 
-    __slots__ = ("_found", "_outside", "_plan", "_stems", "spaces", "statements", "terms")
+    __slots__ = ("_begun", "_found", "_outside", "_plan", "_stems", "spaces", "statements", "terms")
 
     def __init__(self, vault: VaultRow, plans: Sequence[Plan], spaces: Sequence[Space]) -> None:
         self._plan = plan = plans[0]
@@ -250,18 +254,19 @@ class Asking:
         if self._outside:
             self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
         self._stems = terms.stems(plans)
+        begun = plan.profile.text.match == "cascade"
+        self._begun = _of_begun(plans, found) if begun else []
         if self._stems:
             from septet.storage.postgres.tables import cascades
 
-            names, weights = [terms.stored[stem] for stem in self._stems], plan.profile.text.weights.array.tolist()
-            self.statements.append(cascades.holding(vault, names, weights, memories=plan.scores_memories))
-        begun = plan.profile.text.match == "cascade"
+            names = [terms.stored[stem] for stem in self._stems]
+            self.statements += [cascades.holding(vault, names, weights, of) for _, weights, of in self._begun]
         found.phrases = Phrases(terms.phrases(), begun=begun)
         self.statements += found.phrases.questions(vault)
 
     def taken(self, answers: Iterable[Sequence[tuple[Any, ...]]]) -> Statistics:
         """Return what the statements were answered."""
-        found, plan, left = self._found, self._plan, iter(answers)
+        found, left = self._found, iter(answers)
         found.take(next(left))
         stands = next(left)
         found.linked = any(row[0] is None and row[4] for row in stands)
@@ -271,20 +276,33 @@ class Asking:
             ((entries, digest),) = next(left)
             found.counted_outside = entries, digest
         if self._stems:
-            found.begun = dict.fromkeys(self._stems, 0)
-            found.begun.update((self._stems[place], count) for place, count in next(left))
+            for held, _, _ in self._begun:
+                held.update(dict.fromkeys(self._stems, 0))
+                held.update((self._stems[place], count) for place, count in next(left))
         found.phrases.take([*left])
         for part, name, count in found.phrases.counts():
             found.put(part, name, count)
-        if plan.profile.text.match == "cascade" and found.phrases.postings:
-            of_columns = plan.profile.text.weights.array
+        for held, weights, of in self._begun:
             for name, postings in found.phrases.postings.items():
-                found.begun[self.terms.stem_of(name)] = sum(
-                    one.part == TEXTS and one.weighed(of_columns) > 0
-                    for one in postings
-                    if plan.scores_memories or not one.memory
+                held[self.terms.stem_of(name)] = sum(
+                    one.part == TEXTS and one.memory in of and one.weighed(weights) > 0 for one in postings
                 )
         return found
+
+
+def _of_begun(
+    plans: Sequence[Plan], found: Statistics
+) -> list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]]:
+    """Return the counts of a cascade, each with the weights of the columns, and whether memories or others count."""
+    plan = plans[0]
+    weights = plan.profile.text.weights.array.tolist()
+    if not plan.scores_memories:
+        return [(found.begun, weights, (False,))]
+    every = (found.begun, weights, (False, True))
+    if not any(one.query.has_phrase for one in plans):
+        return [every]
+    without_context = [*weights[:3], 0.0, *weights[4:]]
+    return [every, (found.begun_alone, weights, (False,)), (found.begun_in_memories, without_context, (True,))]
 
 
 class Told:

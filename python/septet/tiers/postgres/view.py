@@ -170,7 +170,7 @@ class PostgresView:
 
             of_rows = dict(zip(rows, cosines_of(self, plan.query.text, found)))
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
-        return self._completed(plan, pool, 0)
+        return self._completed(self.plans[query], pool, 0)
 
     def entries_at(self, rows: Sequence[int]) -> list[Found]:
         """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
@@ -220,11 +220,11 @@ class PostgresView:
     def term_counts(self, plan: Plan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
         statistics, names, grams, (k1, _) = self.statistics, self.terms.names, plan.query.grams, constants(plan)
+        if id(plan) in self.apart:
+            return term_counts(plan, statistics, self.terms, self.apart[id(plan)])
         if plan.query.steps:
             begun = {term: statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms}
             return TermCounts(statistics.rows, begun, k1)
-        if id(plan) in self.apart:
-            return term_counts(plan, statistics, self.terms, self.apart[id(plan)])
         holding = {term: statistics.holding(names.get(term), grams=grams) for term in dict.fromkeys(plan.query.terms)}
         return TermCounts(statistics.rows, holding, k1)
 

@@ -13,6 +13,7 @@ from septet.storage.postgres.tables.found import FACTS, vector_of
 from septet.storage.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
+    from septet.spaces import Space
     from septet.storage.postgres.tables.conditions import Condition
     from septet.storage.postgres.tables.fulltext import Posting, TextLeg
     from septet.storage.postgres.vaults import VaultRow
@@ -43,7 +44,7 @@ FROM asked a CROSS JOIN (SELECT %s::float8[] AS w) c
 JOIN septet.postings p ON p.vault = %s AND p.bucket = ANY(%s::int[]) AND p.part = 0
     AND p.term >= a.low COLLATE "C" AND p.term < a.high COLLATE "C"
 WHERE p.id * c.w[1] + p.title * c.w[2] + p.description * c.w[3] + p.context * c.w[4] + p.tags * c.w[5] > 0
-    AND (%s OR NOT p.memory)
+    AND p.memory = ANY(%s::boolean[])
 GROUP BY a.place
 """
 
@@ -121,7 +122,7 @@ JOIN septet.entries e ON e.vault = %s AND e.bucket = t.bucket AND e.row = t.row
 ORDER BY t.score DESC, t.row
 """
 
-# Memories by FTS5's default rank over memories alone; as in a local vault, full text knows no context of them.
+# Memories by FTS5's rank over memories alone; as in a local vault, full text knows no context of them.
 _MEMORIES = f"""
 WITH totals AS (SELECT %s::float8 AS rows, %s::float8 AS average),
 asked AS MATERIALIZED (
@@ -161,20 +162,23 @@ passing AS MATERIALIZED (
     WHERE {{condition}}
     GROUP BY h.bucket, h.row HAVING count(*) >= %s
 )
-SELECT (SELECT count(*) FROM passing), NULL, {FACTS} FROM (
+SELECT (SELECT count(*) FROM passing), 0, false, r.score, {{vector}}, {FACTS} FROM (
     SELECT * FROM passing ORDER BY score DESC, row LIMIT %s
 ) r JOIN septet.entries e ON e.vault = %s AND e.bucket = r.bucket AND e.row = r.row
 ORDER BY r.score DESC, r.row
 """
 
 
-def holding(vault: VaultRow, stems: Sequence[str], weights: Sequence[float], *, memories: bool) -> Statement:
+def holding(vault: VaultRow, stems: Sequence[str], weights: Sequence[float], memories: Sequence[bool]) -> Statement:
     """Return what counts by the place of a stem the rows that hold what begins with it in columns of a weight above 0.
 
     A stem of which nothing is said begins nothing.
+
+    Args:
+        memories: whether these are counted, or others, or both.
     """
     lows, highs = _ranges(stems)
-    return Statement(_HOLDING, (lows, highs, list(weights), vault.number, vault.all_buckets, memories))
+    return Statement(_HOLDING, (lows, highs, list(weights), vault.number, vault.all_buckets, list(memories)))
 
 
 def best(vault: VaultRow, asked: Asked, leg: TextLeg) -> Statement:
@@ -224,31 +228,34 @@ def memories(
     condition: Condition,
     most: int,
     phrases: Sequence[Posting] = (),
+    space: Space | None = None,
 ) -> Statement:
-    """Return what asks for the best memories of a step; see `septet.storage.postgres.tables.memories.best`.
+    """Return what asks for the best memories of a step, as `septet.storage.postgres.tables.memories.scored` does.
 
     Args:
         step: whether memories must hold all stems, or any, and these, as they are stored, as often as they count.
-        weights: of the five columns of entries; where one is above 0, memories are looked for.
+        weights: of the columns, as `septet.storage.postgres.tables.memories.EQUAL` has them; where one is above 0,
+            memories are looked for.
         phrases: postings of the phrases among the stems.
+        space: whose vectors are brought.
     """
     every, stems = step
     lows, highs = _ranges(stems)
-    looked = [float(weight > 0) for weight in weights]
-    # As often as they count; of no context.
-    alone = [*looked[:3], 0.0, looked[4]]
+    # Of no context.
+    own = [*weights[:3], 0.0, weights[4]]
     posted = [
-        (one.bucket, one.row, place, one.weighed(alone))
+        (one.bucket, one.row, place, one.weighed(own))
         for place, stem in enumerate(stems, 1)
         for one in phrases
         if one.memory and one.part == 0 and one.term == stem
     ]
     of_phrases = ([row[at] for row in posted] for at in range(4))
+    vector, of_vector = vector_of(vault, space)
     given = (
-        *totals, lows, highs, looked, vault.number, vault.all_buckets, *of_phrases, vault.number, vault.number,
-        *condition.parameters, len(stems) if every else 1, most, vault.number,
+        *totals, lows, highs, own, vault.number, vault.all_buckets, *of_phrases, vault.number, vault.number,
+        *condition.parameters, len(stems) if every else 1, *of_vector, most, vault.number,
     )  # fmt: skip
-    return Statement(_MEMORIES.format(condition=condition.sql), given)
+    return Statement(_MEMORIES.format(condition=condition.sql, vector=vector), given)
 
 
 def _ranges(stems: Sequence[str]) -> tuple[list[str], list[str]]:
