@@ -10,13 +10,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from psycopg import OperationalError
+from psycopg.errors import SerializationFailure
 
 from postgres_server import PostgresServer, why_not
 from septet import Federation, PostgresVault, Vault
-from septet.errors import BatchError, EntryError, Unreachable, VectorError
+from septet.errors import BatchError, EntryError, StoreBusy, Unreachable, VectorError
 from septet.storage.postgres import store as storing
 from septet.storage.postgres.pipeline import Statement, together
 from septet.storage.postgres.tables.checking import faults
+from septet.tiers.postgres import tier, view
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,33 @@ def test_of_three_tiers_one_is_down_and_the_others_answer(own, three):
         assert len(found) == 10
     assert [one for one in found.notes if one.code == "tier_failed"] == []
     assert len(found) == 15
+
+
+@pytest.mark.parametrize("step", ["begin", "recall"])
+def test_a_search_that_a_standby_broke_off_is_asked_again_until_its_time_is_over(own, vault_name, step, monkeypatch):
+    """A standby answers so for a transaction that still sees what it must remove."""
+    vault = PostgresVault(own.dsn(), vault_name, timeout_s=5)
+    vault.add_many([entry(number, "away") for number in range(5)])
+    asked, broken = [], 2
+    place, name = (view, "PostgresView") if step == "begin" else (view.PostgresView, "recall")
+    real = getattr(place, name)
+
+    def breaking(*given):
+        asked.append(given)
+        if len(asked) <= broken:
+            raise SerializationFailure("canceling statement due to conflict with recovery")
+        return real(*given)
+
+    monkeypatch.setattr(tier if step == "begin" else place, name, breaking)
+    assert len(vault.search("cookies")) == 5
+    assert len(asked) == 3
+    broken = 1_000
+    with pytest.raises((StoreBusy, Unreachable)):
+        vault.search("cookies")
+    assert len(asked) > 5
+    monkeypatch.undo()
+    assert len(vault.search("cookies")) == 5
+    vault.close()
 
 
 def test_a_frozen_server_costs_a_search_its_time_and_then_nothing(own, three, vault_name):

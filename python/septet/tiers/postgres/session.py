@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.errors import Unreachable
+from septet.errors import StoreBusy, Unreachable
 from septet.ranking.facts import numbers_of
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.results import Note
+from septet.storage.postgres.again import again
+from septet.storage.postgres.faults import AGAIN
 from septet.tiers.notes import constants_of_fts5, memories_left_out, model_assumed, no_vectors, vectors_incomplete
 from septet.tiers.postgres.phrases import MOST_ENTRIES
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Standing, TierLost
@@ -55,10 +57,14 @@ def _translated(method: _Method) -> _Method:
 class PostgresSession:
     """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
 
-    __slots__ = ("generation", "name", "place", "recalled", "store", "view")
+    __slots__ = ("generation", "look", "name", "place", "recalled", "store", "view")
 
-    def __init__(self, name: str, store: PostgresStore, place: int, view: PostgresView) -> None:
+    def __init__(
+        self, name: str, store: PostgresStore, place: int, view: PostgresView, look: Callable[[], PostgresView]
+    ) -> None:
         self.name, self.store, self.place, self.view = name, store, place, view
+        #: Begins the search once more.
+        self.look = look
         #: The generation that is read.
         self.generation = view.read.generation
         #: Whether the search has its candidates.
@@ -89,9 +95,23 @@ class PostgresSession:
         statistics = self.view.statistics
         return Standing(statistics.feedback(), statistics.linked)
 
-    @_translated
     def recall(self) -> Sequence[Recalled]:
-        """Return the candidates of each query."""
+        """Return the candidates of each query; where a standby broke the transaction off, those of a new one."""
+        try:
+            return self._recall()
+        except StoreBusy as fault:
+            if not isinstance(fault.__cause__, AGAIN):
+                raise
+        return again(self._recall_anew)()
+
+    def _recall_anew(self) -> Sequence[Recalled]:
+        self.view.close()
+        self.view = self.look()
+        self.generation = self.view.read.generation
+        return self._recall()
+
+    @_translated
+    def _recall(self) -> Sequence[Recalled]:
         view = self.view
         found = view.recall(self.place)
         self.recalled = True

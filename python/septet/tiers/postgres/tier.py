@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from septet.storage.postgres.again import again
 from septet.tiers.postgres.session import PostgresSession
 from septet.tiers.postgres.spaces import Remembered
 from septet.tiers.postgres.view import PostgresView, asking_of
@@ -38,17 +41,23 @@ class PostgresTier(NamedTuple):
     def open(self, plans: Sequence[Plan], place: int) -> PostgresSession:
         """Begin a search (see `septet.tiers.protocol.Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
+        until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
+        look = partial(self._look, plans, until)
+        # A standby breaks a transaction off that keeps it from replaying what the primary removed.
+        return PostgresSession(self.name, self.store, place, again(look)(), look)
+
+    def _look(self, plans: Sequence[Plan], until: float | None) -> PostgresView:
+        """Begin a transaction, which the server may keep waiting until a time by `time.monotonic`."""
         asking = None if plans[0].begins_words else asking_of(self.store.vault, plans, self.remembered)
         transaction = self.store.begin_reading(
-            self.timeout_s,
+            None if until is None else max(0.0, until - time.monotonic()),
             () if asking is None else asking.statements,
             # How many pass filters is for the planner to guess.
             plan_once=not plans[0].filters,
         )
         try:
             with transaction.asking():
-                view = PostgresView(plans, transaction, self.remembered, asking)
-                return PostgresSession(self.name, self.store, place, view)
+                return PostgresView(plans, transaction, self.remembered, asking)
         except BaseException:
             transaction.end()
             raise
