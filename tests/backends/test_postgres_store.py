@@ -235,14 +235,23 @@ def test_connections_that_the_server_ended_are_replaced_without_an_error(store):
         session.end()
 
 
-def test_an_interrupt_ends_a_wait_at_once_and_the_next_read_has_another_connection(store):
+def interrupt_when_asleep(dsn, backend):
+    """Interrupts this process once the backend sleeps: an earlier interrupt would find no wait."""
+    asleep = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+    with psycopg.connect(dsn, autocommit=True) as watching:
+        while not watching.execute(asleep, (backend,)).fetchone()[0]:
+            time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_ends_a_wait_at_once_and_the_next_read_has_another_connection(dsn, store):
     with store.reading() as read:
         before = read.sql.info.backend_pid
-    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt), store.reading() as read:
-        timer.start()
+        interrupting = threading.Thread(target=interrupt_when_asleep, args=(dsn, read.sql.info.backend_pid))
+        interrupting.start()
         read.sql.execute("SELECT pg_sleep(25)")
-    timer.join()
+    interrupting.join()
     with pytest.raises(KeyboardInterrupt), store.writing() as write:
         keep(write, "a", "1")
         raise KeyboardInterrupt
