@@ -105,15 +105,15 @@ answered AS MATERIALIZED (
     ORDER BY s.step LIMIT 1
 ),
 scored AS MATERIALIZED (
-    SELECT p.bucket, p.row, s.step, (
-        SELECT sum(
-            h.idf * ((h.f * (c.k1 + 1)) / (h.f + c.k1 * (1 - c.b + c.b * h.tokens / c.average))) ORDER BY w.place
-        )
-        FROM unnest(s.words) WITH ORDINALITY AS w (word, place)
-        JOIN held h ON h.bucket = p.bucket AND h.row = p.row AND h.word = w.word
+    SELECT p.bucket, p.row, s.step, sum(
+        h.idf * ((h.f * (c.k1 + 1)) / (h.f + c.k1 * (1 - c.b + c.b * h.tokens / c.average))) ORDER BY w.place
     ) AS score
     FROM answered s CROSS JOIN c
-    JOIN passing p ON CASE WHEN s.every THEN p.words @> s.words ELSE p.words && s.words END
+    CROSS JOIN LATERAL unnest(s.words) WITH ORDINALITY AS w (word, place)
+    JOIN held h ON h.word = w.word
+    JOIN passing p ON p.bucket = h.bucket AND p.row = h.row
+        AND CASE WHEN s.every THEN p.words @> s.words ELSE p.words && s.words END
+    GROUP BY p.bucket, p.row, s.step
 ),
 best AS (SELECT t.* FROM scored t ORDER BY t.score DESC, t.row LIMIT %s)
 SELECT (SELECT count(*) FROM scored), t.step, t.score, {{vector}}, {FACTS}
