@@ -136,7 +136,10 @@ def test_a_profile_may_be_a_file_beside(tmp_path):
     [
         ("", "has no tiers"),
         ("[tiers]\n", "invalid at tiers: Dictionary should have at least 1 item"),
-        ('[tiers.a]\npth = "a.db"\n', "has no field tiers.a.pth; its fields are connections, dsnEnv, optional, path, prepare, priority"),
+        (
+            '[tiers.a]\npth = "a.db"\n',
+            "has no field tiers.a.pth; its fields are connections, dsnEnv, optional, path, prepare, priority",
+        ),
         ('colour = 1\n[tiers.a]\npath = "a.db"\n', "has no field colour; its fields are profile, tiers"),
         ("[tiers.a]\n", "tiers.a: wanted one of path, url and dsn_env"),
         ('[tiers.a]\npath = "a.db"\nurl = "http://h"\n', "tiers.a: wanted one of path, url and dsn_env"),
