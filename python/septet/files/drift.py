@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.arguments import shown
 from septet.errors import Closed, SeptetError
-from septet.files.matching import why_unknown
+from septet.files.matching import moved_meanwhile, near, why_unknown
 from septet.files.pending import is_due, pending_of
 from septet.files.report import PendingFile
 from septet.files.sources import Found, Scan, scan
-from septet.files.syncing import near
 from septet.files.tracking import Followed, followed_of
 from septet.storage.store import Store
 from septet.storage.tables import files
@@ -147,8 +146,10 @@ class CatchUp:
             with self._store.reading() as read:
                 known = files.of_root(read, row.root)
             drift = drift_of(followed, known, seen)
-            if drift.gone:
-                # What was moved while the folders were read may have been in neither of two.
+            added = frozenset(drift.new)
+            new = [file for file in seen.found if file.path in added]
+            if drift.gone or moved_meanwhile(new, known, seen.found, seen.skipped):
+                # What was moved while the folders were read may have been in neither of two, or in both.
                 seen = scan(followed.root)
                 drift = drift_of(followed, known, seen, why_unknown_of(followed, seen, device))
             found.append(drift)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
     from septet.files.tracking import Followed
 
-__all__ = ["adopted", "compared", "device_at", "near", "renamed", "surely_gone", "why_unknown"]
+__all__ = ["adopted", "compared", "device_at", "moved_meanwhile", "near", "renamed", "surely_gone", "why_unknown"]
 
 #: A file that changed so shortly before it was read may change again in the same tick of its file system's clock; a
 #: clock that shows whole seconds may be one of two. Such a file is compared by its hash at the next sync.
@@ -44,8 +44,7 @@ def compared(
         else:
             same.append(row)
     kept = [one.path for one in skipped if one.reason in ("unreadable", "vanished")]
-    below = tuple(f"{path}/" for path in kept)
-    gone = [row for path, row in known.items() if not (path in kept or path.startswith(below) or "" in kept)]
+    gone = [row for path, row in known.items() if not _is_below(path, kept)]
     return tasks, same, gone
 
 
@@ -157,6 +156,39 @@ def surely_gone(
     twice, there = {row.file for row in lost}, {one.path for one in second}
     passing = {one.size for one in first if one.path not in there}
     return [row for row in gone if row.file in twice and row.size not in passing]
+
+
+def moved_meanwhile(
+    new: Iterable[Found], rows: Iterable[FileRow], found: Iterable[Found], skipped: Iterable[Skipped]
+) -> list[Found]:
+    """Return new files that may be known ones, which were moved while the folders were read and so were seen twice.
+
+    Such a known file was listed at its old path, or vanished from it just then, and is not there now; a new one has its
+    kind, size and time. If that were stored as a new file, the ids of the known one would go with the old path.
+
+    Args:
+        new: files that a look at the disk found, and the vault does not know.
+        rows: what the vault knows.
+        found: what that look found.
+        skipped: what it left out.
+    """
+    apart: dict[tuple[str, int, int], list[Found]] = {}
+    for one in new:
+        apart.setdefault((one.kind, one.size, one.mtime_ns), []).append(one)
+    alike = [row for row in rows if (row.kind, row.size, row.mtime_ns) in apart] if apart else []
+    if not alike:
+        return []
+    paths = {row.path for row in alike}
+    away = {one.path for one in found if one.path in paths and not os.path.lexists(one.real)}
+    vanished = [one.path for one in skipped if one.reason == "vanished"]
+    away |= {path for path in paths if _is_below(path, vanished)}
+    keys = {(row.kind, row.size, row.mtime_ns) for row in alike if row.path in away}
+    return [one for key in keys for one in apart[key]]
+
+
+def _is_below(path: str, those: Sequence[str]) -> bool:
+    """Say whether a path is one of others, or below one; the empty one is the root."""
+    return any(not one or path == one or path.startswith(f"{one}/") for one in those)
 
 
 def _hash_of(found: Found) -> str | None:

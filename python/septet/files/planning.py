@@ -47,8 +47,8 @@ class Plan(NamedTuple):
         ids: of all its chunks, in their order.
         added: chunks to be stored; their ids are taken if no other entry has them.
         changed: chunks to be stored in place of what they were.
-        moves: path, first line, last line and row of those that only stand somewhere else.
-        gone: rows to erase.
+        moved: path, first line, last line and row of those that only stand somewhere else.
+        removed: rows to erase.
         kept: how many stay as they are.
         fresh: whether the order of chunks is another one than before.
         mentions: None if they stay.
@@ -59,8 +59,8 @@ class Plan(NamedTuple):
     ids: list[str]
     added: list[EntryRow]
     changed: list[EntryRow]
-    moves: list[tuple[str, int, int, int]]
-    gone: list[int]
+    moved: list[tuple[str, int, int, int]]
+    removed: list[int]
     kept: int
     fresh: bool
     mentions: list[Mentioned] | None
@@ -139,7 +139,7 @@ def plan_rows(
         if one.columns[_PATH] == after.path:
             kept += 1
         else:
-            plan.moves.append((after.path, *_LINES(one.columns), one.row))
+            plan.moved.append((after.path, *_LINES(one.columns), one.row))
     for made, made_id, chunk in zip(rows, ids, matched):
         row = made._replace(id=made_id)
         if chunk is None:
@@ -150,7 +150,7 @@ def plan_rows(
         if row.updated_at != chunk.columns[_UPDATED] or _SAID(row) != _SAID(chunk.columns):
             plan.changed.append(row._replace(created_given=True))
         elif (row.path, *_LINES(row)) != (chunk.columns[_PATH], *_LINES(chunk.columns)):
-            plan.moves.append((after.path, *_LINES(row), chunk.row))
+            plan.moved.append((after.path, *_LINES(row), chunk.row))
         else:
             kept += 1
     mentions = [one._replace(chunk=own) for own, its in zip(ids, named) for one in its]

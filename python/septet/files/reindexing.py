@@ -308,8 +308,8 @@ class _Counts:
             "files_changed": 1,
             "chunks_added": len(plan.added),
             "chunks_changed": len(plan.changed),
-            "chunks_moved": len(plan.moves),
-            "chunks_removed": len(plan.gone),
+            "chunks_moved": len(plan.moved),
+            "chunks_removed": len(plan.removed),
             "chunks_kept": plan.kept,
         }
         for name, number in changes.items():
@@ -377,7 +377,7 @@ def _batches(plans: Iterable[Plan]) -> Iterator[list[Plan]]:
     batch, chunks = [], 0
     for plan in plans:
         batch.append(plan)
-        chunks += len(plan.ids) + len(plan.gone)
+        chunks += len(plan.ids) + len(plan.removed)
         if chunks >= SWITCHED_CHUNKS:
             yield batch
             batch, chunks = [], 0

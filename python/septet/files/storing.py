@@ -54,13 +54,13 @@ def store_plans(write: Writing, plans: Sequence[Plan], root: str, keeping: Keepi
         root: the name of the root they are in.
     """
     ready = _named(write, _as_planned(write, plans), root)
-    changing.erase(write, sorted(chain.from_iterable(plan.gone for plan in ready)))
+    changing.erase(write, sorted(chain.from_iterable(plan.removed for plan in ready)))
     rows = [row for plan in ready for row in (*plan.changed, *plan.added)]
     if any(plan.changed for plan in ready):
         vectors.drop_stale(write, {row.id: row.text_hash for plan in ready for row in plan.changed})
     if rows:
         entries.upsert(write, rows, [], keeping)
-    files.move_chunks(write, chain.from_iterable(plan.moves for plan in ready))
+    files.move_chunks(write, chain.from_iterable(plan.moved for plan in ready))
     _chain(write, [plan for plan in ready if plan.fresh])
     said = files.mentions_of(write, [plan.before.file for plan in ready if plan.before is not None])
     numbers = {}

@@ -8,12 +8,12 @@ way, leaves files whose rows differ from the disk, and the next one finds them b
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
 from septet.files.lease import Lease
-from septet.files.matching import adopted, compared, device_at, near, renamed, surely_gone, why_unknown
+from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
 from septet.files.mentions import link_mentions, targets_of
 from septet.files.planning import Plan, plan_of
 from septet.files.preparing import Prepared, Preparer, Task, ahead
@@ -31,7 +31,7 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import Found, Skipped
 
-__all__ = ["near", "sync_roots"]
+__all__ = ["sync_roots"]
 
 #: A transaction ends after so many chunks, so many bytes, or so many seconds of gathering them: FTS5 has little to
 #: merge, and other writers wait only briefly. A file is in one transaction whatever its size.
@@ -112,9 +112,8 @@ class _Run:
         self._problems: list[str] = []
         #: What makes the chunks in another way, if they are.
         self._rebuild: Rebuild | None = None
-        #: Whether the disk was looked at before.
-        self._again = False
-        self._whole = True
+        #: Whether the disk was looked at before, and whether all of it was dealt with.
+        self._again, self._whole = False, True
         #: Files that other processes brought in, or that there was no time for.
         self._left = 0
         with store.reading() as read:
@@ -130,7 +129,9 @@ class _Run:
             looked = time.monotonic()
             seen = self._keep_in_step(wanted)
             if seen.why:
-                self._problem(f"{of.root.path} {seen.why}: its {self._known_number()} files stay in the vault; "
+                with self._store.reading() as read:
+                    known = len(files.of_root(read, of.number))
+                self._problem(f"{of.root.path} {seen.why}: its {known} files stay in the vault; "
                               f"forget_root({of.name!r}) removes them")  # fmt: skip
                 self._tally.complete = self._whole = False
                 break
@@ -149,10 +150,13 @@ class _Run:
         rows = [] if seen.why else self._known(seen.found, wanted)
         tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
         first, lost = seen, gone
-        if lost:
-            # What was moved while the folders were read may have been in neither of two: gone is what is gone twice.
+        if lost or _moving(tasks, rows, seen):
+            # What was moved while the folders were read may be in both of two, or in neither: look again.
             seen = self._look(wanted)
             tasks, same, gone = compared(seen.found, seen.skipped, rows, anew=anew)
+            moving = _moving(tasks, rows, seen)
+            tasks = [task for task in tasks if task.found not in moving]
+            self._left += len(moving)
         for one in seen.skipped:
             self._say(one.path, one.reason)
         if seen.why:
@@ -357,8 +361,8 @@ class _Run:
                 continue
             renamed = plan.before is not None and plan.before.path != plan.after.path
             tally.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
-            for name in ("added", "changed", "moves", "gone"):
-                tally.add(f"chunks_{_COUNTED.get(name, name)}", len(getattr(plan, name)))
+            for name in ("added", "changed", "moved", "removed"):
+                tally.add(f"chunks_{name}", len(getattr(plan, name)))
             tally.add("chunks_kept", plan.kept)
         if any(plan.added or plan.changed for plan in plans):
             self._written()
@@ -381,10 +385,6 @@ class _Run:
         self._problems.append(said)
         self._tally.problems.append(said)
 
-    def _known_number(self) -> int:
-        with self._store.reading() as read:
-            return len(files.of_root(read, self._of.number))
-
     def _note(self, *, whole: bool) -> None:
         """Note how it ended, in the vault."""
         problem = "; ".join(self._problems) or None
@@ -396,5 +396,5 @@ class _Run:
                 files.set_device(write, self._of.number, device)
 
 
-#: What a plan calls otherwise than a report.
-_COUNTED: Mapping[str, str] = {"moves": "moved", "gone": "removed"}
+def _moving(tasks: Iterable[Task], rows: Iterable[FileRow], seen: _Seen) -> list[Found]:
+    return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)
