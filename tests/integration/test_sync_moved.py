@@ -114,6 +114,19 @@ def test_what_is_seen_twice_by_every_look_of_a_sync_is_left_to_the_next_one(vaul
     assert picture(vault) == fresh(notes, extra=["../other"])
 
 
+def test_what_is_seen_twice_by_every_look_of_a_search_is_left_to_the_next_one(vault, notes, mover):
+    here, there = notes / "birds" / "owls.md", notes.parent / "other" / "owls.md"
+    known = texts(vault)
+    mover.after(1, lambda: here.rename(there))
+    mover.before(3, lambda: there.rename(here))
+    mover.after(3, lambda: here.rename(there))
+    in_a_search(vault)
+    assert texts(vault) == known and mover.done
+    in_a_search(vault)
+    assert texts(vault) == known
+    assert picture(vault) == fresh(notes, extra=["../other"])
+
+
 def test_a_copy_that_kept_the_time_of_its_original_is_a_file_of_its_own(vault, notes, mover):
     known = texts(vault)
     shutil.copy2(notes / "birds" / "owls.md", notes / "copy.md")

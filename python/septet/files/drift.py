@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.arguments import shown
 from septet.errors import Closed, SeptetError
 from septet.files.matching import moved_meanwhile, near, why_unknown
+from septet.files.paths import within
 from septet.files.pending import is_due, pending_of
 from septet.files.report import PendingFile
 from septet.files.sources import Found, Scan, scan
@@ -89,9 +90,8 @@ def drift_of(followed: Followed, rows: Sequence[FileRow], seen: Scan, why: str |
             pending.append(few)
         else:
             (new if row is None else changed).append(file.path)
-    unknown = [one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")]
-    below = tuple(f"{path}/" for path in unknown)
-    gone = [path for path in known if not ("" in unknown or path in unknown or path.startswith(below))]
+    unknown = {one.path for one in seen.skipped if one.reason in ("unreadable", "vanished")}
+    gone = [path for path in known if not within(path, unknown)]
     if any(known[path].kind == "session" for path in gone):
         # One of the new ones may be what is gone under another name, and keeps its chunks if both are looked at.
         new += [one.path for one in pending if one.path not in held]
@@ -111,6 +111,14 @@ def _few(file: Found, row: FileRow | None) -> PendingFile | None:
     # What did not grow was changed in the middle, perhaps to take something out.
     is_other = row is not None and file.size <= row.size
     return None if is_other or is_due(news) else PendingFile(file.path, *news)
+
+
+def _moving(drift: Drift, rows: Sequence[FileRow]) -> set[str]:
+    """Return new files that may be known ones on the move."""
+    if not drift.new:
+        return set()
+    names, (found, skipped, _) = frozenset(drift.new), drift.scan
+    return {one.path for one in moved_meanwhile((one for one in found if one.path in names), rows, found, skipped)}
 
 
 class CatchUp:
@@ -146,12 +154,13 @@ class CatchUp:
             with self._store.reading() as read:
                 known = files.of_root(read, row.root)
             drift = drift_of(followed, known, seen)
-            added = frozenset(drift.new)
-            new = [file for file in seen.found if file.path in added]
-            if drift.gone or moved_meanwhile(new, known, seen.found, seen.skipped):
+            if drift.gone or _moving(drift, known):
                 # What was moved while the folders were read may have been in neither of two, or in both.
                 seen = scan(followed.root)
                 drift = drift_of(followed, known, seen, why_unknown_of(followed, seen, device))
+                moving = _moving(drift, known)
+                # Their folders will look otherwise the next time, and so be compared again.
+                drift = drift._replace(new=tuple(path for path in drift.new if path not in moving))
             found.append(drift)
         self.unknown, self.behind = tuple(unknown), sum(drift.files for drift in found)
         return found

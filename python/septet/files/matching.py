@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from septet.files.paths import within
 from septet.files.pending import inode_of
 from septet.files.preparing import Task
 from septet.files.steady import print_of, read_steadily
@@ -43,8 +44,8 @@ def compared(
             tasks.append(Task(one, row, anew or (row is not None and row.kind != one.kind)))
         else:
             same.append(row)
-    kept = [one.path for one in skipped if one.reason in ("unreadable", "vanished")]
-    gone = [row for path, row in known.items() if not _is_below(path, kept)]
+    kept = {one.path for one in skipped if one.reason in ("unreadable", "vanished")}
+    gone = [row for path, row in known.items() if not within(path, kept)]
     return tasks, same, gone
 
 
@@ -159,7 +160,7 @@ def surely_gone(
 
 
 def moved_meanwhile(
-    new: Iterable[Found], rows: Iterable[FileRow], found: Iterable[Found], skipped: Iterable[Skipped]
+    new: Iterable[Found], rows: Sequence[FileRow], found: Iterable[Found], skipped: Iterable[Skipped]
 ) -> list[Found]:
     """Return new files that may be known ones, which were moved while the folders were read and so were seen twice.
 
@@ -173,22 +174,17 @@ def moved_meanwhile(
         skipped: what it left out.
     """
     apart: dict[tuple[str, int, int], list[Found]] = {}
-    for one in new:
+    for one in new if rows else ():
         apart.setdefault((one.kind, one.size, one.mtime_ns), []).append(one)
     alike = [row for row in rows if (row.kind, row.size, row.mtime_ns) in apart] if apart else []
     if not alike:
         return []
     paths = {row.path for row in alike}
     away = {one.path for one in found if one.path in paths and not os.path.lexists(one.real)}
-    vanished = [one.path for one in skipped if one.reason == "vanished"]
-    away |= {path for path in paths if _is_below(path, vanished)}
+    vanished = {one.path for one in skipped if one.reason == "vanished"}
+    away |= {path for path in paths if within(path, vanished)}
     keys = {(row.kind, row.size, row.mtime_ns) for row in alike if row.path in away}
     return [one for key in keys for one in apart[key]]
-
-
-def _is_below(path: str, those: Sequence[str]) -> bool:
-    """Say whether a path is one of others, or below one; the empty one is the root."""
-    return any(not one or path == one or path.startswith(f"{one}/") for one in those)
 
 
 def _hash_of(found: Found) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Set
 
-__all__ = ["below", "can_be", "resolved", "unescaped"]
+__all__ = ["below", "can_be", "resolved", "unescaped", "within"]
 
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -19,6 +20,13 @@ def resolved(path: str) -> str:
 def below(path: str, folder: str) -> bool:
     """Say whether an absolute path is a folder or below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def within(path: str, places: Set[str]) -> bool:
+    """Say whether a path below a root is one of others, or below one; the empty one is the root itself."""
+    while path and path not in places:
+        path = path.rpartition("/")[0]
+    return path in places
 
 
 def can_be(path: str) -> bool:

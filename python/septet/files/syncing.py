@@ -396,5 +396,5 @@ class _Run:
                 files.set_device(write, self._of.number, device)
 
 
-def _moving(tasks: Iterable[Task], rows: Iterable[FileRow], seen: _Seen) -> list[Found]:
+def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: _Seen) -> list[Found]:
     return moved_meanwhile([task.found for task in tasks if task.before is None], rows, seen.found, seen.skipped)
