@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -67,6 +67,20 @@ mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list w
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python tests/mutants.py
 	@echo "Survivors in Rust: target/mutants/mutants.out/missed.txt"; cat target/mutants/mutants.out/missed.txt
+
+$(VENV)/.release: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --group release
+	@touch $@
+
+wheels: $(VENV)/.release  ## wheels for Linux into dist/, checked and tried (WHEELS="--only musllinux-aarch64"), and the sdist
+	$(BIN)/python -m release wheels $(WHEELS)
+	$(BIN)/python -m release sdist
+
+sdist: $(VENV)/.release  ## the sdist into dist/, and a wheel from it without git
+	$(BIN)/python -m release sdist
+
+wheels-reproducible: $(VENV)/.release  ## build what is in dist/ once more in other folders and compare the bytes
+	$(BIN)/python -m release reproduce $(WHEELS)
 
 sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
 	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \

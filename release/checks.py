@@ -1,0 +1,187 @@
+"""What must hold of every wheel. Each check is given a wheel and what is expected of it, and says what is wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from release import licences, sbom
+from release.binary import Binary, read_binary
+from release.wheelfile import record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from release.crates import Crate
+    from release.targets import Target
+    from release.wheelfile import Wheel
+
+#: What people download, in bytes.
+MAX_BYTES = 3_000_000
+TAG = "cp310-abi3"
+MODULE = "septet/_core.abi3.so"
+#: The only symbol that a Python module is asked for.
+ENTRY_POINT = "PyInit__core"
+#: Folders that a compiler writes into a binary and that are nobody's business. Found without knowing the machine.
+PERSONAL = re.compile(
+    rb"/(?:home|Users)/[\w.-]+/[\w./-]*|/root/[\w./-]+|[\w./-]*\.cargo/registry[\w./-]*|\.rustup/[\w./-]+"
+)
+
+
+class Expected(NamedTuple):
+    """What is known about a wheel before it is opened."""
+
+    target: Target
+    #: The components that it must name and whose licences it must give.
+    crates: tuple[Crate, ...]
+    runtimes: tuple[sbom.Runtime, ...]
+    #: Names and versions in Cargo.lock.
+    locked: tuple[tuple[str, str], ...]
+    #: Every file of the package but the compiled one, by its name in the wheel.
+    files: dict[str, bytes]
+    #: Folders of the machine that it was built on.
+    places: tuple[str, ...]
+
+
+def _binaries(wheel: Wheel) -> Iterable[tuple[str, Binary]]:
+    return ((name, read_binary(wheel.members[name])) for name in wheel.extensions)
+
+
+def check_tag(wheel: Wheel, expected: Expected) -> list[str]:
+    """The name of the file and its metadata say: CPython from 3.10, stable ABI, and this platform."""
+    faults = []
+    if f"{TAG}-{expected.target.platform}" not in wheel.named_tags:
+        faults.append(f"the name has no tag {TAG}-{expected.target.platform}")
+    if any(not tag.startswith(f"{TAG}-") for tag in wheel.named_tags):
+        faults.append(f"the name has other tags than {TAG}")
+    if wheel.tags != wheel.named_tags:
+        faults.append(f"WHEEL lists {sorted(wheel.tags)}, the name stands for {sorted(wheel.named_tags)}")
+    return faults
+
+
+def check_auditwheel(wheel: Wheel, expected: Expected) -> list[str]:
+    """The tool that decides what may be uploaded finds the same platform."""
+    command = [sys.executable, "-m", "auditwheel", "show", str(wheel.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return [f"auditwheel: {(done.stderr or done.stdout).strip()[-300:]}"]
+    found = re.search(r'platform tag:\s+"([^"]+)"', done.stdout)
+    if found is None:
+        return ["auditwheel names no platform"]
+    # It says the oldest platform that fits, which may be older than the one asked for.
+    return [] if _fits(found[1], expected.target) else [f"auditwheel says {found[1]}"]
+
+
+def _fits(platform: str, target: Target) -> bool:
+    said = re.fullmatch(r"(\w+?)_(\d+)_(\d+)_(.+)", platform)
+    wanted = re.fullmatch(r"(\w+?)_(\d+)_(\d+)_(.+)", target.platform)
+    if said is None or wanted is None:
+        return platform == target.platform
+    same = (said[1], said[4]) == (wanted[1], wanted[4])
+    return same and (int(said[2]), int(said[3])) <= (int(wanted[2]), int(wanted[3]))
+
+
+def check_symbols(wheel: Wheel, expected: Expected) -> list[str]:
+    """Built for this machine, loads what the policy allows, asks for no newer glibc, and shows one symbol."""
+    faults = []
+    if wheel.extensions != [MODULE]:
+        faults.append(f"the shared objects are {wheel.extensions}, not {MODULE}")
+    for name, binary in _binaries(wheel):
+        if binary.machine != expected.target.elf_machine:
+            faults.append(f"{name} is for {binary.machine}")
+        if foreign := sorted(set(binary.needed) - expected.target.libraries):
+            faults.append(f"{name} loads {', '.join(foreign)}")
+        if binary.newest_glibc is not None and binary.newest_glibc > (expected.target.glibc or (0, 0)):
+            faults.append(f"{name} asks for GLIBC_{binary.newest_glibc[0]}.{binary.newest_glibc[1]}")
+        if binary.exported != (ENTRY_POINT,):
+            shown = [symbol for symbol in binary.exported if symbol != ENTRY_POINT]
+            faults.append(f"{name} exports {', '.join(shown[:5])}" if shown else f"{name} lacks {ENTRY_POINT}")
+        if binary.debugging:
+            faults.append(f"{name} is not stripped: {', '.join(binary.debugging[:3])}")
+        if binary.run_paths:
+            faults.append(f"{name} looks for libraries in {', '.join(binary.run_paths)}")
+    return faults
+
+
+def check_size(wheel: Wheel, expected: Expected) -> list[str]:
+    """Small enough to be fetched without a thought."""
+    size = wheel.path.stat().st_size
+    return [f"{size:,} bytes, more than {MAX_BYTES:,}"] if size > MAX_BYTES else []
+
+
+def check_places(wheel: Wheel, expected: Expected) -> list[str]:
+    """No file names a folder of the machine that it was built on; a binary names nobody's home."""
+    faults = []
+    for name, content in wheel.members.items():
+        faults += [f"{name} names {place}" for place in expected.places if place.encode() in content]
+        if name in wheel.extensions:
+            found = sorted({match.decode() for match in PERSONAL.findall(content)})
+            if found:
+                faults.append(f"{name} names {found[0]}" + (f" and {len(found) - 1} more" if found[1:] else ""))
+    return faults
+
+
+def check_licences(wheel: Wheel, expected: Expected) -> list[str]:
+    """The licence files that the metadata lists are there, and give a text for every component."""
+    listed = wheel.metadata.get_all("License-File", [])
+    folder = f"{wheel.dist_info}/licenses"
+    faults = [f"METADATA lists no {name}" for name in ("LICENSE-MIT", "LICENSE-APACHE") if name not in listed]
+    if licences.FILE_NAME not in listed:
+        faults.append(f"METADATA lists no {licences.FILE_NAME}")
+    faults += [f"{name} is listed and missing" for name in listed if not wheel.members.get(f"{folder}/{name}")]
+    text = wheel.members.get(f"{folder}/{licences.FILE_NAME}", b"").decode()
+    return faults + licences.missing_in(text, [*map(str, expected.crates), *map(str, expected.runtimes)])
+
+
+def check_sbom(wheel: Wheel, expected: Expected) -> list[str]:
+    """The bill of materials is there and names every crate and no other."""
+    content = wheel.members.get(f"{wheel.dist_info}/sboms/{sbom.FILE_NAME}")
+    if content is None:
+        return [f"there is no {sbom.FILE_NAME}"]
+    return sbom.faults_of(content, expected.crates, expected.runtimes, expected.locked)
+
+
+def check_contents(wheel: Wheel, expected: Expected) -> list[str]:
+    """Every file of the package is there as it is in the sources, and nothing else."""
+    inside = {n: content for n, content in wheel.members.items() if not n.startswith(f"{wheel.dist_info}/")}
+    faults = [f"{name} is missing" for name in sorted({*expected.files, MODULE} - set(inside))]
+    faults += [f"{name} does not belong there" for name in sorted(set(inside) - {*expected.files, MODULE})]
+    faults += [
+        f"{name} differs from the source"
+        for name, content in sorted(expected.files.items())
+        if inside.get(name, content) != content
+    ]
+    allowed = re.compile(r"METADATA|WHEEL|RECORD|entry_points\.txt|licenses/[\w.-]+|sboms/[\w.-]+")
+    dist_info = (n.removeprefix(f"{wheel.dist_info}/") for n in wheel.members if n not in inside)
+    return faults + [f"{name} does not belong into dist-info" for name in dist_info if not allowed.fullmatch(name)]
+
+
+def check_record(wheel: Wheel, expected: Expected) -> list[str]:
+    """RECORD, by which installers verify and uninstall, has every file with its digest."""
+    record = f"{wheel.dist_info}/RECORD"
+    if record not in wheel.members:
+        return ["there is no RECORD"]
+    members = {name: content for name, content in wheel.members.items() if name != record}
+    right = set(record_of(members, record).decode().splitlines())
+    wrong = sorted(set(wheel.members[record].decode().splitlines()) ^ right)
+    return [f"RECORD differs from what is there: {wrong[0]}"] if wrong else []
+
+
+CHECKS: dict[str, Callable[[Wheel, Expected], list[str]]] = {
+    "tag": check_tag,
+    "auditwheel": check_auditwheel,
+    "symbols": check_symbols,
+    "size": check_size,
+    "places": check_places,
+    "licences": check_licences,
+    "sbom": check_sbom,
+    "contents": check_contents,
+    "record": check_record,
+}
+
+
+def faults_of(wheel: Wheel, expected: Expected) -> dict[str, list[str]]:
+    """What every check says about a wheel; empty lists where it holds."""
+    return {name: check(wheel, expected) for name, check in CHECKS.items()}
