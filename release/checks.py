@@ -26,7 +26,7 @@ MODULE = "septet/_core.abi3.so"
 ENTRY_POINT = "PyInit__core"
 #: Folders that a compiler writes into a binary and that are nobody's business. Found without knowing the machine.
 PERSONAL = re.compile(
-    rb"/(?:home|Users)/[\w.-]+/[\w./-]*|/root/[\w./-]+|[\w./-]*\.cargo/registry[\w./-]*|\.rustup/[\w./-]+"
+    rb"/(?:home/[\w.-]+|Users/[\w.-]+|root)/[\w./-]+|[\w./-]*\.cargo/registry[\w./-]*|\.rustup/[\w./-]+"
 )
 
 

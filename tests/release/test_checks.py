@@ -120,7 +120,9 @@ def test_a_wheel_names_no_path_of_the_build_machine(said, members, name):
     assert said(checks.check_places) == [f"{name} names /builder/checkout/"]
 
 
-@pytest.mark.parametrize("path", ["ho" + "me/ann/septet/lib.rs", "ro" + "ot/septet/lib.rs", "x/.cargo/registry/src/a.rs"])
+@pytest.mark.parametrize(
+    "path", ["ho" + "me/ann/septet/lib.rs", "ro" + "ot/septet/lib.rs", "x/.cargo/registry/src/a.rs"]
+)
 def test_a_binary_names_nobodys_home(said, members, path):
     members[checks.MODULE] += f"\0/{path}\0".encode()
     assert said(checks.check_places) == [f"{checks.MODULE} names /{path}"]

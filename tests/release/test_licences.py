@@ -43,7 +43,7 @@ def test_a_crate_may_name_another_file(tmp_path):
 
 @pytest.mark.parametrize("files", [{}, {"README": "MIT"}, {"LICENSE": " \n"}])
 def test_a_crate_without_a_text_is_an_error(tmp_path, files):
-    with pytest.raises(NoLicenceText, match="example 1.2.3"):
+    with pytest.raises(NoLicenceText, match=r"example 1\.2\.3"):
         of_crate(crate_in(tmp_path, **files))
 
 
