@@ -22,8 +22,9 @@ FILE_NAME = "THIRD-PARTY.txt"
 RULE = "=" * 78
 
 INTRODUCTION = """\
-The compiled part of Septet holds code of others. Each component is named with its version, its licence as an SPDX
-expression, and the numbers of the texts that it brings. The texts follow, each different one once.
+The compiled part of Septet holds code of others. Each component is named with its version, its licence as it names it
+itself, and the numbers of the texts that it brings. The texts follow, each different one once.
+
 """
 
 
