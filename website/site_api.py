@@ -1,0 +1,194 @@
+"""The pages of the API, made of the public names and their docstrings at build time; none of them is committed.
+
+Which page a name is on follows from the module it is defined in, so a new name needs no line here; one of a part that
+no page has stops the build.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["PAGES", "Subject", "page_of", "pages", "placed"]
+
+
+class Subject(NamedTuple):
+    """A page of the API.
+
+    Attributes:
+        slug: the name of the page.
+        title: its heading.
+        about: what stands under it.
+        parts: modules below `septet` whose public names are on it.
+        beside: what is public though `septet` itself does not have it: modules with all their names, or single names.
+    """
+
+    slug: str
+    title: str
+    about: str
+    parts: str
+    beside: str = ""
+
+
+PAGES = (
+    Subject(
+        "vault",
+        "Vaults",
+        "One SQLite file, or one schema on a PostgreSQL server, of knowledge. [The API on one page](../api.md) has "
+        "their methods by subject; what a search answers is under [results](results.md).",
+        "vault stats",
+    ),
+    Subject("federation", "Federation", "Several vaults searched as one.", "federation external"),
+    Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio"),
+    Subject("client", "Clients", "A vault that a server holds. [The guide](../client.md) has examples.", "client"),
+    Subject(
+        "entries",
+        "Entries",
+        "What is stored, and the types of what you give to be stored.",
+        "entry fields storage.tables.links",
+    ),
+    Subject(
+        "results",
+        "Results",
+        "What searches, explanations, lists and counts return, and their options.",
+        "results explanation matches pages listing query",
+    ),
+    Subject(
+        "observing",
+        "Notes and events",
+        "What a search could not do, and what hooks are told. [Codes of notes](../reference/notes.md) are on a page of "
+        "their own; [the guide](../observing.md) has examples.",
+        "notes watch",
+        "notes.DEGRADING",
+    ),
+    Subject(
+        "profiles",
+        "Profiles",
+        "How searches rank, as values. [The guide](../profiles.md) explains columns and expressions; "
+        "[the built-in ones](../reference/profiles.md) are tables.",
+        "profiles ranking",
+        "profiles",
+    ),
+    Subject(
+        "files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange flush"
+    ),
+    Subject(
+        "retrieval",
+        "Retrieval",
+        "Several corpora as one answer. [The guide](../retrieval.md) has examples.",
+        "retrieval",
+        "retrieval.planning.planner.plan retrieval.planning.feedback.tuned retrieval.expansion.chat.expanding_of",
+    ),
+    Subject(
+        "embedding",
+        "Embedding",
+        "What turns texts into vectors. [The guide](../embedding.md) explains chains and fallbacks.",
+        "embedding spaces",
+        "embedding",
+    ),
+    Subject(
+        "evaluation",
+        "Evaluation",
+        "How well searches answer. [The guide](../evaluation.md) has examples.",
+        "evaluation",
+        "evaluation.answers",
+    ),
+    Subject("vectors", "Vectors and TF-IDF", "Exact vector search and TF-IDF without a vault.", "index tfidf"),
+    Subject(
+        "adapters",
+        "Adapters",
+        "Septet behind the interfaces of LangChain, LlamaIndex and LangGraph. [The guide](../adapters.md) has examples.",
+        "",
+        "adapters.langchain adapters.llama_index adapters.langgraph",
+    ),
+    Subject(
+        "servers",
+        "Servers",
+        "What `septet serve` and `septet mcp` are made of, to mount in an application of yours. The guides to "
+        "[HTTP](../http.md) and [MCP](../mcp.md) have examples.",
+        "",
+        "service.opening.opened service.served.Served server.app.make_app server.settings.Settings mcp.asgi.mcp_app "
+        "mcp.protocol.make_server",
+    ),
+    Subject(
+        "errors",
+        "Errors",
+        "All errors are a `SeptetError`. [Their tree with codes](../reference/errors.md) is on a page of its own.",
+        "errors",
+    ),
+)
+
+
+def page_of(module: str) -> str:
+    """Return the slug of the page for names of a module, given below `septet`: the most exact of its parts decides.
+
+    Raises:
+        LookupError: no page has the module.
+    """
+    fitting = {part: subject.slug for subject in PAGES for part in subject.parts.split() if _within(module, part)}
+    if not fitting:
+        raise LookupError(f"septet.{module} is on no page of the API: give it one in PAGES of website/site_api.py")
+    return fitting[max(fitting, key=len)]
+
+
+def _within(module: str, part: str) -> bool:
+    return module == part or module.startswith(f"{part}.")
+
+
+def _beside(given: str) -> Iterator[tuple[str, str]]:
+    """Yield module and name of what is public beside `septet` itself."""
+    try:
+        loaded = importlib.import_module(f"septet.{given}")
+    except ModuleNotFoundError:
+        module, _, name = given.rpartition(".")
+        getattr(importlib.import_module(f"septet.{module}"), name)
+        yield f"septet.{module}", name
+    else:
+        yield from ((loaded.__name__, name) for name in loaded.__all__)
+
+
+def placed() -> dict[str, list[str]]:
+    """Return the whole names of what is public by the slugs of their pages, each on exactly one.
+
+    What `septet` has comes first; of other modules follow the names of their `__all__` that are not there already.
+    """
+    septet = importlib.import_module("septet")
+    found: dict[str, list[str]] = {subject.slug: [] for subject in PAGES}
+    shown: set[str] = set()
+    for name in septet.__all__:
+        if name in septet._HOMES:
+            found[page_of(septet._HOMES[name])].append(f"septet.{name}")
+            shown.add(name)
+    for subject in PAGES:
+        for given in subject.beside.split():
+            for module, name in _beside(given):
+                value = getattr(importlib.import_module(module), name)
+                if name not in shown or getattr(septet, name) is not value:
+                    found[subject.slug].append(f"{module}.{name}")
+    return found
+
+
+def _ordered(names: list[str]) -> list[str]:
+    """Return classes before functions before types and values: an order by what is read, and by name within."""
+    septet = importlib.import_module("septet")
+
+    def kind(name: str) -> int:
+        module, _, last = name.rpartition(".")
+        value = getattr(importlib.import_module(module) if module != "septet" else septet, last)
+        if isinstance(value, type):
+            return 0
+        return 1 if callable(value) and hasattr(value, "__code__") else 2
+
+    return sorted(names, key=lambda name: (kind(name), name.count(".") > 1, name.lower()))
+
+
+def pages() -> dict[str, str]:
+    """Return the Markdown of the API's pages by their paths within the site, in the order of the navigation."""
+    by_page = placed()
+    made = {}
+    for subject in PAGES:
+        blocks = [f"# {subject.title}", subject.about]
+        blocks += [f"::: {name}" for name in _ordered(by_page[subject.slug])]
+        made[f"api/{subject.slug}.md"] = "\n\n".join(blocks) + "\n"
+    return made
