@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
-.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible lint format clean help
+.PHONY: demo test stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve lint format clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -81,6 +81,15 @@ sdist: $(VENV)/.release  ## the sdist into dist/, and a wheel from it without gi
 
 wheels-reproducible: $(VENV)/.release  ## build what is in dist/ once more in other folders and compare the bytes
 	$(BIN)/python -m release reproduce $(WHEELS)
+
+docs: $(VENV)/.tools $(VENV)/.built  ## the documentation as a site in target/site, without a broken link
+	$(BIN)/python website/site_links.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python website/site_built.py target/site
+	@echo "The site is target/site/index.html."
+
+docs-serve: $(VENV)/.tools $(VENV)/.built  ## the same on a loopback port, made anew while you write
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8001
 
 sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
 	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \

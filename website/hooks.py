@@ -7,20 +7,20 @@ page of the site where it has one, and are left out, with their text kept, where
 from __future__ import annotations
 
 import fnmatch
-import os
 import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
-import site_api
-import site_figures
-import site_links
-import site_reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import site_api
+import site_figures
+import site_links
+import site_reference
 
 ROOT = site_links.ROOT
 RESULTS = "benches/RESULTS.md"
@@ -41,7 +41,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Keep the search working from files, by a script of ours where the theme would load one from elsewhere."""
     config.extra["polyfills"] = ["assets/worker.js"]
     # A page that is awaited from elsewhere may be missing; the list is empty when everything is there.
-    missing = {name for name in config.extra.get("awaited", ()) if not Path(config.docs_dir, name).exists()}
+    missing = {name for name in site_links.awaited() if not list(Path(config.docs_dir).glob(name))}
     config.nav = _without(config.nav, missing)
     return config
 
@@ -96,6 +96,8 @@ def _spread(nav: Any, pages: list[str]) -> Any:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in the figures, and lead links of plain files to where the site has what they mean."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
     if page.file.src_uri == "benchmarks.md":
         try:
             markdown = site_figures.filled(markdown, (ROOT / RESULTS).read_text(encoding="utf-8"))
@@ -104,19 +106,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     if not (ROOT / source).exists():
         return markdown
-    return _led(markdown, source, page.file.src_uri)
+    awaited = {f"docs/{name}" for name in site_links.awaited()}
+    return _led(markdown, source, page.file.src_uri, awaited)
 
 
-def _led(markdown: str, source: str, page: str) -> str:
+def _led(markdown: str, source: str, page: str, awaited: set[str]) -> str:
     """Return the text with the links of a file of the repository as those of a page of the site."""
     for link in sorted(site_links.links(markdown), key=lambda link: link.start, reverse=True):
         target, mark, fragment = link.target.partition("#")
         if not target or re.match(r"[a-z][a-z0-9+.-]*:", target) or target.startswith("/"):
             continue
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
-        if path.startswith("../") or not (ROOT / path).exists():
+        there = not path.startswith("../") and (ROOT / path).exists()
+        if not there and path not in awaited:
             continue  # MkDocs says so
-        to = _place(path)
+        to = _place(path) if there else None
         if to is None:
             markdown = _unlinked(markdown, link, source)
         else:
@@ -133,7 +137,7 @@ def _place(path: str) -> str | None:
         return ALIASES[path]
     if path.startswith("docs/"):
         name = path.removeprefix("docs/")
-        return posixpath.join(name, "index.md") if os.path.isdir(ROOT / path) else name
+        return posixpath.join(name, "index.md") if (ROOT / path).is_dir() else name
     if path.startswith(f"{CHARTS}/"):
         return f"charts/{posixpath.basename(path)}"
     return None
@@ -143,6 +147,6 @@ def _unlinked(markdown: str, link: site_links.Link, source: str) -> str:
     """Return the text with what was linked in the place of the link: the file is in the repository, not on the site."""
     begin = markdown.rfind("[", 0, link.start)
     end = markdown.find(")", link.end) + 1
-    if markdown[link.start - 2 : link.start] != "](" or begin > 0 and markdown[begin - 1] == "!":
+    if markdown[link.start - 2 : link.start] != "](" or (begin > 0 and markdown[begin - 1] == "!"):
         raise PluginError(f"{source}: {link.target} is not on the site, and no plain link whose text could stay")
     return markdown[:begin] + markdown[begin + 1 : link.start - 2] + markdown[end:]

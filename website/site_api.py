@@ -6,11 +6,19 @@ no page has stops the build.
 
 from __future__ import annotations
 
+import ast
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
+import septet
+
 __all__ = ["PAGES", "Subject", "page_of", "pages", "placed"]
+
+PACKAGE = Path(septet.__file__).parent
+#: The modules that the names of `septet` are loaded from, given below it.
+_HOMES: dict[str, str] = vars(septet)["_HOMES"]
 
 
 class Subject(NamedTuple):
@@ -35,9 +43,15 @@ PAGES = (
     Subject(
         "vault",
         "Vaults",
-        "One SQLite file, or one schema on a PostgreSQL server, of knowledge. [The API on one page](../api.md) has "
-        "their methods by subject; what a search answers is under [results](results.md).",
+        "One SQLite file of knowledge. [The API on one page](../api.md) has the methods by subject; what a search "
+        "answers is under [results](results.md).",
         "vault stats",
+    ),
+    Subject(
+        "postgres",
+        "Vaults on PostgreSQL",
+        "The same vault as a schema of a server. [The guide](../postgres.md) has examples.",
+        "vault.postgres",
     ),
     Subject("federation", "Federation", "Several vaults searched as one.", "federation external"),
     Subject("asyncio", "asyncio", "The same methods, awaited. [The guide](../async.md) has examples.", "aio"),
@@ -70,9 +84,7 @@ PAGES = (
         "profiles ranking",
         "profiles",
     ),
-    Subject(
-        "files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange flush"
-    ),
+    Subject("files", "Files and imports", "Folders kept in step, chunks, secrets, imports.", "files exchange flush"),
     Subject(
         "retrieval",
         "Retrieval",
@@ -98,7 +110,8 @@ PAGES = (
     Subject(
         "adapters",
         "Adapters",
-        "Septet behind the interfaces of LangChain, LlamaIndex and LangGraph. [The guide](../adapters.md) has examples.",
+        "Septet behind the interfaces of LangChain, LlamaIndex and LangGraph. [The guide](../adapters.md) has "
+        "examples.",
         "",
         "adapters.langchain adapters.llama_index adapters.langgraph",
     ),
@@ -136,16 +149,38 @@ def _within(module: str, part: str) -> bool:
     return module == part or module.startswith(f"{part}.")
 
 
+def _source(module: str) -> Path:
+    """Return the file of a module, given below `septet`; it need not exist."""
+    path = PACKAGE.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _defined(module: str) -> dict[str, ast.stmt]:
+    """Return what a module defines or assigns at its level, read without running it: what it needs may be missing."""
+    found: dict[str, ast.stmt] = {}
+    for node in ast.parse(_source(module).read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            found[node.name] = node
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found.update((target.id, node) for target in targets if isinstance(target, ast.Name))
+    return found
+
+
 def _beside(given: str) -> Iterator[tuple[str, str]]:
     """Yield module and name of what is public beside `septet` itself."""
-    try:
-        loaded = importlib.import_module(f"septet.{given}")
-    except ModuleNotFoundError:
+    if not _source(given).exists():
         module, _, name = given.rpartition(".")
-        getattr(importlib.import_module(f"septet.{module}"), name)
-        yield f"septet.{module}", name
-    else:
-        yield from ((loaded.__name__, name) for name in loaded.__all__)
+        if name not in _defined(module):
+            raise LookupError(f"septet.{module} has no {name}, which website/site_api.py names")
+        yield module, name
+        return
+    listed = _defined(given).get("__all__")
+    if isinstance(listed, ast.Assign):
+        names = ast.literal_eval(listed.value)
+    else:  # loaded late
+        names = vars(importlib.import_module(f"septet.{given}"))["__all__"]
+    yield from ((given, name) for name in names)
 
 
 def placed() -> dict[str, list[str]]:
@@ -153,34 +188,36 @@ def placed() -> dict[str, list[str]]:
 
     What `septet` has comes first; of other modules follow the names of their `__all__` that are not there already.
     """
-    septet = importlib.import_module("septet")
     found: dict[str, list[str]] = {subject.slug: [] for subject in PAGES}
     shown: set[str] = set()
-    for name in septet.__all__:
-        if name in septet._HOMES:
-            found[page_of(septet._HOMES[name])].append(f"septet.{name}")
+    for name in vars(septet)["__all__"]:
+        if name in _HOMES:
+            found[page_of(_HOMES[name])].append(f"septet.{name}")
             shown.add(name)
     for subject in PAGES:
         for given in subject.beside.split():
             for module, name in _beside(given):
-                value = getattr(importlib.import_module(module), name)
-                if name not in shown or getattr(septet, name) is not value:
-                    found[subject.slug].append(f"{module}.{name}")
+                if name not in shown or not _same(module, name):
+                    found[subject.slug].append(f"septet.{module}.{name}")
     return found
 
 
-def _ordered(names: list[str]) -> list[str]:
-    """Return classes before functions before types and values: an order by what is read, and by name within."""
-    septet = importlib.import_module("septet")
+def _same(module: str, name: str) -> bool:
+    return getattr(importlib.import_module(f"septet.{module}"), name) is getattr(septet, name)
 
-    def kind(name: str) -> int:
-        module, _, last = name.rpartition(".")
-        value = getattr(importlib.import_module(module) if module != "septet" else septet, last)
-        if isinstance(value, type):
-            return 0
-        return 1 if callable(value) and hasattr(value, "__code__") else 2
 
-    return sorted(names, key=lambda name: (kind(name), name.count(".") > 1, name.lower()))
+def _ordered(names: list[str], parts: list[str]) -> list[str]:
+    """Return classes before functions before types and values; within, the page's first part comes first."""
+
+    def place(name: str) -> tuple[object, ...]:
+        module, _, last = name.removeprefix("septet.").rpartition(".")
+        home = module or _HOMES[last]
+        kind = _defined(home).get(last)
+        rank = 0 if isinstance(kind, ast.ClassDef) else 1 if isinstance(kind, ast.FunctionDef) else 2
+        part = next((at for at, part in enumerate(parts) if _within(home, part)), len(parts))
+        return rank, bool(module), part, home.count("."), last.lower()
+
+    return sorted(names, key=place)
 
 
 def pages() -> dict[str, str]:
@@ -189,6 +226,6 @@ def pages() -> dict[str, str]:
     made = {}
     for subject in PAGES:
         blocks = [f"# {subject.title}", subject.about]
-        blocks += [f"::: {name}" for name in _ordered(by_page[subject.slug])]
+        blocks += [f"::: {name}" for name in _ordered(by_page[subject.slug], subject.parts.split())]
         made[f"api/{subject.slug}.md"] = "\n\n".join(blocks) + "\n"
     return made

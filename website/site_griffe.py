@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -11,8 +12,8 @@ __all__ = ["Septet"]
 
 #: `Vault`, `Vault.search` or `septet.notes.DEGRADING` in single backticks.
 _NAME = re.compile(r"(?<![`\[\w])`((?:septet\.)?[A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?`(?![`\]])")
-#: What makes the method of an asynchronous class of one that blocks.
-_MAKERS = ("mirrored", "mirrored_static", "mirrored_retriever")
+#: What makes a method of another one: the same on threads, the steps of a client taken one by one, or a refusal.
+_MAKERS = {"mirrored", "mirrored_static", "mirrored_retriever", "awaited", "blocking", "_absent"}
 
 
 class Septet(griffe.Extension):
@@ -30,8 +31,7 @@ class Septet(griffe.Extension):
                 continue
             seen.add(member.path)
             if isinstance(member, griffe.Attribute):
-                made = self._mirrored(of, name, member)
-                if made is not None:
+                if isinstance(of, griffe.Class) and (made := self._mirrored(of, name, member)) is not None:
                     of.set_member(name, made)
                 elif member.docstring is None and (said := _comment(member)):
                     member.docstring = griffe.Docstring(said, parent=member, lineno=member.lineno)
@@ -41,42 +41,58 @@ class Septet(griffe.Extension):
             if isinstance(current, (griffe.Module, griffe.Class)):
                 self._walk(pkg, current, public, seen)
 
-    def _mirrored(self, of: griffe.Object, name: str, member: griffe.Attribute) -> griffe.Function | None:
+    def _mirrored(self, of: griffe.Class, name: str, member: griffe.Attribute) -> griffe.Function | None:
         """Return the method that `name = mirrored(Vault.name)` makes; None if the value is no such call."""
         value = member.value
+        while isinstance(value, griffe.ExprCall) and str(value.function) == "staticmethod":
+            value = value.arguments[0]
         if not isinstance(value, griffe.ExprCall) or str(value.function) not in _MAKERS:
             return None
         kind, _, method = str(value.arguments[0]).partition(".")
-        blocking = of.module[kind] if kind in of.module.members else None
-        if blocking is None:
-            return None
-        plain = blocking.final_target if blocking.is_alias else blocking
-        twin = plain.all_members.get(method)
-        if twin is None:
-            return None
-        twin = twin.final_target if twin.is_alias else twin
+        twin = _target(_target(of.module.members[kind]).all_members[method])
         if not isinstance(twin, griffe.Function):
-            return None
+            raise TypeError(f"{of.path}.{name} is made of {kind}.{method}, which is no method")
+        steps = kind == "Calls"
         made = griffe.Function(
             name,
             lineno=member.lineno,
             endlineno=member.endlineno,
             parameters=twin.parameters,
-            returns=twin.returns,
-            parent=of,  # type: ignore[arg-type]
+            # The steps of a call return what the method does.
+            returns=twin.returns.slice if steps and isinstance(twin.returns, griffe.ExprSubscript) else twin.returns,
+            parent=of,
         )
-        made.labels.add("async")
-        said = f"`{kind}.{method}`, awaited: the same arguments, the same result."
+        blocks = str(value.function) == "blocking"
+        if not blocks:
+            made.labels.add("async")
+        said = f"`{'Client' if steps else kind}.{method}`, awaited: the same arguments, the same result."
+        if blocks and twin.docstring is not None:
+            said = twin.docstring.value
+        if str(value.function) == "_absent":
+            made.labels.discard("async")
+            said = f"Raise a `StoreError`: {_text(of.module, value.arguments[1])}."
         made.docstring = griffe.Docstring(said, parent=made, lineno=member.lineno)
         return made
 
 
+def _text(module: griffe.Module, given: Any) -> str:
+    """Return a text that is given as such, or as the name of one of the module."""
+    value = module.members[str(given)].value if str(given) in module.members else given  # type: ignore[union-attr]
+    return str(ast.literal_eval(str(value)))
+
+
+def _target(found: griffe.Object | griffe.Alias) -> griffe.Object:
+    return found.final_target if found.is_alias else found  # type: ignore[union-attr,return-value]
+
+
 def _comment(member: griffe.Attribute) -> str:
     """Return the lines that begin with `#:` above a value, as one text."""
-    if member.lineno is None:
+    collection, path = member.lines_collection, member.filepath
+    if member.lineno is None or isinstance(path, list) or path not in collection:
         return ""
-    lines = member.lines_collection[member.filepath] if member.filepath in member.lines_collection else []
-    at, said = member.lineno - 2, []
+    lines = collection[path]
+    at = member.lineno - 2
+    said: list[str] = []
     while 0 <= at < len(lines) and (line := lines[at].strip()).startswith("#:"):
         said.insert(0, line.removeprefix("#:").strip())
         at -= 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from septet.cli.app import app
 from septet.cli.commands import SECTIONS
 from septet.embedding.providers import gemini, limits, openai, voyage
 from septet.embedding.providers.credentials import KEY_VARIABLES
-from septet.profiles import BUILTIN, Profile
+from septet.profiles import BUILTIN, Profile, WeightSet
 
 __all__ = ["pages"]
 
+_MODES: tuple[WeightSet, ...] = ("text", "hybrid")
 PACKAGE = Path(septet.__file__).parent
 _DEFAULT_MODELS = {"openai": openai.OPENAI_MODEL, "voyage": voyage.VOYAGE_MODEL, "gemini": gemini.GEMINI_MODEL}
 
@@ -45,7 +47,7 @@ def _page(title: str, *parts: str) -> str:
     return "\n\n".join((f"# {title}", *parts)) + "\n"
 
 
-def _table(header: str, rows: list[tuple[str, ...]]) -> str:
+def _table(header: str, rows: Iterable[tuple[str, ...]]) -> str:
     names = header.split("|")
     lines = [names, ["---"] * len(names), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
@@ -84,9 +86,9 @@ def _notes() -> str:
     return _page(
         "Codes of notes",
         "A search never fails for want of something: it answers with what it has, and says in `results.notes` what was "
-        "missing or done differently. So do runs of embedding. Test for the code; `cause` says what happened this time, "
-        "`cure` what to do about it. The last column marks the codes of `septet.notes.DEGRADING`: the answer is less "
-        "than it could be.",
+        "missing or done differently. So do runs of embedding. Test for the code; `cause` says what happened this "
+        "time, `cure` what to do about it. The last column marks the codes of `septet.notes.DEGRADING`: the answer is "
+        "less than it could be.",
         _table("code|meaning|what the note advises|degrades", rows),
         "Where the third column is empty, the advice depends on the case: the note has it.",
     )
@@ -119,10 +121,10 @@ def _errors() -> str:
         )
     return _page(
         "Errors and their codes",
-        "Writes raise, searches degrade and say so in [notes](notes.md). Every error that Septet raises on purpose is a "
-        "`SeptetError`; its message says what was found, what was wanted, and what to do. `code` is what HTTP and MCP "
-        "send beside the message. An error is of every kind above it, and of Python's own where the last column names "
-        "one. [What a service does about each](../operations.md#errors-and-notes) is under operations.",
+        "Writes raise, searches degrade and say so in [notes](notes.md). Every error that Septet raises on purpose is "
+        "a `SeptetError`; its message says what was found, what was wanted, and what to do. `code` is what HTTP and "
+        "MCP send beside the message. An error is of every kind above it, and of Python's own where the last column "
+        "names one. [What a service does about each](../operations.md#errors-and-notes) is under operations.",
         _table("error|code|when|also", rows),
     )
 
@@ -153,18 +155,16 @@ def _expression(value: Any) -> str:
 
 def _profile(profile: Profile) -> str:
     signals = [
-        (f"`{name}`", _expression(of), *(f"{profile.weights[mode][name]:.4g}" for mode in ("text", "hybrid")))
+        (f"`{name}`", *(f"{profile.weights[mode][name]:.4g}" for mode in _MODES), _expression(of))
         for name, of in profile.signals.items()
     ]
     parts = [f"## {profile.name}", profile.description]
-    parts.append(_table("signal|expression|weight, text alone|weight, with vectors", signals))
+    parts.append(_table("signal|text alone|with vectors|expression", signals))
     rest = _plain(profile)
     for shown in ("name", "description", "signals", "weights"):
         rest.pop(shown, None)
     if rest:
-        settings = [
-            (f"`{name}`", "`" + json.dumps(value, ensure_ascii=False) + "`") for name, value in rest.items()
-        ]
+        settings = [(f"`{name}`", "`" + json.dumps(value, ensure_ascii=False) + "`") for name, value in rest.items()]
         parts.append(_table("setting|value, where it is not the default", settings))
     return "\n\n".join(parts)
 
@@ -198,7 +198,8 @@ def _providers() -> str:
         "Embedding providers",
         "What `provider` of an embedding configuration may name, besides `local` (a model in a folder, without a "
         "network), `auto` and `none`. Nothing is embedded, and nothing is sent, until a provider is configured. "
-        "[Embedding](../embedding.md) explains chains and fallbacks; `septet models` says what can be used on a machine.",
+        "[Embedding](../embedding.md) explains chains and fallbacks; `septet models` says what can be used on a "
+        "machine.",
         _table("provider|key|default model|models whose dimensions are known", rows),
     )
 
@@ -210,7 +211,7 @@ def _exit_codes() -> str:
     """Return the table of exit codes: each constant with what the comment above it says."""
     lines = Path(exits.__file__).read_text(encoding="utf-8").splitlines()
     rows = [("0", "done")]
-    for above, line in zip(lines, lines[1:], strict=False):
+    for above, line in itertools.pairwise(lines):
         if above.startswith("#:") and (found := re.match(r"\w+ = (\d+)$", line)):
             rows.append((found[1], _marked(above.removeprefix("#:"))))
     return _table("code|meaning", rows)
@@ -244,7 +245,8 @@ def _commands() -> str:
 
     group = typer.main.get_command(app)
     parts = [
-        "Every command with its arguments and options, as `--help` has them. [The guide](../cli.md) shows them at work.",
+        "Every command with its arguments and options, as `--help` has them. [The guide](../cli.md) shows them "
+        "at work.",
         "## Exit codes",
         _exit_codes(),
     ]
