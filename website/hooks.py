@@ -41,7 +41,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Keep the search working from files, by a script of ours where the theme would load one from elsewhere."""
     config.extra["polyfills"] = ["assets/worker.js"]
     # A page that is awaited from elsewhere may be missing; the list is empty when everything is there.
-    missing = {name for name in site_links.awaited() if not list(Path(config.docs_dir).glob(name))}
+    missing = {name for name in site_links.awaited() if not Path(config.docs_dir, name).exists()}
     config.nav = _without(config.nav, missing)
     return config
 
@@ -106,7 +106,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     source = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     if not (ROOT / source).exists():
         return markdown
-    awaited = {f"docs/{name}" for name in site_links.awaited()}
+    awaited = {posixpath.normpath(f"docs/{name}") for name in site_links.awaited()}
     return _led(markdown, source, page.file.src_uri, awaited)
 
 
@@ -122,7 +122,7 @@ def _led(markdown: str, source: str, page: str, awaited: set[str]) -> str:
             continue  # MkDocs says so
         to = _place(path) if there else None
         if to is None:
-            markdown = _unlinked(markdown, link, source)
+            markdown = _unlinked(markdown, link, source, awaited=not there)
         else:
             relative = posixpath.relpath(to, posixpath.dirname(page) or ".")
             markdown = markdown[: link.start] + relative + mark + fragment + markdown[link.end :]
@@ -143,10 +143,12 @@ def _place(path: str) -> str | None:
     return None
 
 
-def _unlinked(markdown: str, link: site_links.Link, source: str) -> str:
+def _unlinked(markdown: str, link: site_links.Link, source: str, *, awaited: bool) -> str:
     """Return the text with what was linked in the place of the link: the file is in the repository, not on the site."""
     begin = markdown.rfind("[", 0, link.start)
     end = markdown.find(")", link.end) + 1
+    if awaited and begin > 0 and markdown[begin - 1] == "!":
+        return markdown[: begin - 1] + markdown[end:]
     if markdown[link.start - 2 : link.start] != "](" or (begin > 0 and markdown[begin - 1] == "!"):
         raise PluginError(f"{source}: {link.target} is not on the site, and no plain link whose text could stay")
     return markdown[:begin] + markdown[begin + 1 : link.start - 2] + markdown[end:]

@@ -10,6 +10,7 @@ import ast
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import NamedTuple
 
 import septet
@@ -212,8 +213,12 @@ def _ordered(names: list[str], parts: list[str]) -> list[str]:
     def place(name: str) -> tuple[object, ...]:
         module, _, last = name.removeprefix("septet.").rpartition(".")
         home = module or _HOMES[last]
-        kind = _defined(home).get(last)
-        rank = 0 if isinstance(kind, ast.ClassDef) else 1 if isinstance(kind, ast.FunctionDef) else 2
+        if module:
+            kind: object = _defined(home).get(last)
+            rank = 0 if isinstance(kind, ast.ClassDef) else 1 if isinstance(kind, ast.FunctionDef) else 2
+        else:
+            kind = getattr(septet, last)
+            rank = 0 if isinstance(kind, type) else 1 if isinstance(kind, FunctionType) else 2
         part = next((at for at, part in enumerate(parts) if _within(home, part)), len(parts))
         return rank, bool(module), part, home.count("."), last.lower()
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import griffe
 
+from septet.query.options import DEFAULTS
+
 __all__ = ["Septet"]
 
 #: `Vault`, `Vault.search` or `septet.notes.DEGRADING` in single backticks.
@@ -38,6 +40,8 @@ class Septet(griffe.Extension):
             current = of.members[name]
             if current.docstring is not None:
                 current.docstring.value = _linked(current.docstring.value, pkg, public)
+                if isinstance(current, griffe.Function):
+                    _tell_options(current, current.docstring)
             if isinstance(current, (griffe.Module, griffe.Class)):
                 self._walk(pkg, current, public, seen)
 
@@ -97,6 +101,23 @@ def _comment(member: griffe.Attribute) -> str:
         said.insert(0, line.removeprefix("#:").strip())
         at -= 1
     return " ".join(said)
+
+
+def _tell_options(method: griffe.Function, docstring: griffe.Docstring) -> None:
+    """Give arguments that a signature has as `**options: Unpack[...]` their types and defaults where they are told."""
+    packed = [p.annotation for p in method.parameters if p.kind is griffe.ParameterKind.var_keyword]
+    if not packed or not isinstance(packed[0], griffe.ExprSubscript) or str(packed[0].left) != "Unpack":
+        return
+    kind = method.module.modules_collection.get_member(packed[0].slice.canonical_path)  # type: ignore[union-attr]
+    members = _target(kind).all_members
+    sections = docstring.parse("google", warnings=False)
+    for section in sections:
+        if isinstance(section, griffe.DocstringSectionParameters):
+            for told in section.value:
+                if told.name not in method.parameters and told.name in members:
+                    told.annotation = getattr(_target(members[told.name]), "annotation", None)
+                    told.value = repr(DEFAULTS[told.name]) if told.name in DEFAULTS else "..."
+    vars(docstring)["parsed"] = sections
 
 
 def _linked(text: str, pkg: griffe.Module, public: set[str]) -> str:

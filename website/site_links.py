@@ -72,7 +72,7 @@ def anchors(text: str) -> set[str]:
 
 
 def awaited() -> list[str]:
-    """Return the pages that mkdocs.yml lists as awaited: they may be missing until somebody brings them."""
+    """Return the files that mkdocs.yml lists as awaited: they may be missing until somebody brings them."""
     config = ROOT / "mkdocs.yml"
     text = config.read_text(encoding="utf-8") if config.exists() else ""
     block = re.search(r"^  awaited:\n((?:    - .+\n)*)", text, re.MULTILINE)
@@ -93,7 +93,7 @@ def markdown_files() -> list[Path]:
 def broken(path: Path) -> Iterator[str]:
     """Yield what is wrong with the links of a file, with the line."""
     text = path.read_text(encoding="utf-8")
-    coming = {ROOT / "docs" / name for name in awaited()}
+    coming = {(ROOT / "docs" / name).resolve() for name in awaited()}
     for link in links(text):
         line = text.count("\n", 0, link.start) + 1
         target, _, fragment = link.target.partition("#")

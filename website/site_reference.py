@@ -76,10 +76,9 @@ def _notes() -> str:
     meanings, cures = _meanings(), _cures()
     rows = [
         (
-            f'<a id="{code}"></a>`{code}`',
+            f'<a id="{code}"></a>`{code}`' + ("<br>degrades" if code in notes.DEGRADING else ""),
             _marked(meanings[code]),
             _marked("; or ".join(sorted(filter(None, cures.get(code, ()))))),
-            "yes" if code in notes.DEGRADING else "",
         )
         for code in sorted(meanings)
     ]
@@ -87,9 +86,9 @@ def _notes() -> str:
         "Codes of notes",
         "A search never fails for want of something: it answers with what it has, and says in `results.notes` what was "
         "missing or done differently. So do runs of embedding. Test for the code; `cause` says what happened this "
-        "time, `cure` what to do about it. The last column marks the codes of `septet.notes.DEGRADING`: the answer is "
+        "time, `cure` what to do about it. *Degrades* marks the codes of `septet.notes.DEGRADING`: the answer is "
         "less than it could be.",
-        _table("code|meaning|what the note advises|degrades", rows),
+        _table("code|meaning|what the note advises", rows),
         "Where the third column is empty, the advice depends on the case: the note has it.",
     )
 
