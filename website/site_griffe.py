@@ -115,9 +115,16 @@ def _tell_options(method: griffe.Function, docstring: griffe.Docstring) -> None:
         if isinstance(section, griffe.DocstringSectionParameters):
             for told in section.value:
                 if told.name not in method.parameters and told.name in members:
-                    told.annotation = getattr(_target(members[told.name]), "annotation", None)
+                    told.annotation = _bare(getattr(_target(members[told.name]), "annotation", None))
                     told.value = repr(DEFAULTS[told.name]) if told.name in DEFAULTS else "..."
     vars(docstring)["parsed"] = sections
+
+
+def _bare(annotation: Any) -> Any:
+    """Return a type without what `Annotated` says beside it."""
+    if isinstance(annotation, griffe.ExprSubscript) and str(annotation.left) == "Annotated":
+        return annotation.slice.elements[0] if isinstance(annotation.slice, griffe.ExprTuple) else annotation.slice
+    return annotation
 
 
 def _linked(text: str, pkg: griffe.Module, public: set[str]) -> str:
