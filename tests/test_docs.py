@@ -98,7 +98,7 @@ def database(request):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch, silent_address, database):
     pytest.importorskip("tokenizers")
-    if page.name in ("adapters.md", "README.md"):
+    if page.name == "adapters.md":
         for package in ("langchain_core", "llama_index.core", "langgraph", "sklearn"):
             pytest.importorskip(package)
     if "opentelemetry.sdk" in page.read_text(encoding="utf-8"):
