@@ -5,6 +5,9 @@
 //! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
+#[cfg(not(unix))]
+compile_error!("Septet runs on Linux and macOS: locks on files and signals are those of POSIX. On Windows use WSL 2.");
+
 pub mod arrays;
 mod collections;
 pub mod encoder;

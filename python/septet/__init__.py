@@ -217,7 +217,11 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
+    import sys
     from importlib import import_module
+
+    if sys.platform == "win32":
+        raise ImportError("Septet runs on Linux and macOS, not on Windows; in WSL 2 it is on Linux")
 
     #: The public names by module, loaded when they are first asked for: a program should not wait for what it does
     #: not use.

@@ -76,7 +76,7 @@ def open_regular(path: Path) -> BinaryIO:
     try:
         _expect_regular(path.stat().st_mode)
         # Between the look and the opening, a pipe may have come in its place.
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         _expect_regular(os.fstat(file).st_mode)
         opened, file = os.fdopen(file, "rb"), -1
         return opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -110,7 +111,7 @@ def unfinished(folder: Path) -> Iterator[Part]:
 
 
 def _unfollowed(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def left_unfinished(folder: Path) -> list[Path]:
@@ -144,10 +145,8 @@ def sweep(folder: Path) -> None:
 def _lock(descriptor: int) -> bool:
     """Lock a file for as long as this process has it open, and say whether that succeeded."""
     try:
-        import fcntl
-
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
+    except OSError:
         return False
     return True
 
@@ -161,8 +160,7 @@ def complete(part: Part, mode: int) -> None:
     """
     if not os.path.samestat(part.path.lstat(), os.fstat(part.descriptor)):
         raise StoreError(f"{part.path} was replaced by somebody while it was written: try again")
-    if hasattr(os, "fchmod"):
-        os.fchmod(part.descriptor, mode)
+    os.fchmod(part.descriptor, mode)
     os.fsync(part.descriptor)
     part.file.close()
 
@@ -185,7 +183,7 @@ def target_fault(path: str | os.PathLike[str], reason: str, number: int | None =
 def sync_folder(folder: str | os.PathLike[str]) -> None:
     """Have the names in a folder survive a power failure, where the system can do that."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
         finally:

@@ -9,7 +9,6 @@ mod array;
 mod file;
 #[cfg(test)]
 pub(crate) mod folder;
-#[cfg(unix)]
 mod guard;
 mod names;
 mod parts;

@@ -50,22 +50,8 @@ impl Places {
 }
 
 /// Fill a buffer from a place of a file, whose own place does not matter: any thread may read at any time.
-#[cfg(unix)]
 pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
-}
-
-/// Fill a buffer from a place of a file, whose own place does not matter: any thread may read at any time.
-#[cfg(windows)]
-pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], at + done as u64)? {
-            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-            read => done += read,
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use bytemuck::{Pod, Zeroable};
 use memmap2::Mmap;
 
 use super::array::Array;
-#[cfg(unix)]
 use super::guard::Guard;
 use super::places::read_at;
 use crate::error::{Error, Result};
@@ -26,7 +25,6 @@ pub const READ_BYTES: u64 = if cfg!(test) { 256 } else { 1 << 20 };
 #[derive(Debug)]
 pub struct Source {
     // Before the map, so that it is dropped before.
-    #[cfg(unix)]
     guard: Option<Guard>,
     bytes: Bytes,
     file: Arc<File>,
@@ -55,18 +53,10 @@ pub(super) struct State {
 }
 
 impl State {
-    #[cfg(unix)]
     pub(super) fn of(file: &File) -> std::io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
         let found = file.metadata()?;
         Ok(Self { bytes: found.len(), written: (found.mtime(), found.mtime_nsec()) })
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn of(file: &File) -> std::io::Result<Self> {
-        let found = file.metadata()?;
-        let since = found.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Ok(Self { bytes: found.len(), written: (since.as_secs() as i64, i64::from(since.subsec_nanos())) })
     }
 }
 
@@ -85,7 +75,6 @@ impl Source {
             if map.len() as u64 != state.bytes {
                 return Err(changed());
             }
-            #[cfg(unix)]
             if let Some(guard) = Guard::new(&map, file) {
                 let bytes = Bytes::Mapped(map);
                 return Ok(Self {
@@ -96,13 +85,6 @@ impl Source {
                     is_spoilt: AtomicBool::new(false),
                 });
             }
-            #[cfg(not(unix))]
-            return Ok(Self {
-                bytes: Bytes::Mapped(map),
-                file: Arc::clone(file),
-                state,
-                is_spoilt: AtomicBool::new(false),
-            });
         }
         let len = usize::try_from(state.bytes).map_err(|_| changed())?;
         // A file may be longer than there is memory.
@@ -111,7 +93,6 @@ impl Source {
         })?;
         read_at(file, &mut bytemuck::cast_slice_mut(&mut lines)[..len], 0).map_err(|fault| short(path, &fault))?;
         let read = Self {
-            #[cfg(unix)]
             guard: None,
             bytes: Bytes::Read(lines, len),
             file: Arc::clone(file),
@@ -141,7 +122,6 @@ impl Source {
         if self.is_spoilt.load(Ordering::Relaxed) {
             return Err(Error::Damaged { what: "a list" });
         }
-        #[cfg(unix)]
         if self.guard.as_ref().is_some_and(Guard::is_cut) {
             return Err(changed());
         }

@@ -140,7 +140,6 @@ fn a_folder_whose_place_a_file_takes_is_looked_for_again() {
     assert!(found.rank(&["a".into()], 10).is_empty());
 }
 
-#[cfg(unix)]
 #[test]
 fn nobody_waits_for_rules_that_are_a_pipe() {
     let folder = Folder::new("pipe", &[("b.rs", ""), ("a/c.rs", "")]);
@@ -161,7 +160,6 @@ fn a_walk_ends_with_its_time() {
     assert_eq!((found.cut(), found.is_current()), (Some(Cut::Time), false));
 }
 
-#[cfg(unix)]
 #[test]
 fn no_link_is_followed_and_no_pipe_listed() {
     let folder = Folder::new("links", &[("a/b.rs", "")]);

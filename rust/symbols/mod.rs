@@ -252,7 +252,6 @@ fn text_of(path: &Path, about: &Metadata, most: u64) -> std::io::Result<Option<S
 fn open(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     options.open(path)
 }

@@ -219,15 +219,10 @@ pub(crate) fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// A path as text with forward slashes, and as the system has it where that is something else.
+/// A path as text, and as the system has it where that is something else.
 pub fn shown(path: &Path) -> (String, Option<OsString>) {
-    let text = if cfg!(windows) {
-        path.to_str().map(|text| text.replace('\\', "/"))
-    } else {
-        path.to_str().map(str::to_owned)
-    };
-    match text {
-        Some(text) => (text, None),
+    match path.to_str() {
+        Some(text) => (text.to_owned(), None),
         None => (escaped(path.as_os_str()), Some(path.as_os_str().to_owned())),
     }
 }

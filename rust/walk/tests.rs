@@ -129,7 +129,6 @@ fn a_folder_that_is_not_there_is_a_problem_and_no_panic() {
     assert!(walked.files.is_empty());
 }
 
-#[cfg(unix)]
 #[test]
 fn links_and_pipes_are_listed_and_not_read() {
     use std::os::unix::fs::symlink;
@@ -150,7 +149,6 @@ fn links_and_pipes_are_listed_and_not_read() {
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_folder_whose_rules_cannot_be_read_is_left_out() {
     let folder = Folder::new("pipe", &[("a/b.md", ""), ("c/d.md", "")]);

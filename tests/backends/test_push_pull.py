@@ -232,7 +232,6 @@ KILLED = textwrap.dedent("""
 """)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_push_that_is_killed_again_and_again_is_whole_in_the_end(source, dsn, vault_name, tmp_path):
     arguments = ["push", str(tmp_path / "agent.db"), dsn, "--vault", vault_name]
     environment = {**os.environ, "HOME": str(tmp_path)}

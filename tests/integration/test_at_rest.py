@@ -10,9 +10,7 @@ import pytest
 from septet import Vault
 
 NOBODY = 65534
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="permissions bind root only after it has stepped down"
-)
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture

@@ -150,7 +150,6 @@ def test_a_wrong_argument_is_refused(septet, args, said):
     assert (code, out) == (2, "") and said in err
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 def test_on_a_terminal_somebody_may_ask_on(septet, notes):
     import pty
 

@@ -98,7 +98,6 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_path):
     lines = b"".join(b'{"title": "t %d"}\n' % number for number in range(5_200))
@@ -127,7 +126,6 @@ def entries(folder):
         return 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, tmp_path):
     import pty
 

@@ -22,7 +22,6 @@ from septet import Vault
 
 pytest.importorskip("typer")
 pytest.importorskip("rich")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 
 ENTRIES = 7_000
 

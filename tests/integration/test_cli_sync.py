@@ -244,7 +244,6 @@ def test_chunks_are_embedded_where_an_embedder_is_configured(septet, notes):
     assert len(chunks(septet.home)) == 3
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 def test_a_terminal_sees_progress_and_a_pipe_does_not(septet, notes):
     import pty
 

@@ -222,7 +222,6 @@ def test_an_error_that_nobody_expected_cannot_steer_a_terminal(septet):
     assert "loud" in done.stderr and not BAD.search(done.stderr)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 @pytest.mark.parametrize("command", [("search", "evil words", "--explain"), ("get", "b")])
 def test_a_terminal_gets_colours_and_nothing_else(filled, command):
     import pty

@@ -112,7 +112,6 @@ def test_what_is_not_utf8_says_about_where(tmp_path):
         vault.import_(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("kind", ["pipe", "device", "endless device", "loop", "missing", "long", "nul"])
 def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
     path = tmp_path / {"nul": "a\0b", "long": "é" * 300}.get(kind, "in.jsonl")
@@ -124,7 +123,6 @@ def test_what_is_no_file_is_refused_at_once(tmp_path, kind):
         vault.import_(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_the_command_line_refuses_what_is_no_file_too(tmp_path):
     pytest.importorskip("typer")
     path = tmp_path / "in.jsonl"
@@ -223,7 +221,6 @@ def test_a_wrong_row_is_named_by_its_line(what, tmp_path):
         assert refused.value.written == len(vault) == 0 and str(refused.value).isprintable()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_what_is_no_text_in_a_folder_is_left_out_and_told(tmp_path):
     (tmp_path / "good.md").write_text("# Good\n\ntext")
     (tmp_path / "binary.md").write_bytes(b"PK\0\1")

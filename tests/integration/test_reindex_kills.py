@@ -11,7 +11,6 @@ import pytest
 from reindexed import LARGE, SMALL, STRESS_S, fill, fresh, leftovers, note, picture, sound, write
 from septet import Chunking, Vault
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 TESTS = Path(__file__).parent.parent
 
 #: Syncs a folder with other options, and kills itself at a transaction, before or behind its commit, or in the switch.

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 import threading
 
 import numpy as np
@@ -18,8 +17,6 @@ from septet.retrieval.corpora.inventory import InventoryCorpus
 from septet.retrieval.corpora.renames import Renames
 from septet.retrieval.corpora.rules import path_score
 from septet.retrieval.corpora.symbols import SymbolCorpus, names_in
-
-POSIX = pytest.mark.skipif(os.name != "posix", reason="links and modes of POSIX")
 
 
 @pytest.fixture
@@ -99,14 +96,12 @@ class TestInventory:
         written(tmp_path / "r", {"policy.py": ""})
         assert titles(corpus.search(asked("policy")), "paths") == ["policy.py"]
 
-    @POSIX
     def test_nobody_waits_for_rules_that_are_a_pipe(self, repository):
         (repository / ".gitignore").unlink()
         os.mkfifo(repository / ".gitignore")
         answered = InventoryCorpus(repository).search(asked("policy"))
         assert (titles(answered, "paths"), codes(answered)) == ([], {"folder_cut"})
 
-    @POSIX
     def test_links_in_circles_pipes_and_locked_folders_hold_nothing_up(self, repository):
         (repository / "up").symlink_to(repository)
         (repository / "policy-link.py").symlink_to(repository / "src" / "policy.py")
@@ -299,7 +294,6 @@ class TestSymbols:
         assert names_in(query) == names
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_a_forked_child_asks_too(repository):
     corpus = SymbolCorpus(repository)
     before = titles(corpus.search(asked("policy")), "symbols")

@@ -323,7 +323,6 @@ def test_a_recall_of_one_vault_costs_its_searches_and_no_thread(vault, monkeypat
     assert 3 <= len(searched) <= 6
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_retrieves_with_the_retriever_of_its_parent(tmp_path):
     with Vault(tmp_path / "v.db") as vault:

@@ -276,7 +276,6 @@ with Vault(sys.argv[1]) as vault:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_processes_with_roots_of_their_own_share_a_vault_and_one_may_be_killed_at_any_time(tmp_path):
     path, folders = tmp_path / "v.db", [tmp_path / name for name in ("one", "two", "both")]
     for folder in folders:

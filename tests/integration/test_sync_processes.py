@@ -9,7 +9,6 @@ import threading
 import time
 
 import numpy as np
-import pytest
 
 from septet import CallableEmbedder, Vault
 
@@ -71,7 +70,6 @@ def kills(vault_path, folder, rounds, seed):
                 assert vault.get(hit.id) is not None
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_after_a_kill_the_next_sync_makes_the_same_index(tmp_path):
     kills(tmp_path / "v.septet", tmp_path / "notes", 2 + int(STRESS_S / 2), seed=1)
     with Vault(tmp_path / "v.septet") as vault:

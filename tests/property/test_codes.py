@@ -286,7 +286,6 @@ def test_searches_while_rows_are_appended():
 
 # Python warns of what is tested here: a fork while other threads sleep.
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_has_threads_of_its_own():
     rng = np.random.default_rng(5)
     rows = rng.standard_normal((5_000, 32), dtype=np.float32)

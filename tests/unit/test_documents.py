@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import sys
 
 import pytest
 
@@ -86,7 +85,6 @@ def test_a_hostile_file_is_refused_with_its_name_and_what_is_wrong(tmp_path, wha
     assert str(path) in str(refused.value) and len(str(refused.value)) < 1_000
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "endless device", "folder", "loop", "unreadable name"])
 def test_what_is_no_file_is_refused_at_once(tmp_path, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -77,7 +77,6 @@ def test_uninterrupted_work_of_another_thread_stays_there():
     assert outer is inner
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs a signal for one thread")
 def test_an_interrupt_is_raised_when_the_work_is_done():
     interrupted, done = threading.Event(), []
 

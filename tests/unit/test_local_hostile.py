@@ -201,7 +201,6 @@ def test_a_long_file_is_not_read(folder, name):
         LocalEmbedder(folder)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors", *SMALL])
 def test_a_pipe_is_not_waited_for(folder, name):
     path = folder / name

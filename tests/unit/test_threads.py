@@ -3,7 +3,6 @@
 import _thread
 import gc
 import signal
-import sys
 import threading
 import time
 import weakref
@@ -206,7 +205,6 @@ class Opened:
     """Something that is open until it is discarded, or nothing refers to it any more."""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no timers that interrupt")
 def test_an_interrupt_at_any_moment_leaves_no_thread_and_nothing_open(no_thread_left):
     armed, opened, done = [], [], []
 

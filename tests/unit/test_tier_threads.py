@@ -132,7 +132,6 @@ def test_threads_that_were_stopped_start_again(made):
     assert not tiers.search(threads)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_has_threads_of_its_own(made):
     tiers, threads = made(1.0, 1.0)

@@ -136,9 +136,8 @@ app = typer.Typer(
 
 def run() -> int:
     """Run the command line and return its exit code."""
-    if hasattr(signal, "SIGPIPE"):
-        # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # `septet search x | head -1`: end quietly when the reader goes, as other commands do.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
         # Arguments that are not UTF-8 arrive as lone surrogates; printing them must not fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -98,14 +98,14 @@ def paged(wanted: bool = True) -> Iterator[None]:
         return
     held = _Held(unguarded(guarded), command)
     # A reader that leaves must not end this process before it gave the terminal back.
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN) if hasattr(signal, "SIGPIPE") else None
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     guarded.unguarded = held
     try:
         yield
     finally:
         held.finish()
         guarded.unguarded = held._stream
-        if before is not None:
+        if before is not None:  # what C set, Python cannot set again
             signal.signal(signal.SIGPIPE, before)
 
 

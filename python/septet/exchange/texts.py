@@ -102,7 +102,7 @@ def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[t
                 faults.append((_shown(path), "it is a link, which is not followed"))
             elif not every and suffix not in TEXT_SUFFIXES:
                 others[suffix or "without a suffix"] += 1
-            elif _shown(path) != path.replace(os.sep, "/"):
+            elif _shown(path) != path:
                 faults.append((_shown(path), "its name is not UTF-8: rename it"))
             else:
                 found.append(path)
@@ -112,7 +112,7 @@ def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[t
 
 
 def _shown(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8").replace(os.sep, "/")
+    return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _entry(path: Path, name: str) -> dict[str, Any]:
@@ -140,7 +140,6 @@ def _entry(path: Path, name: str) -> dict[str, Any]:
     text = text.replace("\r\n", "\n")
     if not text.strip():
         raise Unreadable("is empty")
-    name = name.replace(os.sep, "/")
     return {
         "id": name if len(name) <= MAX_ID_CHARS else f"...{name[-(MAX_ID_CHARS - 40) :]}-{text_hash(name)}",
         "title": (path.suffix.lower() in _MARKDOWN and _heading(text)) or path.stem,

@@ -212,11 +212,11 @@ def path_in(root: Root, path: str) -> str | None:
     if path == root.path:
         return os.path.basename(path)
     if below(path, root.path):
-        return path[len(root.path.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+        return path[len(root.path.rstrip(os.sep)) + 1 :]
     for given in root.paths:
         place = _place_of(root, given)
         if below(path, place.real):
-            inside = path[len(place.real) :].strip(os.sep).replace(os.sep, "/")
+            inside = path[len(place.real) :].strip(os.sep)
             return _naming(root, place)(inside)
     return None
 
@@ -239,7 +239,7 @@ class _Search:
         within: Sequence[str] = TOPS if place.tree == "memory" else ()
         if self._only is not None:
             inside = os.path.relpath(self._only, place.real)
-            if within and not is_memory_path(inside.replace(os.sep, "/")):
+            if within and not is_memory_path(inside):
                 return 0
             within = [inside]
         root = self._root
@@ -363,7 +363,7 @@ def _place_of(root: Root, given: str) -> Place:
         parts = path.split(os.sep)
         fixed = next(i for i, part in enumerate(parts) if _MAGIC.search(part))
         path, pattern = os.sep.join(parts[:fixed]) or os.sep, "/" + "/".join(parts[fixed:])
-    shown = os.path.relpath(path, base).replace(os.sep, "/")
+    shown = os.path.relpath(path, base)
     tree = "folder" if root.layout == "folder" else "extra"
     return Place("" if shown == "." else shown, resolved(path), tree, pattern)
 
@@ -372,7 +372,7 @@ def _naming(root: Root, place: Place) -> Callable[[str], str]:
     """Return what makes paths below the root of those below a folder."""
     if place.real != root.path and below(root.path, place.real):
         # The folder holds the root: what is in the root has its own path.
-        inside = os.path.relpath(root.path, place.real).replace(os.sep, "/") + "/"
+        inside = os.path.relpath(root.path, place.real) + "/"
         ahead = place.shown + "/"
         return lambda path: path[len(inside) :] if f"{path}/".startswith(inside) else f"{ahead}{path}".rstrip("/")
     if place.shown:

@@ -37,7 +37,7 @@ _MOST_NS = 2**63 - 1
 
 
 #: Opens a folder only to go on from it.
-_STEP = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
@@ -49,7 +49,7 @@ def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
     Raises:
         OSError: it is no regular file, or cannot be read.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     file: Any = open(_opened(os.fspath(path), flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()

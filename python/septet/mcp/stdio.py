@@ -48,8 +48,7 @@ def serve_stdio(served: Served, *, documented_names: bool = False) -> None:
         documented_names: see `septet.service.tools.tools_of`.
     """
     # What the client leaves unread when it goes away shall not end the process before the memory is closed.
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         asyncio.run(_serve(served, documented_names))
     except Exception as fault:

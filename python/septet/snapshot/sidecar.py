@@ -8,6 +8,7 @@ cut or overwrite it all the same: then it is given up, and what it held is made 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -277,8 +278,6 @@ class Sidecar:
     @contextmanager
     def _locked(self, wait: bool) -> Iterator[bool]:
         """Take the lock of writers, and say whether it was free. The system releases it when a process dies."""
-        import fcntl
-
         # A file object closes itself, and gives the lock back, when an interrupt leaves it to nobody.
         with (self.folder / "lock").open("ab", buffering=0) as lock:
             # Before it is locked: a child that is forked now must not keep what its parent will hold.

@@ -301,11 +301,11 @@ def no_room(path: str, wanted: int = 0) -> str | None:
     """
     try:
         disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
-        if disk.f_bavail * disk.f_frsize < LEAST_FREE:
-            return "the disk is full"
-        import resource
-    except (AttributeError, ImportError, OSError):
+    except OSError:
         return None
+    if disk.f_bavail * disk.f_frsize < LEAST_FREE:
+        return "the disk is full"
+    import resource
     from pathlib import Path
 
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import stat
@@ -185,12 +186,8 @@ def _refuse_others(target: Path) -> None:
         if head and (head[:16] != b"SQLite format 3\0" or head[68:72] != _APPLICATION):
             raise NotAVault(f"{target} is no vault: move it away, or name another place for the vault")
         try:
-            import fcntl
-
             # The bytes on which SQLite's readers hold their lock, in WAL mode as long as they have the file open.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000000 + 2)
-        except ImportError:
-            return
         except OSError as fault:
             raise _busy(target) from fault
 
@@ -227,9 +224,7 @@ def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None
     log, index = sorted(map(Path, logs), reverse=True)
     if is_open_here(path):
         return
-    with suppress(OSError, ImportError):
-        import fcntl
-
+    with suppress(OSError):
         for one in (log, index):
             found = one.lstat()
             if (found.st_dev, found.st_ino) != logs[str(one)]:

@@ -133,7 +133,7 @@ def _editor() -> list[str]:
     for variable in ("VISUAL", "EDITOR"):
         if command := os.environ.get(variable, "").strip():
             try:
-                return shlex.split(command, posix=os.name != "nt")
+                return shlex.split(command)
             except ValueError as fault:
                 raise EntryError(f"${variable} is {command!r}: {fault}") from None
     if (found := next((name for name in _EDITORS if shutil.which(name)), None)) is None:

@@ -82,9 +82,8 @@ def serve(
         deadline_s=deadline,
         log_queries=log_queries,
     )
-    if hasattr(signal, "SIGPIPE"):
-        # A client that goes must not end the server; the other commands end with the reader of their output.
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    # A client that goes must not end the server; the other commands end with the reader of their output.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     own = settings.find(embedding).embedder
     made: Any = {"embedder": own} if embedding is not None else {"default_embedder": own}
     # A vault that is named by the environment gives way to a configuration that is named here.
@@ -120,7 +119,7 @@ def _token(file: Path | None) -> str | None:
             raise StoreError(f"--token-file {file} {fault}") from None
         except UnicodeDecodeError:
             raise QueryError(f"--token-file {file} is not ASCII") from None
-        if os.name == "posix" and file.stat().st_mode & 0o077:
+        if file.stat().st_mode & 0o077:
             say(f"warning: other users of this machine may read {file}: chmod 600 makes it yours")
     if token is None:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 from collections.abc import Container, Sequence
 from functools import cache
 from itertools import count
@@ -101,7 +100,7 @@ def is_own(owner: str) -> bool:
 def is_dead(owner: str) -> bool:
     """Say whether an owner was a process of this machine that has ended."""
     machine, pid, started, _ = owner.rsplit(" ", 3)
-    if machine != _machine(os.getpid()) or sys.platform == "win32":
+    if machine != _machine(os.getpid()):
         return False
     try:
         os.kill(int(pid), 0)
