@@ -1,0 +1,97 @@
+"""Ratios as bars from 1 on a logarithmic scale: to the right in our favour, to the left against us."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .scales import Scale, around, told, trimmed
+from .svg import Drawing
+
+__all__ = ["Bar", "Section", "ratios"]
+
+WIDTH, NAMES, RIGHT = 760, 330, 132
+TOP, LINE, THICK, HEADING = 66, 21, 11, 28
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A ratio, what was wanted of it (NaN: nothing), and the ratios of others at the same work."""
+
+    name: str
+    ratio: float
+    aim: float = math.nan
+    missed: bool = False
+    others: Sequence[float] = ()
+    value: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if math.isnan(self.aim):
+            return ""
+        return f"aim {trimmed(self.aim)}×" + (", not reached" if self.missed else "")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Bars below a heading."""
+
+    heading: str
+    bars: Sequence[Bar]
+
+
+def ratios(
+    title: str, about: str, sections: Sequence[Section], notes: Sequence[str], origin: str, *, steps: Sequence[int] = (1,)
+) -> str:
+    """Draw a bar for each ratio; a bar that did not reach its aim has a colour of its own, and says so."""
+    bars = [bar for section in sections for bar in section.bars]
+    values = [value for bar in bars for value in (bar.ratio, bar.aim, *bar.others) if not math.isnan(value)]
+    low, high = around(min(1.0, *values), max(values), *steps)
+    body = len(bars) * LINE + sum(HEADING if section.heading else 0 for section in sections)
+    height = TOP + body + 34 + 16 * (len(notes) + 1) + 4
+    drawing = Drawing(WIDTH, height, title, f"{about}. {listed(sections)}. Logarithmic scale; {origin}.")
+    drawing.text(20, 30, title, size=16, bold=True)
+    drawing.text(20, 50, about, "soft", size=12)
+    scale, bottom = Scale(low, high, NAMES, WIDTH - RIGHT, log=True), TOP + body
+    for mark in scale.ticks(*steps):
+        drawing.text(scale(mark), bottom + 14, f"{trimmed(mark)}×", "soft", anchor="middle", size=11)
+    y = float(TOP)
+    for section in sections:
+        y += HEADING if section.heading else 0
+        drawing.text(20, y - 7, section.heading, size=13, bold=True) if section.heading else None
+        for mark in scale.ticks(*steps):
+            kind = "axis" if math.isclose(mark, 1) else "grid"
+            drawing.line(scale(mark), y, scale(mark), y + LINE * len(section.bars), kind)
+        for bar in section.bars:
+            row(drawing, scale, y + LINE / 2, bar)
+            y += LINE
+    for i, note in enumerate((*notes, origin)):
+        drawing.text(20, bottom + 40 + 16 * i, note, "soft", size=11)
+    return drawing.svg()
+
+
+def row(drawing: Drawing, scale: Scale, y: float, bar: Bar) -> None:
+    kind = "miss" if bar.missed else "ours" if bar.ratio >= 1 else "theirs"
+    drawing.text(NAMES - 12, y + 4, bar.name, anchor="end", size=12)
+    ends = sorted((scale(1), scale(bar.ratio)))
+    drawing.rect(ends[0], y - THICK / 2, max(ends[1] - ends[0], 1), THICK, kind, round=1.5)
+    for other in bar.others:
+        drawing.dot(scale(other), y, 3, "theirs")
+    if not math.isnan(bar.aim):
+        drawing.line(scale(bar.aim), y - 8, scale(bar.aim), y + 8, "aim", width=2)
+    # The label stands behind everything that is drawn in its line.
+    last = max(scale(value) for value in (1, bar.ratio, *bar.others, *([] if math.isnan(bar.aim) else [bar.aim])))
+    drawing.text(last + 8, y + 4, bar.value or f"{told(bar.ratio)}×", kind if kind != "theirs" else "soft", size=12, bold=True)
+    drawing.text(WIDTH - 16, y + 4, bar.verdict, "miss" if bar.missed else "soft", anchor="end", size=11)
+
+
+def listed(sections: Sequence[Section]) -> str:
+    """Say the bars in words."""
+    said = []
+    for section in sections:
+        bars = ", ".join(
+            f"{bar.name} {told(bar.ratio)}×" + (f" ({bar.verdict})" if bar.verdict else "") for bar in section.bars
+        )
+        said.append(f"{section.heading}: {bars}" if section.heading else bars)
+    return "; ".join(said)
