@@ -79,7 +79,8 @@ def the_command_starts():
 
 def the_first_example_prints_what_the_page_shows(page):
     text = Path(page).read_text(encoding="utf-8")
-    shown = re.search(r"^```python\n(.*?)^```\n+^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    block = r"((?:(?!```).*\n)*)```\n"
+    shown = re.search(rf"^```python\n{block}\n```text\n{block}", text, re.MULTILINE)
     assert shown, f"{page} shows no example with its output"
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
