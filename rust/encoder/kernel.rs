@@ -51,6 +51,8 @@ impl Kernel {
     /// # Panics
     /// If the strip does not fit, or has more than [`Kernel::rows`].
     pub(super) fn tile(self, strip: &[f32], panel: &[Line], fetch: bool, out: &mut [Line]) {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = fetch;
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(token) => token.tile(strip, panel, fetch, out),
