@@ -96,6 +96,10 @@ sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nigh
 	if [ -z "$$nightly" ]; then echo "make sanitize needs a nightly toolchain: rustup toolchain install nightly"; else \
 	RUSTFLAGS="-Zsanitizer=address -Copt-level=1" cargo "+$$nightly" test --lib --target "$$host" --target-dir target/sanitize; fi
 
+.PHONY: test-foreign
+test-foreign: $(VENV)/.release  ## the crate and the wheels of dist/ on aarch64 (qemu) and with musl, on Debian (FOREIGN="rust-musl")
+	$(BIN)/python -m release.foreign $(FOREIGN)
+
 format:  ## rewrite sources in the house style
 	cargo fmt
 	$(BIN)/ruff format .
