@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from release.foreign import debian, places
-from release.foreign.rust import Crate
+from release.foreign.rust import SDOT, Crate
 from release.foreign.shell import FailedError, ensure_commands, run
 from release.report import table
 from release.targets import ROOT, TARGETS
@@ -66,7 +66,7 @@ def all_tests(crate: Callable[[], Crate], processor: str) -> str:
 
 def dot_products(crate: Callable[[], Crate], processor: str, wanted: bool) -> str:
     """Whether `sdot`, the dot product of bytes, was run; raises where the processor says otherwise."""
-    found = crate().executed("sdot", FOLDER / f"{processor}.log", QEMU_CPU=processor)
+    found = crate().executed(SDOT, FOLDER / f"{processor}.log", QEMU_CPU=processor)
     if bool(found) != wanted:
         raise FailedError(f"sdot was translated {found} times")
     return f"sdot in {found} places" if found else "no sdot, as it should be"

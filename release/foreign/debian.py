@@ -12,7 +12,6 @@ ROOT_SUITE, ROOT_PYTHON = "bookworm", "3.11"
 ROOT_PACKAGES = ("python3.11", "libstdc++6")
 #: The release whose source of Python is built with musl.
 SOURCE_SUITE, SOURCE_PYTHON = "trixie", "3.13"
-MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -26,9 +25,7 @@ def arm64_root(folder: Path) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     chosen = ["--variant=extract", "--architectures=arm64", f"--include={','.join(ROOT_PACKAGES)}"]
-    run(
-        ["mmdebstrap", "--quiet", *chosen, ROOT_SUITE, archive, f"deb [signed-by={KEYRING}] {MIRROR} {ROOT_SUITE} main"]
-    )
+    run(["mmdebstrap", "--quiet", *chosen, ROOT_SUITE, archive])
     run(["tar", "-xf", archive, "-C", part, "--no-same-owner", "--exclude=./dev/*"])
     archive.unlink()
     part.rename(root)
@@ -56,9 +53,7 @@ class Sources:
         ]
         for part in ("lists/partial", "archives/partial"):
             (folder / "apt" / part).mkdir(parents=True, exist_ok=True)
-        lists.write_text(
-            "".join(f"{kind} [signed-by={KEYRING}] {MIRROR} {SOURCE_SUITE} main\n" for kind in ("deb", "deb-src"))
-        )
+        lists.write_text("".join(f"{kind} {_mirror()} {SOURCE_SUITE} main\n" for kind in ("deb", "deb-src")))
         run([*self._apt, "update"])
 
     def python(self) -> Path:
@@ -77,3 +72,13 @@ class Sources:
         if not found:
             raise FailedError(f"apt-get {' '.join(command)} left no {files}")
         return found[-1]
+
+
+def _mirror() -> str:
+    """Where this machine takes Debian from, with the key that signs it."""
+    targets = run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian", "Identifier: Packages"]
+    ).split()
+    if not targets:
+        raise FailedError("apt has no list of Debian's packages: apt-get update")
+    return f"[signed-by={KEYRING}] {targets[0]}"
