@@ -93,7 +93,8 @@ def python_steps(
         return "; ".join(inside("-I", INSIDE, places.wheel_for(made.target, wheels).name).splitlines())
 
     def suite() -> str:
-        said = inside("-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "1800", *TESTS)
+        patient = ("--timeout", "3600", "-o", "faulthandler_timeout=4000")
+        said = inside("-m", "pytest", "-q", "-p", "no:cacheprovider", *patient, *TESTS)
         return said.strip().splitlines()[-1]
 
     yield Step(where, "vectors beside float64", searches)

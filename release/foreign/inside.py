@@ -7,6 +7,7 @@ but the installed wheel, its dependencies and `packaging`.
 import platform
 import sqlite3
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,9 @@ def searches_equal_the_float64_scan(n: int = 3000, d: int = 100, q: int = 12, k:
 
 def main(wheel: str) -> None:
     """Print a line for each thing that was seen."""
-    libc = " ".join(platform.libc_ver()).strip() or "musl"
+    # `platform` knows no musl.
+    musl = "musl" in sysconfig.get_config_var("EXT_SUFFIX")
+    libc = "musl" if musl else " ".join(platform.libc_ver())
     print(f"Python {platform.python_version()} {platform.machine()} {libc} numpy {np.__version__}")
     print(f"SQLite {sqlite3.sqlite_version}; processor: {instructions()}; default {_core.kernel()}")
     print(the_tag_is_one_of_this_python(wheel))

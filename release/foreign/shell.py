@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: How much of a failed command's words is shown.
-SHOWN = 4000
+SHOWN = 20_000
 #: The Debian package of each command that is used.
 PACKAGES = {
     "qemu-aarch64-static": "qemu-user-static",
