@@ -53,10 +53,11 @@ def sections(results: str) -> dict[str, Section]:
 def _table(section: Section) -> str:
     what, ours, theirs, unit, against, ratio, bar, said = range(8)
     judged = [row for row in section.rows if row[said]] or section.rows
-    lines = ["| what | Septet | against | | unit | ratio | bar | |", "|---|--:|---|--:|---|--:|--:|---|"]
+    lines = ["| what | Septet | against | ratio | bar |", "|---|--:|---|--:|--:|"]
     for row in judged:
-        mark = {"reached": "✓", "NOT REACHED": "**missed**"}.get(row[said], row[said])
-        cells = (row[what], row[ours], row[against], row[theirs], row[unit], row[ratio], row[bar], mark)
+        other = f"{row[against]}: {row[theirs]} {row[unit]}" if row[theirs] else ""
+        mark = {"reached": " ✓", "NOT REACHED": ", **missed**"}.get(row[said], f" {row[said]}")
+        cells = (row[what], f"{row[ours]} {row[unit]}", other, row[ratio], (row[bar] + mark).strip())
         lines.append("| " + " | ".join(cells) + " |")
     left = len(section.rows) - len(judged)
     more = f"\n\n{left} more lines without a bar are on the page of all figures." if left else ""
