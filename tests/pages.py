@@ -40,7 +40,7 @@ VARYING = (
 OF_COMMANDS = (
     *VARYING,
     (r"\b20\d\d-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?", "DATE"),
-    (r"\b\d+(\.\d+)? s\b", "N s"),
+    (r"\b\d+(\.\d+)? s\b|\b\d+ seconds? ago", "N s"),
     (r"\b(Python|SQLite|PostgreSQL|pgvector|Septet) \d+(\.\d+)+", r"\1 N"),
     (r"0\.9999\b|1\.0000\b", "1.0000"),  # the age of an entry that was stored a moment ago
 )
@@ -165,7 +165,8 @@ class Shell:
         programs = home / "bin"
         programs.mkdir(parents=True)
         script = programs / "septet"
-        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m septet "$@"\n')
+        # As pip writes it: some commands say how they were called.
+        script.write_text(f"#!{sys.executable}\nfrom septet.cli import main\n\nmain()\n")
         script.chmod(0o755)
         foreign = re.compile(r"SEPTET_|XDG_|OPENAI_|VOYAGE_|GEMINI_|COLUMNS$|\w+_proxy$", re.IGNORECASE)
         self._environment = {name: value for name, value in os.environ.items() if not foreign.match(name)}
